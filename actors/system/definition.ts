@@ -1,0 +1,136 @@
+// What an actor kind is: a pure machine, a pure decision, named effects. The system owns everything else.
+//
+//   command ──decide──▶ events ──machine.transition──▶ next snapshot + named actions ──effects──▶ outbox, timers
+//   and all of it is one fenced commit, before any reply or message leaves (A2).
+//
+// Rules for a kind:
+//   K1. `decide`, `effects` and the machine are pure: time, ids and randomness come in as data.
+//   K2. Events and effects carry references, never bodies; context stays under 64 KiB.
+//   K3. Big collections are keyed rows (rt >= 16) declared by `rows` and written by `decide`, never context.
+//   K4. A repeated command gives the same answer: the kind keeps what it needs to know that it is a repetition.
+
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
+import type { ActorRef, PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+
+/** Commands and events are plain JSON objects named by `type`. */
+export interface Message {
+  readonly type: string;
+}
+
+export interface ActorView {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+  /** The machine's snapshot: `value`, `context`, `matches()`. */
+  readonly snapshot: AnyMachineSnapshot;
+  /** A keyed row that `rows` selected, as earlier decisions of the same batch left it. */
+  row(rt: number, k: number, k2: string): PartitionRow | undefined;
+  /** All loaded rows of a table, in (k, k2) order. */
+  rowsOf(rt: number): readonly PartitionRow[];
+}
+
+/** What leaves the actor after its commit. */
+export type Effect =
+  /** A message to another actor: delivered at least once, in order per target, deduplicated by the receiver (A3). */
+  | { readonly kind: "tell"; readonly to: ActorRef; readonly message: Message }
+  /** Work with the outside, done at least once by the registered activity; its answer comes back as a command. */
+  | { readonly kind: "activity"; readonly name: string; readonly params: unknown };
+
+export interface Decision<R> {
+  /** Answer to the caller; sent after the commit. */
+  readonly reply: R;
+  /** Past facts, in order; each goes through the machine. None means that nothing changed. */
+  readonly events?: readonly Message[];
+  readonly puts?: readonly PartitionRow[];
+  readonly deletes?: readonly RowKey[];
+  readonly effects?: readonly Effect[];
+}
+
+export interface ActorDefinition<C extends Message = Message, R = unknown> {
+  readonly kind: string;
+  /** Version of context and events; raised with `upgrade` when their shape changes (A9). */
+  readonly schemaVersion: number;
+  readonly machine: AnyStateMachine;
+  /** `memory` actors have no journal: their commands are answered at once and forgotten with the activation. */
+  readonly durability: "journal" | "memory";
+  /** Input of the machine for a new actor. */
+  input(id: string): unknown;
+  /** Keyed rows that deciding `command` needs. */
+  rows?(command: C, id: string): readonly RowSelection[];
+  decide(command: C, view: ActorView): Decision<R>;
+  /** Named machine actions → effects. An action that is not named here is a bug. */
+  readonly effects: Readonly<Record<string, (params: never, view: ActorView) => readonly Effect[]>>;
+  /** Turns the persisted snapshot of version `from` into that of `from + 1`. */
+  readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
+}
+
+/** Work with the outside. Must be idempotent: it is repeated until its answer is committed. */
+export interface ActivityContext {
+  readonly actor: ActorRef;
+  /** Identifies this piece of work; the same in every repetition. */
+  readonly workId: string;
+  readonly nowMs: () => number;
+  ask<R>(to: ActorRef, command: Message): Promise<R>;
+  /** Aborted when the activation ends: stop at the next convenient point. */
+  readonly signal: { readonly aborted: boolean };
+}
+
+/** Returns the command that the actor gets as the answer, or null for none. A throw is retried with back-off. */
+export type Activity = (params: never, context: ActivityContext) => Promise<Message | null>;
+
+/** What everybody outside actors/system may use of it. */
+export interface ActorSystem {
+  /** Sends a command and waits for the reply. Rejects with {@link ActorUnavailable}. */
+  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R>;
+  /** Operator's view of one actor, without waking it (A10). */
+  inspect(ref: ActorRef): Promise<ActorReport | null>;
+  /** Counters for /metrics and readiness. */
+  stats(): ActorSystemStats;
+  /** Wakes every actor that has waiting work; then keeps doing so. */
+  start(): Promise<void>;
+  /** Takes no more commands, finishes what was accepted, passivates all (A8). */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export interface ActorReport {
+  readonly ref: ActorRef;
+  readonly status: "active" | "passive" | "backing_off" | "quarantined";
+  readonly state: unknown;
+  readonly context: unknown;
+  readonly epoch: number;
+  readonly head: number;
+  /** Timers and unacknowledged effects: why it waits. */
+  readonly timers: readonly { readonly id: string; readonly dueMs: number; readonly event: string }[];
+  readonly outbox: readonly { readonly seq: number; readonly to: string; readonly attempts: number; readonly lastError: string | null }[];
+  /** The newest events, oldest first. */
+  readonly lastEvents: readonly unknown[];
+  readonly failure: string | null;
+}
+
+export interface ActorSystemStats {
+  readonly active: number;
+  readonly mailboxed: number;
+  readonly commits: number;
+  readonly commandsHandled: number;
+  readonly refusedCommits: number;
+  readonly crashes: number;
+  readonly quarantined: readonly ActorRef[];
+  readonly outboxPending: number;
+}
+
+/** The caller may try again: the actor is overloaded, restarting, quarantined or moving. Nothing is said about the effect when `effect` is `unknown`. */
+export class ActorUnavailable extends Error {
+  readonly reason: "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store";
+  readonly retryAfterSeconds: number;
+  readonly effect: "not_applied" | "unknown";
+  constructor(
+    reason: ActorUnavailable["reason"],
+    options: { retryAfterSeconds: number; effect: "not_applied" | "unknown"; cause?: unknown },
+  ) {
+    super(`actor unavailable: ${reason}`, { cause: options.cause });
+    this.name = "ActorUnavailable";
+    this.reason = reason;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.effect = options.effect;
+  }
+}

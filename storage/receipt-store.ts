@@ -1,0 +1,39 @@
+// Port: receipts. Every implementation passes storage/receipt-store.conformance.ts.
+//   T1. `append` returned means that the receipt survives the loss of the process; only then may the answer leave.
+//   T2. Appending the same (region, batch, retrieval_id) again changes nothing.
+//   T3. A batch is (minute, incarnation); a late row goes into the batch that its writer names, closed or not,
+//       and is found by `readBatch`, so a closer reads again what it closed.
+
+export interface ReceiptRow {
+  readonly region: string;
+  /** Batch name `YYYYMMDDHHMM-<incarnation>`: one a minute and node incarnation. */
+  readonly batch: string;
+  readonly retrieval_id: string;
+  /** key_id of the caller; with `nonce` it counts for billing once. */
+  readonly key_id: string;
+  readonly nonce: string;
+  readonly billable: boolean;
+  readonly served_at_ms: number;
+  /** JSON text of the receipt envelope. */
+  readonly envelope: string;
+}
+
+export interface ClosedBatch {
+  readonly region: string;
+  readonly batch: string;
+  /** `sha256:<hex>`: RFC 6962 root over the receipt envelopes in retrieval_id order. */
+  readonly root: string;
+  readonly tree_size: number;
+  readonly closed_at_ms: number;
+}
+
+export interface ReceiptStore {
+  append(row: ReceiptRow): Promise<void>;
+  /** Names of batches with rows, not closed, whose minute sorts before `beforeMinute` (`YYYYMMDDHHMM`), oldest first. */
+  openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
+  /** All receipts of a batch, ascending by retrieval_id. */
+  readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]>;
+  closeBatch(closed: ClosedBatch): Promise<void>;
+  readClosed(region: string, batch: string): Promise<ClosedBatch | null>;
+  readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
+}

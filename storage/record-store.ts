@@ -1,0 +1,84 @@
+// Port: record bytes, published versions and what is served of them now.
+// Every implementation passes storage/record-store.conformance.ts.
+//   R1. Every write is an idempotent upsert: repeating it changes nothing.
+//   R2. Bytes, versions and seals are immutable; a head is replaced only by one with a higher `change`.
+//   R3. A write that returned survives the loss of the process.
+//   R4. `readServed` never returns a head without its bytes, seal and sidecar, and null unless the head is live.
+
+/** One published version of a record, exactly as it is served. */
+export interface RecordVersion {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  /** Collection name, for example `products`. */
+  readonly type: string;
+  /** Counts the published versions of the record from 1; never restarts. */
+  readonly generation: number;
+  /** `sha256:<hex>` of `bytes`. */
+  readonly hash: string;
+  /** The exact bytes that the business sealed. */
+  readonly bytes: Uint8Array;
+  /** Id of the {@link StoredSeal} over these bytes: the push_id of a batch, or the hash of the payload of a record seal. */
+  readonly seal_id: string;
+  /** Leaf of the batch; null for a record sealed alone. */
+  readonly leaf_index: number | null;
+  /** RFC 6962 audit path of the leaf: concatenated 32-byte hashes, leaf to root; empty for a record sealed alone. */
+  readonly proof: Uint8Array;
+  /** JSON text of the sidecar envelope. */
+  readonly sidecar: string;
+  /** Exact signed text of the index row, without serve-time members. */
+  readonly row: string;
+  /** `cert_id` of the certificate that the record was sealed under. */
+  readonly cert_id: string;
+  readonly published_at_ms: number;
+}
+
+/** An envelope that seals one or many records. */
+export interface StoredSeal {
+  readonly seal_id: string;
+  /** JSON text of the envelope. */
+  readonly envelope: string;
+  /** Number of leaves for a batch; null for a record seal. */
+  readonly tree_size: number | null;
+}
+
+/** What the service serves for a record id now. */
+export interface RecordHead {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  readonly type: string;
+  readonly live: boolean;
+  readonly generation: number;
+  /** Raised by every publication, withdrawal, deletion and re-projection; orders the heads (R2). */
+  readonly change: number;
+  /** Hash of the version served. */
+  readonly hash: string;
+}
+
+export interface ServedRecord {
+  readonly head: RecordHead;
+  readonly version: RecordVersion;
+  readonly seal: StoredSeal;
+}
+
+export interface RecordStore {
+  /** Keeps leaves of a push that is not complete. Leaf `firstLeaf + i` is `leaves[i]`. */
+  stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void>;
+  /** The staged leaves `[firstLeaf, firstLeaf + count)` that exist, in order. */
+  loadLeaves(pushId: string, firstLeaf: number, count: number): Promise<readonly Uint8Array[]>;
+  /** Forgets the staged leaves and the plan of a push. */
+  dropStaged(pushId: string): Promise<void>;
+  /** Keeps a document that belongs to a staged push, for example `plan`. */
+  putStagedDocument(pushId: string, name: string, body: string): Promise<void>;
+  readStagedDocument(pushId: string, name: string): Promise<string | null>;
+
+  putSeal(seal: StoredSeal): Promise<void>;
+  readSeal(sealId: string): Promise<StoredSeal | null>;
+  /** Versions become readable before their heads move. */
+  putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void>;
+  putHeads(heads: readonly RecordHead[]): Promise<void>;
+  readHead(recordId: string): Promise<RecordHead | null>;
+  /** The live version of a record, or null when there is none (R4). */
+  readServed(recordId: string): Promise<ServedRecord | null>;
+  /** Version rows by (record_id, hash), for indexing: those that exist, in the order asked for. */
+  readRows(ids: readonly { record_id: string; hash: string }[]): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]>;
+}

@@ -37,8 +37,14 @@ export type Effect =
   | { readonly kind: "activity"; readonly name: string; readonly params: unknown };
 
 export interface Decision<R> {
-  /** Answer to the caller; sent after the commit. */
-  readonly reply: R;
+  /** Answer to the caller; sent after the commit. Absent with `wait`. */
+  readonly reply?: R;
+  /**
+   * The caller waits: the command is decided again after each later commit of this activation (for a `memory`
+   * actor: after each later command) until a decision has no `wait`. The first decision may have events and
+   * effects; they are not lost with the waiting caller, who is answered `restarting` if the activation ends.
+   */
+  readonly wait?: true;
   /** Past facts, in order; each goes through the machine. None means that nothing changed. */
   readonly events?: readonly Message[];
   readonly puts?: readonly PartitionRow[];

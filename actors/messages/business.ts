@@ -1,0 +1,199 @@
+// What is said to a business actor: one per party, a business or an AI company. Id: the party's uuid.
+
+import type { Message } from "../system/definition.ts";
+
+export type PartyKind = "business" | "ai_company";
+export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
+
+/** Roles of a registered key. `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's passkey, `hosted` is held by the service for the business. */
+export type KeyRole = "integration" | "retrieval" | "sealing" | "hosted";
+
+export interface PartyFacts {
+  readonly uuid: string;
+  readonly kind: PartyKind;
+  readonly legal_name: string;
+  readonly country: string;
+  /** Companies of one group are blocked together; an AI company's own uuid unless told otherwise. */
+  readonly group: string;
+  /** Groups that this business blocked. */
+  readonly blocked_groups: readonly string[];
+}
+
+export interface KeyFacts {
+  readonly key_id: string;
+  readonly party_uuid: string;
+  readonly role: KeyRole;
+  readonly alg: string;
+  readonly public_key: Readonly<Record<string, string>>;
+  /** COSE_Key as registered, base64; passkeys only. */
+  readonly cose: string | null;
+  readonly valid_from: string;
+  readonly valid_until: string | null;
+  readonly revoked_at: string | null;
+  readonly compromised_from: string | null;
+}
+
+export interface CertificateFacts {
+  readonly cert_id: string;
+  readonly uuid: string;
+  readonly status: CertificateStatus;
+  readonly status_effective_from: string;
+  readonly status_reason: string | null;
+  readonly issued_at: string;
+  /** JSON text of the certificate envelope. */
+  readonly envelope: string;
+}
+
+export interface MandateFacts {
+  readonly mandate_id: string;
+  readonly business_uuid: string;
+  readonly key_id: string;
+  readonly scope: MandateScopeFacts;
+  readonly valid_from: string;
+  readonly valid_until: string;
+  readonly revoked_at: string | null;
+  /** JSON text of the mandate envelope. */
+  readonly envelope: string;
+}
+
+export interface MandateScopeFacts {
+  readonly record_types: readonly string[];
+  readonly countries: readonly string[];
+  readonly directions: readonly string[];
+  readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
+  readonly source_ip_allow_list: readonly string[] | null;
+}
+
+export interface PolicyFacts {
+  readonly business_uuid: string;
+  readonly version: number;
+  readonly record_id: string;
+  /** Base64 of the exact sealed bytes. */
+  readonly record_base64: string;
+  /** JSON text of the seal envelope. */
+  readonly seal: string;
+  readonly live_from: string;
+  readonly bits: { readonly use: number; readonly action: number; readonly blocked: number };
+}
+
+export interface CustodyFacts {
+  readonly statement_id: string;
+  readonly business_uuid: string;
+  readonly key_id: string;
+  readonly custody: "hosted" | "self";
+  readonly effective_from: string;
+  readonly issued_at: string;
+  readonly envelope: string;
+}
+
+/** One leaf that passed its own checks, asking for its place among the versions of its record. */
+export interface LeafClaim {
+  readonly leaf_index: number;
+  readonly record_id: string;
+  readonly hash: string;
+  readonly business_product_id: string | null;
+  /** Price by country, for holds: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
+  readonly listings: Listings;
+}
+
+export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
+
+export interface LeafAssignment {
+  readonly leaf_index: number;
+  readonly record_id: string;
+  readonly outcome: "accepted" | "updated" | "superseded" | "duplicate";
+  /** 0 where nothing is published. */
+  readonly generation: number;
+  readonly change: number;
+}
+
+export interface HeldReason {
+  readonly code: "price_changes" | "price_jump" | "listings_removed";
+  readonly detail: string;
+}
+
+export type BusinessCommand =
+  | (Message & { readonly type: "party.open"; readonly party: PartyFacts })
+  | (Message & { readonly type: "certificate.issue"; readonly certificate: CertificateFacts })
+  | (Message & { readonly type: "key.register"; readonly key: KeyFacts })
+  | (Message & { readonly type: "key.revoke"; readonly key_id: string; readonly revoked_at: string; readonly compromised_from: string | null })
+  | (Message & { readonly type: "mandate.accept"; readonly mandate: MandateFacts })
+  | (Message & { readonly type: "mandate.revoke"; readonly mandate_id: string; readonly revoked_at: string })
+  | (Message & { readonly type: "policy.accept"; readonly policy: PolicyFacts })
+  | (Message & { readonly type: "custody.state"; readonly custody: CustodyFacts })
+  | (Message & { readonly type: "group.block"; readonly group: string })
+  | (Message & { readonly type: "group.unblock"; readonly group: string })
+  /** Read-only: what publishing needs to know, from the actor that owns it. */
+  | (Message & { readonly type: "publishing.facts"; readonly key_id: string })
+  /** Numbers a push and decides its hold; repeatable by push_id. */
+  | (Message & {
+      readonly type: "push.admit";
+      readonly push_id: string;
+      readonly key_id: string;
+      readonly records: number;
+      /** Facts for the hold rule; null when `facts.listings` was below the threshold. */
+      readonly plan: PushPlan | null;
+    })
+  /** Confirms or rejects a held push, decided in the business portal. */
+  | (Message & { readonly type: "hold.settle"; readonly push_id: string; readonly confirmed: boolean })
+  /** Gives generations and change numbers to a chunk; repeatable by (push_id, chunk). */
+  | (Message & {
+      readonly type: "chunk.assign";
+      readonly push_id: string;
+      readonly number: number;
+      readonly chunk: number;
+      readonly collection: string;
+      readonly leaves: readonly LeafClaim[];
+    })
+  /** The push reached a final state: its repetition rows may go. */
+  | (Message & { readonly type: "push.finished"; readonly push_id: string })
+  | (Message & { readonly type: "record.remove"; readonly record_id: string; readonly action: "withdraw" | "delete"; readonly at: string; readonly document_hash: string })
+  /** Read-only: bodies of register entries, for their projection. */
+  | (Message & { readonly type: "register.read"; readonly keys: readonly string[] })
+  | (Message & { readonly type: "record.read"; readonly record_id: string });
+
+/** A push seen by the hold rule: the listings it would leave for each record. */
+export interface PushPlan {
+  /** The pushes accepted and not applied that `earlier` describes; a different set answers `plan_stale`. */
+  readonly pending: readonly string[];
+  /** Plans of the pending pushes, oldest first. */
+  readonly earlier: readonly PlannedListings[];
+  readonly listings: PlannedListings;
+}
+
+export type PlannedListings = readonly (readonly [recordId: string, listings: Listings])[];
+
+export interface PublishingFacts {
+  readonly party: PartyFacts | null;
+  /** The newest certificate issuance; null before the first. */
+  readonly certificate: Omit<CertificateFacts, "envelope"> | null;
+  readonly policy: { readonly version: number; readonly record_id: string | null; readonly live_from: string | null };
+  /** Status of the asking key, as the home knows it now. */
+  readonly key: "live" | "revoked" | "unknown";
+  /** Mandates of the key, newest first, without their envelopes. */
+  readonly mandates: readonly Omit<MandateFacts, "envelope">[];
+  /** Listings applied or accepted. */
+  readonly listings: number;
+  /** Pushes numbered, not held and not finished, oldest first. */
+  readonly pending: readonly string[];
+}
+
+export type AdmitReply =
+  | { readonly status: "admitted"; readonly number: number; readonly held: boolean; readonly held_reasons: readonly HeldReason[] }
+  | { readonly status: "plan_stale"; readonly pending: readonly string[] }
+  | { readonly status: "busy"; readonly retry_after_seconds: number };
+
+export interface AssignReply {
+  readonly assignments: readonly LeafAssignment[];
+}
+
+export type RemoveReply =
+  | { readonly status: "removed"; readonly change: number; readonly collection: string }
+  | { readonly status: "unknown_record" };
+
+export interface RegisterReadReply {
+  readonly entries: readonly { readonly table: string; readonly partition: string; readonly key: string; readonly change: number; readonly body: string }[];
+}
+
+/** Reply of commands that only change the register. */
+export type RegisterReply = { readonly status: "done" } | { readonly status: "refused"; readonly code: string; readonly detail: string };

@@ -1,0 +1,99 @@
+// What is said to a push actor: one per push_id. A push is a sealed batch (path A), or one record sealed alone (path B).
+
+import type { Message } from "../system/definition.ts";
+import type { HeldReason } from "./business.ts";
+
+export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
+export type RecordOutcome = "accepted" | "updated" | "rejected" | "held" | "pending";
+
+/** Facts of a push that never change; small, kept in the machine's context. */
+export interface PushFacts {
+  readonly push_id: string;
+  readonly business_uuid: string;
+  readonly path: "A" | "B";
+  /** Integration key, passkey or hosted key that sealed. */
+  readonly key_id: string;
+  readonly collection: string;
+  /** 0 on path B. */
+  readonly seq: number;
+  readonly source: "api" | "bulk" | "manual";
+  readonly mode: "inline" | "queued";
+  readonly records: number;
+  readonly cert_id: string;
+  readonly ai_policy_version: number;
+  readonly sealed_at: string;
+  readonly received_at: string;
+  readonly mandate_id: string | null;
+  /** Countries that the mandate allows; null for no limit (path B). */
+  readonly countries: readonly string[] | null;
+  /** Place among the pushes, withdrawals and deletions of the business. */
+  readonly number: number;
+}
+
+export interface RecordFault {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface PublishOutcome {
+  readonly leaf_index: number;
+  readonly outcome: RecordOutcome;
+  readonly record_id: string | null;
+  /** Generation published; null where nothing was. */
+  readonly version: number | null;
+  readonly errors: readonly RecordFault[];
+}
+
+export interface PushCounts {
+  readonly accepted: number;
+  readonly updated: number;
+  readonly rejected: number;
+  readonly held: number;
+  readonly pending: number;
+}
+
+/** A row change by reference. */
+export interface RowReference {
+  readonly record_id: string;
+  readonly hash: string;
+  readonly change: number;
+}
+
+export type PushCommand =
+  | (Message & { readonly type: "push.accept"; readonly facts: PushFacts; readonly held_reasons: readonly HeldReason[] })
+  /** Answer of the chunk activity. `unindexed` names regions whose index must be told again. */
+  | (Message & {
+      readonly type: "chunk.settle";
+      readonly chunk: number;
+      readonly outcomes: readonly PublishOutcome[];
+      readonly references: readonly RowReference[];
+      readonly unindexed: readonly string[];
+    })
+  | (Message & { readonly type: "chunk.indexed"; readonly chunk: number; readonly region: string })
+  | (Message & { readonly type: "push.finish" })
+  | (Message & { readonly type: "push.fail"; readonly code: string; readonly detail: string })
+  | (Message & { readonly type: "hold.release"; readonly confirmed: boolean })
+  /** Read-only. */
+  | (Message & { readonly type: "push.status"; readonly outcome: RecordOutcome | null; readonly from_leaf: number; readonly limit: number })
+  /** As `push.status`, answered once the push is complete, held or failed. */
+  | (Message & { readonly type: "push.await" });
+
+/** Null when no such push was accepted. */
+export interface PushReport {
+  readonly facts: PushFacts;
+  readonly state: PushState;
+  readonly held_reasons: readonly HeldReason[];
+  readonly counts: PushCounts;
+  /** Records settled so far. */
+  readonly settled: number;
+  readonly stalled: boolean;
+  readonly updated_at: string;
+  readonly completed_at: string | null;
+  readonly error: { readonly code: string; readonly detail: string } | null;
+  readonly results: readonly PublishOutcome[];
+  /** Leaf at which the next page starts; null on the last page. */
+  readonly next_leaf: number | null;
+}
+
+export type AcceptReply = { readonly status: "accepted" | "known"; readonly state: PushState };

@@ -1,0 +1,18 @@
+// What is said to a region actor: one per region. It has no journal: everything it does can be asked again.
+
+import type { RowChange } from "../../storage/row-index.ts";
+import type { Message } from "../system/definition.ts";
+
+export type RegionCommand =
+  /** Starts the clock that closes receipt batches; harmless when repeated. */
+  | (Message & { readonly type: "region.open"; readonly region: string })
+  /** Applies row changes to the region's index; answered when a search sees them. */
+  | (Message & { readonly type: "rows.apply"; readonly work_id: string; readonly changes: readonly RowChange[] })
+  | (Message & { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number })
+  | (Message & { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string })
+  | (Message & { readonly type: "receipts.closed"; readonly batches: number });
+
+export type RowsReply =
+  | { readonly status: "applied"; readonly stale: number }
+  /** The index cannot be reached; the rows are asked for again. */
+  | { readonly status: "unavailable"; readonly retry_after_seconds: number };

@@ -1,0 +1,232 @@
+// One store file, one connection, one writer. Every SQLite adapter writes through it, so that whatever is
+// waiting in the same turn of the event loop shares one transaction and one flush of the disk.
+//   D1. A promise of `write` resolves only after the COMMIT that holds its work returned.
+//   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
+//   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written.
+//   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { StoreError } from "../actor-store.ts";
+
+/** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
+const fileVersion = 1;
+/** Works in one transaction; more wait for the next, so that readers are let in between. */
+const groupMaxDefault = 512;
+/** SQLite result codes (sqlite.org/rescode.html), primary part. */
+const sqliteBusy = 5;
+const sqliteLocked = 6;
+
+export interface SqliteOptions {
+  /** FULL flushes the log at every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
+  readonly synchronous?: "FULL" | "NORMAL";
+  /** How long a lock held by another process is waited for. */
+  readonly busyTimeoutMs?: number;
+  /** Works in one transaction at most. */
+  readonly groupMax?: number;
+}
+
+interface QueuedWork {
+  readonly run: (db: DatabaseSync) => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class SqliteDatabase implements AsyncDisposable {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #groupMax: number;
+  #queue: QueuedWork[] = [];
+  #scheduled = false;
+  #closed = false;
+
+  private constructor(db: DatabaseSync, groupMax: number) {
+    this.db = db;
+    this.#groupMax = groupMax;
+  }
+
+  /** Opens or creates the store file at `path` (`:memory:` for none). Throws when the file is of a later version. */
+  static open(path: string, options: SqliteOptions = {}): SqliteDatabase {
+    const db = new DatabaseSync(path, {
+      enableForeignKeyConstraints: false,
+      timeout: options.busyTimeoutMs ?? 5_000,
+    });
+    try {
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
+        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;
+        PRAGMA wal_autocheckpoint = 4000;`);
+      const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
+      if (version > fileVersion) {
+        throw new StoreError("not_applied", `store file has version ${version}, this program reads ${fileVersion}`);
+      }
+      db.exec(`CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+        PRAGMA user_version = ${fileVersion};`);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return new SqliteDatabase(db, options.groupMax ?? groupMaxDefault);
+  }
+
+  /**
+   * Brings the tables of one adapter up to date: step i turns version i into i + 1, all missing steps in one
+   * transaction. Steps are never edited once released, only added.
+   */
+  migrate(name: string, steps: readonly string[]): void {
+    this.db.exec("BEGIN IMMEDIATE");
+    try {
+      const row = this.db.prepare("SELECT version FROM migration WHERE name = ?").get(name);
+      const version = Number(row?.["version"] ?? 0);
+      if (version > steps.length) {
+        throw new StoreError("not_applied", `tables of ${name} have version ${version}, known are ${steps.length}`);
+      }
+      for (const step of steps.slice(version)) this.db.exec(step);
+      this.db.prepare("INSERT OR REPLACE INTO migration (name, version) VALUES (?, ?)").run(name, steps.length);
+      this.db.exec("COMMIT");
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    }
+  }
+
+  /** A prepared statement, cached by its text. */
+  prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  /**
+   * Runs `work` in the next shared transaction and answers what it returned, once that is durable (D1).
+   * A work may be run twice before it is committed, so it changes nothing but the database.
+   * Rejects with {@link StoreError}, or with what the work itself threw.
+   */
+  write<T>(work: (db: DatabaseSync) => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreError("not_applied", "the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(this.#flush);
+    });
+  }
+
+  /** Commits what is waiting and closes the file. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    while (this.#queue.length > 0) this.#flush();
+    this.#statements.clear();
+    this.db.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    let group = this.#queue;
+    if (group.length === 0) return;
+    if (group.length > this.#groupMax) {
+      this.#queue = group.slice(this.#groupMax);
+      group = group.slice(0, this.#groupMax);
+      this.#scheduled = true;
+      setImmediate(this.#flush);
+    } else {
+      this.#queue = [];
+    }
+    this.#runGroup(group);
+  };
+
+  #runGroup(group: readonly QueuedWork[]): void {
+    try {
+      this.prepare("BEGIN IMMEDIATE").run();
+    } catch (error) {
+      rejectAll(group, storeError("not_applied", error));
+      return;
+    }
+    const results: unknown[] = [];
+    try {
+      for (const work of group) results.push(work.run(this.db));
+    } catch {
+      // Savepoints cost every group; a second run costs only the group in which something failed (D2).
+      this.#rollback();
+      this.#runIsolated(group);
+      return;
+    }
+    if (!this.#commit(group)) return;
+    for (let i = 0; i < group.length; i += 1) group[i]?.resolve(results[i]);
+  }
+
+  #runIsolated(group: readonly QueuedWork[]): void {
+    const done: { readonly work: QueuedWork; readonly result: unknown }[] = [];
+    try {
+      this.prepare("BEGIN IMMEDIATE").run();
+    } catch (error) {
+      rejectAll(group, storeError("not_applied", error));
+      return;
+    }
+    for (let i = 0; i < group.length; i += 1) {
+      const work = group[i];
+      if (work === undefined) continue;
+      try {
+        this.db.exec("SAVEPOINT work");
+        const result = work.run(this.db);
+        this.db.exec("RELEASE work");
+        done.push({ work, result });
+      } catch (error) {
+        work.reject(isSqliteError(error) ? storeError("not_applied", error) : error);
+        // Some failures (a full disk, for one) end the whole transaction: what ran before is undone too.
+        if (!this.db.isTransaction) {
+          rejectAll([...done.map((each) => each.work), ...group.slice(i + 1)], storeError("not_applied", error));
+          return;
+        }
+        this.db.exec("ROLLBACK TO work; RELEASE work");
+      }
+    }
+    if (!this.#commit(done.map((each) => each.work))) return;
+    for (const each of done) each.work.resolve(each.result);
+  }
+
+  #commit(group: readonly QueuedWork[]): boolean {
+    try {
+      this.prepare("COMMIT").run();
+      return true;
+    } catch (error) {
+      this.#rollback();
+      // A lock that was not granted wrote nothing. After any other failure the commit mark may or may not have
+      // reached the log, and a process that dies now would read it back: nobody can know (D3).
+      rejectAll(group, storeError(isLockError(error) ? "not_applied" : "unknown", error));
+      return false;
+    }
+  }
+
+  #rollback(): void {
+    if (!this.db.isTransaction) return;
+    try {
+      this.db.exec("ROLLBACK");
+    } catch {
+      // SQLite had ended the transaction itself; there is nothing left to undo.
+    }
+  }
+}
+
+function rejectAll(group: readonly QueuedWork[], error: StoreError): void {
+  for (const work of group) work.reject(error);
+}
+
+function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
+  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+function isLockError(error: unknown): boolean {
+  if (!isSqliteError(error)) return false;
+  const primary = error.errcode & 0xff;
+  return primary === sqliteBusy || primary === sqliteLocked;
+}

@@ -1,0 +1,28 @@
+// What every service function gives back to the HTTP surfaces: an answer ready to send, or a problem document.
+
+import type { Problem } from "../protocol/problem.ts";
+
+export interface Answer {
+  readonly kind: "answer";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Exact body text; rows and records are spliced in verbatim, never parsed and printed again. */
+  readonly body: string | Uint8Array;
+}
+
+export interface Refused {
+  readonly kind: "problem";
+  readonly problem: Problem;
+  /** For example `retry-after`. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type Outcome = Answer | Refused;
+
+export function answerJson(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { kind: "answer", status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+export function refused(problem: Problem, headers: Readonly<Record<string, string>> = {}): Refused {
+  return { kind: "problem", problem, headers };
+}

@@ -1,0 +1,14 @@
+// Who is calling: what authentication proved, and nothing that the caller merely said.
+
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
+
+export interface Caller {
+  readonly key: KeyFacts;
+  readonly party: PartyFacts;
+  readonly nonce: string;
+  /** Unix milliseconds at which the signature expires; the nonce is held until then. */
+  readonly expiresMs: number;
+  /** `sha256:<hex>` of the caller's signature base. */
+  readonly requestHash: string;
+  readonly tag: string;
+}

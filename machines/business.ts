@@ -1,0 +1,175 @@
+// Business: the standing of one party, and the order of what it publishes.
+//   B1. `number` orders accepted pushes, withdrawals and deletions; it only grows.
+//   B2. `change` orders the versions of the register entries of the party; it only grows.
+//   B3. A held push keeps its number; its hold is settled once.
+// Record heads, register entries and chunk answers are keyed rows of the actor, not context.
+
+import { assign, setup } from "xstate";
+
+export type Standing = "active" | "revoked" | "closed" | "withdrawn";
+
+export interface CertificateInForce {
+  readonly cert_id: string;
+  readonly status: Standing;
+  readonly status_effective_from: string;
+  readonly status_reason: string | null;
+  readonly issued_at: string;
+}
+
+export interface PolicyInForce {
+  readonly version: number;
+  readonly record_id: string | null;
+  readonly live_from: string | null;
+}
+
+export interface Party {
+  readonly uuid: string;
+  readonly kind: "business" | "ai_company";
+  readonly legal_name: string;
+  readonly country: string;
+  readonly group: string;
+}
+
+export interface BusinessContext {
+  readonly uuid: string;
+  readonly party: Party | null;
+  readonly certificate: CertificateInForce | null;
+  readonly policy: PolicyInForce;
+  readonly blockedGroups: readonly string[];
+  readonly number: number;
+  readonly change: number;
+  /** Pushes numbered, not held and not finished, oldest first. */
+  readonly pending: readonly string[];
+  readonly held: readonly string[];
+  /** Listings of live records: a listing is (record, country). */
+  readonly listings: number;
+  readonly recordsLive: number;
+}
+
+export type BusinessEvent =
+  | { readonly type: "party.opened"; readonly party: Party }
+  | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
+  | { readonly type: "policy.accepted"; readonly policy: PolicyInForce }
+  | { readonly type: "register.changed"; readonly keys: readonly string[] }
+  | { readonly type: "group.blocked"; readonly group: string }
+  | { readonly type: "group.unblocked"; readonly group: string }
+  | { readonly type: "push.admitted"; readonly push_id: string; readonly held: boolean }
+  | { readonly type: "hold.settled"; readonly push_id: string; readonly confirmed: boolean }
+  | { readonly type: "chunk.assigned"; readonly listings: number; readonly live: number }
+  | { readonly type: "push.finished"; readonly push_id: string }
+  | {
+      readonly type: "record.removed";
+      readonly record_id: string;
+      readonly collection: string;
+      readonly change: number;
+      readonly listings: number;
+      readonly live: number;
+    };
+
+const standings = {
+  active: "#business.active",
+  revoked: "#business.revoked",
+  closed: "#business.closed",
+  withdrawn: "#business.withdrawn",
+} as const;
+
+export const businessMachine = setup({
+  types: { context: {} as BusinessContext, events: {} as BusinessEvent, input: {} as { uuid: string } },
+  guards: {
+    becomes: ({ event }, params: { standing: Standing }) =>
+      event.type === "certificate.issued" && event.certificate.status === params.standing,
+  },
+  actions: {
+    noteCertificate: assign(({ event }) =>
+      event.type === "certificate.issued" ? { certificate: event.certificate } : {},
+    ),
+    // Effects, named here and performed by the actor system.
+    projectRegister: (_, _params: { keys: readonly string[] }) => {},
+    releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
+    removeRecord: (_, _params: { record_id: string; collection: string; change: number }) => {},
+  },
+}).createMachine({
+  id: "business",
+  context: ({ input }) => ({
+    uuid: input.uuid,
+    party: null,
+    certificate: null,
+    policy: { version: 0, record_id: null, live_from: null },
+    blockedGroups: [],
+    number: 0,
+    change: 0,
+    pending: [],
+    held: [],
+    listings: 0,
+    recordsLive: 0,
+  }),
+  initial: "unverified",
+  on: {
+    "party.opened": { actions: assign({ party: ({ event }) => event.party }) },
+    "certificate.issued": (["active", "revoked", "closed", "withdrawn"] as const).map((standing) => ({
+      guard: { type: "becomes" as const, params: { standing } },
+      target: standings[standing],
+      actions: "noteCertificate" as const,
+    })),
+    "policy.accepted": { actions: assign({ policy: ({ event }) => event.policy }) },
+    "register.changed": {
+      actions: [
+        assign({ change: ({ context }) => context.change + 1 }),
+        { type: "projectRegister", params: ({ event }) => ({ keys: event.keys }) },
+      ],
+    },
+    "group.blocked": {
+      actions: assign({ blockedGroups: ({ context, event }) => [...context.blockedGroups, event.group] }),
+    },
+    "group.unblocked": {
+      actions: assign({
+        blockedGroups: ({ context, event }) => context.blockedGroups.filter((group) => group !== event.group),
+      }),
+    },
+    "push.admitted": {
+      actions: assign(({ context, event }) => ({
+        number: context.number + 1,
+        pending: event.held ? context.pending : [...context.pending, event.push_id],
+        held: event.held ? [...context.held, event.push_id] : context.held,
+      })),
+    },
+    "hold.settled": {
+      actions: [
+        assign(({ context, event }) => ({
+          held: context.held.filter((id) => id !== event.push_id),
+          pending: event.confirmed ? [...context.pending, event.push_id] : context.pending,
+        })),
+        { type: "releaseHold", params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }) },
+      ],
+    },
+    "chunk.assigned": {
+      actions: assign(({ context, event }) => ({
+        listings: context.listings + event.listings,
+        recordsLive: context.recordsLive + event.live,
+      })),
+    },
+    "push.finished": {
+      actions: assign({ pending: ({ context, event }) => context.pending.filter((id) => id !== event.push_id) }),
+    },
+    "record.removed": {
+      actions: [
+        assign(({ context, event }) => ({
+          number: context.number + 1,
+          listings: context.listings + event.listings,
+          recordsLive: context.recordsLive + event.live,
+        })),
+        {
+          type: "removeRecord",
+          params: ({ event }) => ({ record_id: event.record_id, collection: event.collection, change: event.change }),
+        },
+      ],
+    },
+  },
+  states: {
+    unverified: {},
+    active: {},
+    revoked: {},
+    closed: {},
+    withdrawn: {},
+  },
+});

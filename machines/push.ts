@@ -1,0 +1,192 @@
+// Push: the life of one sealed batch, or of one record sealed alone.
+//   P1. Chunks are settled in order, each once; a chunk is 200 leaves (specification, «Limits»).
+//   P2. `complete` is reached only when every chunk is settled and every region's index has confirmed it.
+//   P3. `stalled` is what the timer observed: ten minutes without a step. It changes nothing else.
+//   P4. A final push keeps its facts and counts; its staged bytes are dropped.
+
+import { assign, setup } from "xstate";
+
+export const chunkSize = 200;
+
+export interface PushMachineFacts {
+  readonly push_id: string;
+  readonly business_uuid: string;
+  readonly records: number;
+}
+
+/** A chunk that a region's index has not confirmed yet. */
+export type Unindexed = readonly [chunk: number, region: string];
+
+export interface PushTally {
+  readonly accepted: number;
+  readonly updated: number;
+  readonly rejected: number;
+}
+
+export interface PushContext<F extends PushMachineFacts = PushMachineFacts> {
+  readonly facts: F | null;
+  readonly heldReasons: readonly { readonly code: string; readonly detail: string }[];
+  readonly chunksSettled: number;
+  readonly tally: PushTally;
+  readonly unindexed: readonly Unindexed[];
+  readonly stalled: boolean;
+  readonly updatedAtMs: number;
+  readonly completedAtMs: number | null;
+  readonly error: { readonly code: string; readonly detail: string } | null;
+}
+
+export type PushEvent =
+  | {
+      readonly type: "push.accepted";
+      readonly facts: PushMachineFacts;
+      readonly held_reasons: readonly { readonly code: string; readonly detail: string }[];
+      readonly at_ms: number;
+    }
+  | {
+      readonly type: "chunk.settled";
+      readonly chunk: number;
+      readonly tally: PushTally;
+      readonly unindexed: readonly string[];
+      readonly at_ms: number;
+    }
+  | { readonly type: "chunk.indexed"; readonly chunk: number; readonly region: string; readonly at_ms: number }
+  | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
+  | { readonly type: "hold.confirmed"; readonly at_ms: number }
+  | { readonly type: "hold.rejected"; readonly at_ms: number };
+
+/** Number of chunks of a push with `records` leaves. */
+export function chunkCount(records: number): number {
+  return Math.ceil(records / chunkSize);
+}
+
+const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
+
+function settle(context: PushContext, event: Extract<PushEvent, { type: "chunk.settled" }>): Partial<PushContext> {
+  return {
+    chunksSettled: event.chunk + 1,
+    tally: {
+      accepted: context.tally.accepted + event.tally.accepted,
+      updated: context.tally.updated + event.tally.updated,
+      rejected: context.tally.rejected + event.tally.rejected,
+    },
+    unindexed: [...context.unindexed, ...event.unindexed.map((region): Unindexed => [event.chunk, region])],
+    stalled: false,
+    updatedAtMs: event.at_ms,
+  };
+}
+
+export const pushMachine = setup({
+  types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
+  delays: { stall: 600_000 },
+  guards: {
+    isNextChunk: ({ context, event }) => event.type === "chunk.settled" && event.chunk === context.chunksSettled,
+    isLastChunk: ({ context, event }) =>
+      event.type === "chunk.settled" &&
+      event.chunk === context.chunksSettled &&
+      context.facts !== null &&
+      event.chunk + 1 === chunkCount(context.facts.records),
+    isHeld: ({ event }) => event.type === "push.accepted" && event.held_reasons.length > 0,
+    nothingUnindexed: ({ context }) => context.unindexed.length === 0,
+  },
+  actions: {
+    remember: assign(({ event }) =>
+      event.type === "push.accepted"
+        ? { facts: event.facts, heldReasons: event.held_reasons, updatedAtMs: event.at_ms }
+        : {},
+    ),
+    settleChunk: assign(({ context, event }) => (event.type === "chunk.settled" ? settle(context, event) : {})),
+    markIndexed: assign(({ context, event }) =>
+      event.type === "chunk.indexed"
+        ? {
+            unindexed: context.unindexed.filter(([chunk, region]) => chunk !== event.chunk || region !== event.region),
+            stalled: false,
+            updatedAtMs: event.at_ms,
+          }
+        : {},
+    ),
+    noteTime: assign(({ event }) => ("at_ms" in event ? { updatedAtMs: event.at_ms } : {})),
+    markStalled: assign({ stalled: true }),
+    noteFailure: assign(({ event }) =>
+      event.type === "push.failed"
+        ? { error: { code: event.code, detail: event.detail }, completedAtMs: event.at_ms, updatedAtMs: event.at_ms }
+        : event.type === "hold.rejected"
+          ? {
+              error: { code: "hold_rejected", detail: "An owner or admin of the business rejected the held push." },
+              completedAtMs: event.at_ms,
+              updatedAtMs: event.at_ms,
+            }
+          : {},
+    ),
+    noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
+    // Effects, named here and performed by the actor system.
+    processChunk: (_, _params: { chunk: number }) => {},
+    indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
+    finish: () => {},
+  },
+}).createMachine({
+  id: "push",
+  context: {
+    facts: null,
+    heldReasons: [],
+    chunksSettled: 0,
+    tally: nothing,
+    unindexed: [],
+    stalled: false,
+    updatedAtMs: 0,
+    completedAtMs: null,
+    error: null,
+  },
+  initial: "received",
+  states: {
+    received: {
+      on: {
+        "push.accepted": [
+          { guard: "isHeld", target: "held", actions: "remember" },
+          { target: "working", actions: ["remember", { type: "processChunk", params: { chunk: 0 } }] },
+        ],
+      },
+    },
+    working: {
+      initial: "queued",
+      states: { queued: {}, processing: {} },
+      after: { stall: { actions: "markStalled" } },
+      on: {
+        "chunk.settled": [
+          {
+            guard: "isLastChunk",
+            target: "indexing",
+            actions: [
+              "settleChunk",
+              { type: "indexChunk", params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }) },
+            ],
+          },
+          {
+            guard: "isNextChunk",
+            target: "working.processing",
+            reenter: true,
+            actions: [
+              "settleChunk",
+              { type: "indexChunk", params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }) },
+              { type: "processChunk", params: ({ event }) => ({ chunk: event.chunk + 1 }) },
+            ],
+          },
+        ],
+        "chunk.indexed": { target: "working.processing", reenter: true, actions: "markIndexed" },
+        "push.failed": { target: "failed", actions: "noteFailure" },
+      },
+    },
+    indexing: {
+      always: { guard: "nothingUnindexed", target: "complete", actions: "noteCompletion" },
+      after: { stall: { actions: "markStalled" } },
+      on: { "chunk.indexed": { target: "indexing", reenter: true, actions: "markIndexed" } },
+    },
+    held: {
+      on: {
+        "hold.confirmed": { target: "working", actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }] },
+        "hold.rejected": { target: "failed", actions: "noteFailure" },
+      },
+    },
+    complete: { entry: "finish" },
+    failed: { entry: "finish" },
+  },
+});

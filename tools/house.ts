@@ -1,0 +1,44 @@
+// Which steps there are. A new kind of test is one more entry here.
+
+import { addCounts, binOf, type Counts, checkStep, formatCounts, type Step, vitestStep } from "./steps.ts";
+
+const tsc = binOf("typescript", "tsc");
+
+/** Checks of the sources that run no test. */
+export const sourceChecks: readonly Step[] = [
+  checkStep("types", [tsc, "-p", "tsconfig.json"]),
+  checkStep("types of the pure folders", [tsc, "-p", "tsconfig.pure.json"]),
+  checkStep("format and lint", [
+    binOf("@biomejs/biome", "biome"),
+    "check",
+    "--diagnostic-level=warn",
+    "--error-on-warnings",
+    ".",
+  ]),
+  checkStep("dead code", [binOf("knip"), "--no-progress"]),
+];
+
+/** `npm run check`. */
+export const allChecks: readonly Step[] = [
+  ...sourceChecks,
+  vitestStep("pure tests", ["--project", "pure"], { show: false }),
+];
+
+/** Test suites, run one after another because each uses all cores. */
+export const testSuites: readonly Step[] = [vitestStep("tests", [], { show: true })];
+
+/** Runs the steps side by side; prints the time of each and the output of those that failed. */
+export async function runAll(steps: readonly Step[]): Promise<Counts> {
+  return addCounts(await Promise.all(steps.map(runOne)));
+}
+
+/** Runs one step, telling how it went. */
+export async function runOne(step: Step): Promise<Counts> {
+  const startedMs = performance.now();
+  const { counts, output } = await step.run();
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  const mark = counts.failed === 0 ? "ok  " : "FAIL";
+  console.log(`${mark} ${step.name}: ${formatCounts(counts)} (${seconds} s)`);
+  if (counts.failed > 0) console.log(output.trimEnd());
+  return counts;
+}

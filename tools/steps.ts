@@ -1,0 +1,130 @@
+// The steps of `npm run check` and `npm test`, and how each reports.
+
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type ProcessResult, root, run, runNode } from "./process.ts";
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+export interface StepReport {
+  readonly counts: Counts;
+  /** What to show of a step that failed. */
+  readonly output: string;
+}
+
+export interface Step {
+  readonly name: string;
+  run(): Promise<StepReport>;
+}
+
+/** The executable of a package as a path for Node; `bin` where the package has several. */
+export function binOf(packageName: string, bin: string = packageName): string {
+  const manifestPath = join(root, "node_modules", packageName, "package.json");
+  const manifest = createRequire(import.meta.url)(manifestPath) as { bin: string | Record<string, string> };
+  const file = typeof manifest.bin === "string" ? manifest.bin : manifest.bin[bin];
+  if (file === undefined) throw new Error(`${packageName} has no executable ${bin}`);
+  return join(dirname(manifestPath), file);
+}
+
+/** A step that is one pass or one failure by its exit code. */
+export function checkStep(name: string, args: readonly string[]): Step {
+  return {
+    name,
+    async run(): Promise<StepReport> {
+      const result = await runNode(args);
+      const failed = result.code === 0 ? 0 : 1;
+      return { counts: { passed: 1 - failed, failed, skipped: 0 }, output: result.output };
+    },
+  };
+}
+
+/**
+ * A step with tests of its own: its last line is `N passed, N failed` with an optional `, N skipped`.
+ * No such line, an exit code that contradicts it, or no test at all counts as one failure.
+ */
+export function countedStep(name: string, command: string, args: readonly string[]): Step {
+  return {
+    name,
+    async run(): Promise<StepReport> {
+      const result = await run(command, args, { show: true });
+      return { counts: settle(parseCounts(result.output), result), output: result.output };
+    },
+  };
+}
+
+/** Runs vitest; every test of it counts. */
+export function vitestStep(name: string, args: readonly string[], options: { readonly show: boolean }): Step {
+  return {
+    name,
+    async run(): Promise<StepReport> {
+      const folder = await mkdtemp(join(tmpdir(), "svc-vitest-"));
+      try {
+        const report = join(folder, "report.json");
+        const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+        const result = await runNode([binOf("vitest"), "run", ...reporters, ...args], options);
+        const counts = existsSync(report) ? vitestCounts(JSON.parse(await readFile(report, "utf8"))) : null;
+        return { counts: settle(counts, result), output: result.output };
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  };
+}
+
+/** Reads the last line that a counted step prints; null when it is something else. */
+export function parseCounts(output: string): Counts | null {
+  const last = output.trimEnd().split("\n").at(-1) ?? "";
+  const match = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(last);
+  if (match === null) return null;
+  return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
+}
+
+export function formatCounts(counts: Counts): string {
+  const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
+  return `${counts.passed} passed, ${counts.failed} failed${skipped}`;
+}
+
+export function addCounts(all: readonly Counts[]): Counts {
+  return {
+    passed: all.reduce((sum, each) => sum + each.passed, 0),
+    failed: all.reduce((sum, each) => sum + each.failed, 0),
+    skipped: all.reduce((sum, each) => sum + each.skipped, 0),
+  };
+}
+
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly { status: string }[];
+  }[];
+}
+
+/** A file that failed without a failed test (it could not be loaded, a hook threw) is a failure too. */
+function vitestCounts(report: VitestReport): Counts {
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
+  ).length;
+  return {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + brokenFiles,
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+/** Holds the counts against the exit code: neither may hide what the other says. */
+function settle(counts: Counts | null, result: ProcessResult): Counts {
+  if (counts === null) return { passed: 0, failed: 1, skipped: 0 };
+  const contradicted = counts.failed === 0 && (result.code !== 0 || counts.passed + counts.skipped === 0);
+  return contradicted ? { ...counts, failed: 1 } : counts;
+}

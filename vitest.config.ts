@@ -1,0 +1,54 @@
+import { defineConfig } from "vitest/config";
+
+const pureFolders = ["protocol", "collections", "machines", "actors", "service", "verifier"];
+/** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
+const pureTests = [
+  ...pureFolders.map((folder) => `${folder}/**/*.test.ts`),
+  "storage/*.test.ts",
+  "transport/*.test.ts",
+  "tools/tidy/*.test.ts",
+];
+const notTests = ["**/node_modules/**", ".svc/**", "coverage/**"];
+const endToEnd = "**/*.e2e.test.ts";
+
+export default defineConfig({
+  test: {
+    // Sources run as Node runs them, so that what Node refuses (an `enum`) fails here too.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "pure",
+          include: pureTests,
+          exclude: notTests,
+          pool: "threads",
+          isolate: false,
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "io",
+          include: ["**/*.test.ts"],
+          exclude: [...notTests, ...pureTests, endToEnd],
+          pool: "forks",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: [endToEnd],
+          exclude: notTests,
+          pool: "forks",
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+    ],
+  },
+});

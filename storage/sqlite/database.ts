@@ -56,7 +56,10 @@ export class SqliteDatabase implements AsyncDisposable {
         PRAGMA wal_autocheckpoint = 4000;`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
-        throw new StoreError("not_applied", `store file has version ${version}, this program reads ${fileVersion}`);
+        throw new StoreError(
+          "not_applied",
+          `store file has version ${version}, this program reads ${fileVersion}`,
+        );
       }
       db.exec(`CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
         PRAGMA user_version = ${fileVersion};`);
@@ -77,10 +80,15 @@ export class SqliteDatabase implements AsyncDisposable {
       const row = this.db.prepare("SELECT version FROM migration WHERE name = ?").get(name);
       const version = Number(row?.["version"] ?? 0);
       if (version > steps.length) {
-        throw new StoreError("not_applied", `tables of ${name} have version ${version}, known are ${steps.length}`);
+        throw new StoreError(
+          "not_applied",
+          `tables of ${name} have version ${version}, known are ${steps.length}`,
+        );
       }
       for (const step of steps.slice(version)) this.db.exec(step);
-      this.db.prepare("INSERT OR REPLACE INTO migration (name, version) VALUES (?, ?)").run(name, steps.length);
+      this.db
+        .prepare("INSERT OR REPLACE INTO migration (name, version) VALUES (?, ?)")
+        .run(name, steps.length);
       this.db.exec("COMMIT");
     } catch (error) {
       this.#rollback();
@@ -180,7 +188,10 @@ export class SqliteDatabase implements AsyncDisposable {
         work.reject(isSqliteError(error) ? storeError("not_applied", error) : error);
         // Some failures (a full disk, for one) end the whole transaction: what ran before is undone too.
         if (!this.db.isTransaction) {
-          rejectAll([...done.map((each) => each.work), ...group.slice(i + 1)], storeError("not_applied", error));
+          rejectAll(
+            [...done.map((each) => each.work), ...group.slice(i + 1)],
+            storeError("not_applied", error),
+          );
           return;
         }
         this.db.exec("ROLLBACK TO work; RELEASE work");

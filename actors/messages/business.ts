@@ -1,5 +1,6 @@
 // What is said to a business actor: one per party, a business or an AI company. Id: the party's uuid.
 
+import type { Listings } from "../../protocol/listings.ts";
 import type { Message } from "../system/definition.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -96,7 +97,7 @@ export interface LeafClaim {
   readonly listings: Listings;
 }
 
-export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
+export type { Listings };
 
 export interface LeafAssignment {
   readonly leaf_index: number;
@@ -146,7 +147,7 @@ export type BusinessCommand =
       readonly leaves: readonly LeafClaim[];
     })
   /** The push reached a final state: its repetition rows may go. */
-  | (Message & { readonly type: "push.finished"; readonly push_id: string })
+  | (Message & { readonly type: "push.finished"; readonly push_id: string; readonly chunks: number })
   | (Message & { readonly type: "record.remove"; readonly record_id: string; readonly action: "withdraw" | "delete"; readonly at: string; readonly document_hash: string })
   /** Read-only: bodies of register entries, for their projection. */
   | (Message & { readonly type: "register.read"; readonly keys: readonly string[] })
@@ -184,6 +185,8 @@ export type AdmitReply =
   | { readonly status: "busy"; readonly retry_after_seconds: number };
 
 export interface AssignReply {
+  /** When the chunk was published, the same for every repetition: what is signed from it is the same too. */
+  readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];
 }
 

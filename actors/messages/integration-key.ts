@@ -39,4 +39,6 @@ export type CapsReply =
 
 export type ChargeReply =
   | { readonly status: "accepted" }
+  /** Charged before: seq, and what was judged with it, is not judged again. */
+  | { readonly status: "known" }
   | { readonly status: "seq_not_increasing"; readonly last_seq: number };

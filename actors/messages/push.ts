@@ -71,7 +71,8 @@ export type PushCommand =
       readonly unindexed: readonly string[];
     })
   | (Message & { readonly type: "chunk.indexed"; readonly chunk: number; readonly region: string })
-  | (Message & { readonly type: "push.finish" })
+  /** Read-only: rows of a settled chunk, for an index that must be told again. */
+  | (Message & { readonly type: "push.references"; readonly chunk: number })
   | (Message & { readonly type: "push.fail"; readonly code: string; readonly detail: string })
   | (Message & { readonly type: "hold.release"; readonly confirmed: boolean })
   /** Read-only. */

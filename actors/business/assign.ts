@@ -1,0 +1,62 @@
+// Generations and change numbers for the leaves of one chunk, in one commit.
+
+import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { ActorView, Decision, Message } from "../system/definition.ts";
+import { answerKey, answerOf, type HeadRow, headOf, headRow, rt } from "./rows.ts";
+
+type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
+
+interface Tally {
+  listings: number;
+  live: number;
+}
+
+export function assignChunk(command: AssignCommand, view: ActorView): Decision<AssignReply> {
+  const known = answerOf(view, command.push_id, command.chunk);
+  if (known) return { reply: known };
+  const heads = new Map<string, HeadRow>();
+  const tally: Tally = { listings: 0, live: 0 };
+  const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, heads, tally));
+  const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
+  const puts: PartitionRow[] = [...heads].map(([recordId, head]) => headRow(recordId, head));
+  puts.push({ rt: rt.answer, k: 0, k2: answerKey(command.push_id, command.chunk), body: JSON.stringify(reply) });
+  return {
+    reply,
+    events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live } as Message],
+    puts,
+  };
+}
+
+function assignLeaf(
+  leaf: LeafClaim,
+  command: AssignCommand,
+  view: ActorView,
+  heads: Map<string, HeadRow>,
+  tally: Tally,
+): LeafAssignment {
+  const head = heads.get(leaf.record_id) ?? headOf(view, leaf.record_id);
+  const base = { leaf_index: leaf.leaf_index, record_id: leaf.record_id };
+  if (head && head.number > command.number) return { ...base, outcome: "superseded", generation: 0, change: 0 };
+  if (head && head.number === command.number) return { ...base, outcome: "duplicate", generation: 0, change: 0 };
+  const generation = (head?.generation ?? 0) + 1;
+  const change = (head?.change ?? 0) + 1;
+  const wasLive = head?.live ?? false;
+  tally.listings += countListings(leaf.listings) - (wasLive && head ? countListings(head.listings) : 0);
+  tally.live += wasLive ? 0 : 1;
+  heads.set(leaf.record_id, {
+    collection: command.collection,
+    generation,
+    change,
+    live: true,
+    number: command.number,
+    hash: leaf.hash,
+    bpid: leaf.business_product_id,
+    listings: leaf.listings,
+  });
+  return { ...base, outcome: wasLive ? "updated" : "accepted", generation, change };
+}
+
+export function countListings(listings: Readonly<Record<string, unknown>>): number {
+  return Object.keys(listings).length;
+}

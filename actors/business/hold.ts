@@ -1,0 +1,64 @@
+// The price-shock hold (specification, «Limits»): decided once, at acceptance, over the whole batch and what is
+// accepted but not yet applied. Catalogues of 20 or more listings: more than 1/5 of prices changed, any price changed
+// by more than 1/2, or more than 1/5 of listings removed. A listing is (record, country).
+
+import type { HeldReason, Listings, PlannedListings } from "../messages/business.ts";
+
+export const holdThreshold = 20;
+
+export interface HoldQuestion {
+  /** Listings of the whole catalogue before this push, pending pushes included. */
+  readonly catalogueListings: number;
+  /** Listings of a record before this push, pending pushes included; empty for a new record. */
+  readonly before: (recordId: string) => Listings;
+  readonly plan: PlannedListings;
+}
+
+/** Reasons to hold the push; none means that it is published. */
+export function decideHold(question: HoldQuestion): readonly HeldReason[] {
+  if (question.catalogueListings < holdThreshold) return [];
+  const shock = { changed: 0, removed: 0, jumps: 0, firstJump: "" };
+  for (const [recordId, after] of question.plan) {
+    const before = question.before(recordId);
+    for (const country of Object.keys(before)) compareListing(shock, recordId, country, before, after);
+  }
+  const fifth = question.catalogueListings / 5;
+  const reasons: HeldReason[] = [];
+  if (shock.changed > fifth) {
+    reasons.push({ code: "price_changes", detail: `${shock.changed} of ${question.catalogueListings} prices would change, more than one fifth.` });
+  }
+  if (shock.jumps > 0) {
+    reasons.push({ code: "price_jump", detail: `${shock.jumps} prices would change by more than half, the first ${shock.firstJump}.` });
+  }
+  if (shock.removed > fifth) {
+    reasons.push({ code: "listings_removed", detail: `${shock.removed} of ${question.catalogueListings} listings would be removed, more than one fifth.` });
+  }
+  return reasons;
+}
+
+interface Shock {
+  changed: number;
+  removed: number;
+  jumps: number;
+  firstJump: string;
+}
+
+function compareListing(shock: Shock, recordId: string, country: string, before: Listings, after: Listings): void {
+  const was = before[country];
+  const becomes = after[country];
+  if (!was) return;
+  if (!becomes) {
+    shock.removed += 1;
+    return;
+  }
+  if (was[0] === becomes[0] && was[1] === becomes[1]) return;
+  const from = Number(was[0]);
+  const to = Number(becomes[0]);
+  if (was[1] === becomes[1] && from === to) return;
+  shock.changed += 1;
+  // Another currency cannot be compared, so it counts as a jump: a person looks at it.
+  if (was[1] !== becomes[1] || Math.abs(to - from) > from / 2) {
+    shock.jumps += 1;
+    if (shock.jumps === 1) shock.firstJump = `${recordId} in ${country} from ${was.join(" ")} to ${becomes.join(" ")}`;
+  }
+}

@@ -1,0 +1,32 @@
+// Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back.
+
+import type { BusinessContext } from "../../machines/business.ts";
+import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
+import type { ActorView, Decision, Message } from "../system/definition.ts";
+import { countListings } from "./assign.ts";
+import { headOf, headRow } from "./rows.ts";
+
+export function removeRecord(
+  command: Extract<BusinessCommand, { type: "record.remove" }>,
+  view: ActorView,
+): Decision<RemoveReply> {
+  const head = headOf(view, command.record_id);
+  if (!head) return { reply: { status: "unknown_record" } };
+  if (!head.live) return { reply: { status: "removed", change: head.change, collection: head.collection } };
+  const context = view.snapshot.context as BusinessContext;
+  const change = head.change + 1;
+  return {
+    reply: { status: "removed", change, collection: head.collection },
+    events: [
+      {
+        type: "record.removed",
+        record_id: command.record_id,
+        collection: head.collection,
+        change,
+        listings: -countListings(head.listings),
+        live: -1,
+      } as Message,
+    ],
+    puts: [headRow(command.record_id, { ...head, live: false, change, number: context.number + 1 })],
+  };
+}

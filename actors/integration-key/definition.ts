@@ -1,0 +1,198 @@
+// The integration-key actor: seq, caps and idempotency of a registered key at home; its nonces in each region.
+// Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
+//   Q1. A nonce is claimed at most once while its signature lives (specification, «Authentication», check 7).
+//   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
+//   Q3. An answer is replayed only for the same request; «in progress» dies with the activation that noted it.
+
+import type { ActorDefinition, ActorView, Decision } from "../system/definition.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type {
+  CapsReply,
+  ChargeReply,
+  IdempotencyReply,
+  IdempotentAnswer,
+  IntegrationKeyCommand,
+  NonceReply,
+} from "../messages/integration-key.ts";
+import { dayMs, hourMs, type IntegrationKeyContext, integrationKeyMachine, usageAt } from "../../machines/integration-key.ts";
+
+const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
+
+/** Answers are kept this long. */
+const idempotencyKeptMs = dayMs;
+/** A charged push is remembered this long after its charge, in addition to the push actor itself. */
+const chargedKeptMs = 30 * dayMs;
+
+type Reply = NonceReply | IdempotencyReply | CapsReply | ChargeReply | { readonly status: "done" };
+
+interface IdempotencyNote {
+  readonly digest: string;
+  /** Epoch of the activation that is working on it; null once answered. */
+  readonly epoch: number | null;
+  readonly answer: IdempotentAnswer | null;
+}
+
+export const integrationKeyActor: ActorDefinition<IntegrationKeyCommand, Reply> = {
+  kind: "integration-key",
+  schemaVersion: 1,
+  machine: integrationKeyMachine,
+  durability: "journal",
+  input: (id) => ({ keyId: id }),
+  rows: rowsFor,
+  decide,
+  effects: {},
+};
+
+function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
+  switch (command.type) {
+    case "nonce.claim":
+      return [{ rt: rt.nonce, keys: [command.nonce] }];
+    case "idempotency.begin":
+    case "idempotency.settle":
+    case "idempotency.release":
+      return [{ rt: rt.idempotency, keys: [command.scope] }];
+    case "caps.check":
+      return [{ rt: rt.charged, keys: [digestKey(command.digest)] }];
+    case "seq.check":
+      return [{ rt: rt.charged, keys: [pushKey(command.push_id)] }];
+    case "push.charge":
+      return [{ rt: rt.charged, keys: [pushKey(command.push_id)] }];
+    case "key.retire":
+      return [];
+  }
+}
+
+function decide(command: IntegrationKeyCommand, view: ActorView): Decision<Reply> {
+  switch (command.type) {
+    case "nonce.claim":
+      return claimNonce(command, view);
+    case "idempotency.begin":
+      return beginIdempotent(command, view);
+    case "idempotency.settle":
+      return settleIdempotent(command, view);
+    case "idempotency.release":
+      return {
+        reply: { status: "done" },
+        deletes: noteOf(command.scope, view)?.answer === null ? [{ rt: rt.idempotency, k: 0, k2: command.scope }] : [],
+      };
+    case "caps.check":
+      return { reply: checkCaps(command, view) };
+    case "seq.check":
+      return { reply: checkSeq(command, view) };
+    case "push.charge":
+      return chargePush(command, view);
+    case "key.retire":
+      return { reply: { status: "done" }, events: [{ type: "key.retired" }] };
+  }
+}
+
+function claimNonce(
+  command: Extract<IntegrationKeyCommand, { type: "nonce.claim" }>,
+  view: ActorView,
+): Decision<NonceReply> {
+  const held = live(view, view.row(rt.nonce, 0, command.nonce));
+  if (held) return { reply: { status: "reused" } };
+  return {
+    reply: { status: "claimed" },
+    puts: [{ rt: rt.nonce, k: 0, k2: command.nonce, body: "", expiresAtMs: command.expires_ms }],
+  };
+}
+
+function beginIdempotent(
+  command: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
+  view: ActorView,
+): Decision<IdempotencyReply> {
+  const note = noteOf(command.scope, view);
+  if (note) {
+    if (note.digest !== command.digest && (note.answer !== null || note.epoch === view.epoch)) {
+      return { reply: { status: "conflict" } };
+    }
+    if (note.answer !== null) return { reply: { status: "replay", answer: note.answer } };
+    if (note.epoch === view.epoch) return { reply: { status: "in_progress" } };
+  }
+  return { reply: { status: "fresh" }, puts: [noteRow(command.scope, view, { digest: command.digest, epoch: view.epoch, answer: null })] };
+}
+
+function settleIdempotent(
+  command: Extract<IntegrationKeyCommand, { type: "idempotency.settle" }>,
+  view: ActorView,
+): Decision<{ status: "done" }> {
+  const note = noteOf(command.scope, view);
+  if (note?.answer) return { reply: { status: "done" } };
+  return {
+    reply: { status: "done" },
+    puts: [noteRow(command.scope, view, { digest: command.digest, epoch: null, answer: command.answer })],
+  };
+}
+
+function checkCaps(command: Extract<IntegrationKeyCommand, { type: "caps.check" }>, view: ActorView): CapsReply {
+  const known = live(view, view.row(rt.charged, 0, digestKey(command.digest)));
+  if (known) return { status: "within", known_push_id: known.body };
+  const context = view.snapshot.context as IntegrationKeyContext;
+  const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
+  if (hour.used >= command.caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
+  const day = usageAt(context.bytesToday, view.nowMs, dayMs);
+  if (day.used >= command.caps.bytes_per_day || day.used + command.content_length > command.caps.bytes_per_day) {
+    return over("bytes_per_day", view.nowMs, dayMs);
+  }
+  return { status: "within", known_push_id: null };
+}
+
+function over(cap: "records_per_hour" | "bytes_per_day", nowMs: number, windowMs: number): CapsReply {
+  return { status: "over", cap, retry_after_seconds: Math.max(1, Math.ceil((windowMs - (nowMs % windowMs)) / 1000)) };
+}
+
+function checkSeq(command: Extract<IntegrationKeyCommand, { type: "seq.check" }>, view: ActorView): ChargeReply {
+  if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { status: "known" };
+  const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
+  return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
+}
+
+function chargePush(
+  command: Extract<IntegrationKeyCommand, { type: "push.charge" }>,
+  view: ActorView,
+): Decision<ChargeReply> {
+  if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { reply: { status: "known" } };
+  const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
+  if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
+  const expiresAtMs = view.nowMs + chargedKeptMs;
+  return {
+    reply: { status: "accepted" },
+    events: [
+      {
+        type: "push.charged",
+        seq: command.seq,
+        push_id: command.push_id,
+        records: command.records,
+        bytes: command.bytes,
+        at_ms: view.nowMs,
+      } as { type: string },
+    ],
+    puts: [
+      { rt: rt.charged, k: 0, k2: pushKey(command.push_id), body: String(command.seq), expiresAtMs },
+      { rt: rt.charged, k: 0, k2: digestKey(command.digest), body: command.push_id, expiresAtMs },
+    ],
+  };
+}
+
+function noteOf(scope: string, view: ActorView): IdempotencyNote | undefined {
+  const row = live(view, view.row(rt.idempotency, 0, scope));
+  return row && (JSON.parse(row.body) as IdempotencyNote);
+}
+
+function noteRow(scope: string, view: ActorView, note: IdempotencyNote): PartitionRow {
+  return { rt: rt.idempotency, k: 0, k2: scope, body: JSON.stringify(note), expiresAtMs: view.nowMs + idempotencyKeptMs };
+}
+
+/** A store may keep an expired row; it counts no longer. */
+function live(view: ActorView, row: PartitionRow | undefined): PartitionRow | undefined {
+  return row?.expiresAtMs !== undefined && row.expiresAtMs <= view.nowMs ? undefined : row;
+}
+
+function pushKey(pushId: string): string {
+  return `push:${pushId}`;
+}
+
+function digestKey(digest: string): string {
+  return `digest:${digest}`;
+}

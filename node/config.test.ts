@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "./config.ts";
+
+describe("configuration", () => {
+  it("has defaults for a newcomer", () => {
+    expect(loadConfig({ home: "/h" }, {})).toMatchObject({ environment: "sandbox", home: "/h", portBase: 7300, host: "127.0.0.1" });
+  });
+
+  it("takes options before the environment", () => {
+    expect(loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" })).toMatchObject({
+      region: "eu-west1",
+      logLevel: "warn",
+    });
+  });
+
+  it.each([
+    [{ SVC_ENVIRONMENT: "staging" }, /SVC_ENVIRONMENT.*sandbox or production/],
+    [{ SVC_REGION: "Europe" }, /SVC_REGION.*eu-west1/],
+    [{ SVC_PORT_BASE: "80a" }, /SVC_PORT_BASE/],
+    [{ SVC_PORT_BASE: "65535" }, /SVC_PORT_BASE/],
+    [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
+  ])("refuses %j, naming the setting and the fix", (env, message) => {
+    expect(() => loadConfig({}, env)).toThrow(message);
+  });
+});

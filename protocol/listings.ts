@@ -1,0 +1,15 @@
+/** Price by country: `{US: ["9.99", "USD"]}`. A listing is a (record, country). */
+export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
+
+/** Listings of a product record's `prices`; members that are no prices are passed over. Specification, «Product record». */
+export function listingsOf(record: unknown): Listings {
+  const prices = (record as { prices?: unknown } | null)?.prices;
+  if (!Array.isArray(prices)) return {};
+  const listings: Record<string, readonly [string, string]> = {};
+  for (const price of prices as { country?: unknown; amount?: unknown; currency?: unknown }[]) {
+    if (typeof price?.country === "string" && typeof price.amount === "string" && typeof price.currency === "string") {
+      listings[price.country] = [price.amount, price.currency];
+    }
+  }
+  return listings;
+}

@@ -1,0 +1,94 @@
+// Admission of a push by its business: the number, and the hold decided over the whole batch and what is accepted
+// but not yet applied. The home actor decides; this gathers what it needs to decide with.
+
+import type { AdmitReply, BusinessCommand, Listings, PlannedListings, PushPlan } from "../actors/messages/business.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+import { listingsOf } from "../protocol/listings.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+
+/** Catalogues below this many listings are never held (specification, «Limits»). */
+const holdThreshold = 20;
+/** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
+const attemptsMax = 8;
+const leavesPerRead = 1_000;
+const planDocument = "plan";
+
+export interface AdmitDeps {
+  readonly actors: ActorSystem;
+  readonly records: RecordStore;
+  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+}
+
+export interface AdmitRequest {
+  readonly businessUuid: string;
+  readonly pushId: string;
+  readonly keyId: string;
+  readonly records: readonly Uint8Array[];
+  /** Listings and pending pushes as the business said last. */
+  readonly listings: number;
+  readonly pending: readonly string[];
+}
+
+export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
+
+export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
+  let { pending } = request;
+  let plan: PlannedListings | null = null;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const mayHold = request.listings >= holdThreshold || pending.length > 0;
+    if (mayHold) plan ??= planOf(deps, request.businessUuid, request.records);
+    const command: BusinessCommand = {
+      type: "push.admit",
+      push_id: request.pushId,
+      key_id: request.keyId,
+      records: request.records.length,
+      plan: mayHold && plan ? await fullPlan(deps, request, plan, pending) : null,
+    };
+    const reply = await deps.actors.ask<AdmitReply>({ kind: "business", id: request.businessUuid }, command);
+    if (reply.status !== "plan_stale") return reply;
+    pending = reply.pending;
+  }
+  return { status: "busy", retry_after_seconds: 1 };
+}
+
+async function fullPlan(
+  deps: AdmitDeps,
+  request: AdmitRequest,
+  listings: PlannedListings,
+  pending: readonly string[],
+): Promise<PushPlan> {
+  await deps.records.putStagedDocument(request.pushId, planDocument, JSON.stringify(listings));
+  const earlier: PlannedListings[] = [];
+  for (const pushId of pending) {
+    if (pushId !== request.pushId) earlier.push(await loadPlan(deps, request.businessUuid, pushId));
+  }
+  return { pending, earlier, listings };
+}
+
+/** The plan of a pending push; a push accepted without one is planned from its staged leaves. */
+async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
+  const stored = await deps.records.readStagedDocument(pushId, planDocument);
+  if (stored !== null) return JSON.parse(stored) as PlannedListings;
+  const leaves: Uint8Array[] = [];
+  for (;;) {
+    const page = await deps.records.loadLeaves(pushId, leaves.length, leavesPerRead);
+    leaves.push(...page);
+    if (page.length < leavesPerRead) return planOf(deps, businessUuid, leaves);
+  }
+}
+
+/** Listings that each product would leave. Leaves that are no products change nothing; they are rejected later, with their reasons. */
+export function planOf(deps: Pick<AdmitDeps, "recordIdOf">, businessUuid: string, leaves: readonly Uint8Array[]): PlannedListings {
+  const plan: [string, Listings][] = [];
+  for (const leaf of leaves) {
+    const parsed = parseStrictJson(leaf);
+    const record = parsed.ok ? (parsed.value as Record<string, unknown> | null) : null;
+    const localId = record?.["business_product_id"];
+    if (typeof localId === "string") {
+      plan.push([deps.recordIdOf(businessUuid, "products", localId), listingsOf(record)]);
+    }
+  }
+  return plan;
+}

@@ -1,0 +1,284 @@
+// POST /v1/publish/{type}: a sealed batch becomes a push, at most once.
+//   W1. Checks are made in the specification's order, and nothing is stored before the last of them.
+//   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
+//       so a resend repairs a crash between any two.
+//   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
+//   W4. Idempotent answers are kept for final outcomes only: never 401, 409, 429 or 5xx.
+
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
+import type {
+  CapsReply,
+  ChargeReply,
+  IdempotencyReply,
+  IntegrationKeyCommand,
+} from "../actors/messages/integration-key.ts";
+import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
+import { leafHash, buildTree, type MerkleTree } from "../protocol/merkle.ts";
+import { parseHash } from "../protocol/hash.ts";
+import { equalBytes } from "../protocol/bytes.ts";
+import { problem } from "../protocol/problem.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import { type Checked, checkStanding, checkVerified, findMandate, type Mandate, openBatchSeal, type PushSeal, sealRefusal } from "./publish-checks.ts";
+import { parsePublishBody, type PublishBody } from "./publish-body.ts";
+import { admit } from "./publish-admit.ts";
+import type { PushTrees } from "./push-trees.ts";
+import { pushStatus } from "./push-status.ts";
+
+/** Batches up to this size are processed in the request (specification, «Limits»). */
+export const inlineMax = 50;
+
+export interface PublishDeps {
+  readonly actors: ActorSystem;
+  readonly records: RecordStore;
+  readonly crypto: CryptoPort;
+  readonly clock: Clock;
+  readonly trees: PushTrees;
+  /** Record id of a product: keyed by the business and its own product id. */
+  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+}
+
+export interface PublishRequest {
+  readonly caller: Caller;
+  /** Collection named in the path, already mapped: `products`, `business_files`… */
+  readonly collection: string;
+  readonly idempotencyKey: string | null;
+  /** Value of the verified Content-Digest header. */
+  readonly contentDigest: string;
+  readonly body: Uint8Array;
+  readonly sourceIp: string;
+}
+
+/** Statuses whose answers a repetition of the request may be given again (W4). */
+function isKept(status: number): boolean {
+  return status < 500 && status !== 401 && status !== 409 && status !== 429;
+}
+
+export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
+  if (request.idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) {
+    return refused(problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", { pointer: "/headers/idempotency-key" }));
+  }
+  const keyRef = { kind: "integration-key", id: request.caller.key.key_id };
+  const scope = `publish/${request.collection} ${request.idempotencyKey}`;
+  const tell = <R>(command: IntegrationKeyCommand): Promise<R> => deps.actors.ask<R>(keyRef, command);
+  const begun = await tell<IdempotencyReply>({ type: "idempotency.begin", scope, digest: request.contentDigest });
+  if (begun.status === "replay") return { kind: "answer", ...begun.answer };
+  if (begun.status === "conflict") {
+    return refused(problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."));
+  }
+  if (begun.status === "in_progress") {
+    return refused(problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."), { "retry-after": "1" });
+  }
+  let outcome: Outcome | null = null;
+  try {
+    outcome = await publishOnce(deps, request);
+    return outcome;
+  } finally {
+    const kept = outcome && keptAnswer(outcome);
+    if (kept) await tell({ type: "idempotency.settle", scope, digest: request.contentDigest, answer: kept });
+    else await tell({ type: "idempotency.release", scope }).catch(() => {});
+  }
+}
+
+function keptAnswer(outcome: Outcome): { status: number; headers: Readonly<Record<string, string>>; body: string } | null {
+  if (outcome.kind === "problem") {
+    if (!isKept(outcome.problem.status)) return null;
+    return {
+      status: outcome.problem.status,
+      headers: { ...outcome.headers, "content-type": "application/problem+json" },
+      body: JSON.stringify(outcome.problem),
+    };
+  }
+  return typeof outcome.body === "string" && isKept(outcome.status)
+    ? { status: outcome.status, headers: outcome.headers, body: outcome.body }
+    : null;
+}
+
+async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
+  if (request.collection !== "products") {
+    return refused(problem("type_not_publishable", "Only products are published through this interface."));
+  }
+  const business = { kind: "business", id: request.caller.party.uuid };
+  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
+  const facts = await deps.actors.ask<PublishingFacts>(business, question);
+  const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
+  if (!mandate.ok) return refused(mandate.problem);
+  const capped = await checkCaps(deps, request, mandate.value);
+  if (capped) return capped;
+  const body = parsePublishBody(request.body);
+  if (!body.ok) return refused(body.problem);
+  const verified = checkVerified(facts);
+  if (!verified.ok) return refused(verified.problem);
+  const batch = checkBatch(deps, request, body.value);
+  if (!batch.ok) return refused(batch.problem);
+  return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
+}
+
+async function checkCaps(deps: PublishDeps, request: PublishRequest, mandate: Mandate): Promise<Outcome | null> {
+  const command: IntegrationKeyCommand = {
+    type: "caps.check",
+    digest: request.contentDigest,
+    content_length: request.body.length,
+    caps: mandate.scope.caps,
+  };
+  const reply = await deps.actors.ask<CapsReply>({ kind: "integration-key", id: request.caller.key.key_id }, command);
+  if (reply.status === "within") return null;
+  const seconds = reply.retry_after_seconds;
+  return refused(
+    problem("rate_limited", `The mandate's cap ${reply.cap} is used up.`, { retry_after_seconds: seconds, reason: reply.cap }),
+    { "retry-after": String(seconds) },
+  );
+}
+
+export interface Batch {
+  readonly seal: PushSeal;
+  readonly pushId: string;
+  readonly tree: MerkleTree;
+}
+
+function checkBatch(deps: PublishDeps, request: PublishRequest, body: PublishBody): Checked<Batch> {
+  const opened = openBatchSeal(body.batchSeal, request.caller.key, deps.crypto);
+  if (!opened.ok) return opened;
+  const { seal, payload } = opened.value;
+  if (seal.record_type !== request.collection) {
+    return sealRefusal("record_type_mismatch", `The seal is for ${seal.record_type}, the request for ${request.collection}.`);
+  }
+  if (seal.tree_size !== body.records.length) {
+    return sealRefusal("inclusion_invalid", `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`);
+  }
+  const tree = buildTree(
+    body.records.map((record) => leafHash(record, deps.crypto.sha256)),
+    deps.crypto.sha256,
+  );
+  const root = parseHash(seal.root);
+  if (root === null || !equalBytes(root, tree.root)) {
+    return sealRefusal("hash_mismatch", "The records are not exactly those that the seal's root is over, in order.");
+  }
+  return { ok: true, value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, deps.crypto.sha256), tree } };
+}
+
+export interface Acceptable extends Batch {
+  readonly facts: PublishingFacts;
+  readonly mandate: Mandate;
+  readonly body: PublishBody;
+}
+
+async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
+  const push = { kind: "push", id: batch.pushId };
+  const known = await deps.actors.ask<PushReport | null>(push, statusCommand);
+  if (known === null) {
+    const refusal = await checkNew(deps, request, batch);
+    if (refusal) return refusal;
+    const refusalAtAdmission = await storeAndAdmit(deps, request, batch);
+    if (refusalAtAdmission) return refusalAtAdmission;
+  }
+  if (batch.body.records.length <= inlineMax) {
+    const command: PushCommand = { type: "push.await" };
+    const report = await deps.actors.ask<PushReport>(push, command, { timeoutMs: 60_000 });
+    return answerInline(report);
+  }
+  const report = await deps.actors.ask<PushReport>(push, statusCommand);
+  return queuedAnswer(report);
+}
+
+const statusCommand: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 };
+
+/** What is judged only for a push that was not accepted before (W3). */
+async function checkNew(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome | null> {
+  const standing = checkStanding(batch.seal, batch.facts, deps.clock.now());
+  const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
+  const seq = await deps.actors.ask<ChargeReply>(
+    { kind: "integration-key", id: request.caller.key.key_id },
+    seqCommand,
+  );
+  // Charged before a crash and resent: the standing was judged when it was charged.
+  if (!standing.ok && seq.status !== "known") return refused(standing.problem);
+  return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
+}
+
+function seqRefused(lastSeq: number): Outcome {
+  return refused(problem("seq_not_increasing", `seq must exceed ${lastSeq}, the last accepted seq of this key.`));
+}
+
+async function storeAndAdmit(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome | null> {
+  const { records } = batch.body;
+  await deps.records.stageLeaves(batch.pushId, 0, records);
+  await deps.records.putSeal({
+    seal_id: batch.pushId,
+    envelope: JSON.stringify(batch.body.batchSeal),
+    tree_size: records.length,
+  });
+  deps.trees.put(batch.pushId, batch.tree);
+  const charge: IntegrationKeyCommand = {
+    type: "push.charge",
+    seq: batch.seal.seq,
+    push_id: batch.pushId,
+    digest: request.contentDigest,
+    records: records.length,
+    bytes: request.body.length,
+  };
+  const charged = await deps.actors.ask<ChargeReply>({ kind: "integration-key", id: request.caller.key.key_id }, charge);
+  if (charged.status === "seq_not_increasing") return seqRefused(charged.last_seq);
+  const admitted = await admit(deps, {
+    businessUuid: request.caller.party.uuid,
+    pushId: batch.pushId,
+    keyId: request.caller.key.key_id,
+    records,
+    listings: batch.facts.listings,
+    pending: batch.facts.pending,
+  });
+  if (admitted.status !== "admitted") {
+    const seconds = admitted.retry_after_seconds;
+    return refused(problem("rate_limited", "Too many pushes of this business wait; resend this batch later.", { retry_after_seconds: seconds }), {
+      "retry-after": String(seconds),
+    });
+  }
+  const accept: PushCommand = {
+    type: "push.accept",
+    facts: pushFacts(deps, request, batch, admitted.number),
+    held_reasons: admitted.held_reasons,
+  };
+  await deps.actors.ask<AcceptReply>({ kind: "push", id: batch.pushId }, accept);
+  return null;
+}
+
+function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable, number: number): PushFacts {
+  return {
+    push_id: batch.pushId,
+    business_uuid: request.caller.party.uuid,
+    path: "A",
+    key_id: request.caller.key.key_id,
+    collection: request.collection,
+    seq: batch.seal.seq,
+    source: "api",
+    mode: batch.body.records.length <= inlineMax ? "inline" : "queued",
+    records: batch.body.records.length,
+    cert_id: batch.seal.cert_id,
+    ai_policy_version: batch.seal.ai_policy_version,
+    sealed_at: batch.seal.sealed_at,
+    received_at: formatTimestamp(deps.clock.now()),
+    mandate_id: batch.mandate.mandate_id,
+    countries: batch.mandate.scope.countries,
+    number,
+  };
+}
+
+function answerInline(report: PushReport): Answer {
+  return answerJson(200, {
+    batch_id: report.facts.push_id,
+    seq: report.facts.seq,
+    held: report.state === "held",
+    ...(report.held_reasons.length > 0 ? { held_reasons: report.held_reasons } : {}),
+    results: report.results satisfies readonly PublishOutcome[],
+  });
+}
+
+function queuedAnswer(report: PushReport): Answer {
+  return answerJson(202, pushStatus(report), { location: `/v1/pushes/${report.facts.push_id}` });
+}
+

@@ -1,0 +1,82 @@
+// GET /v1/pushes/{push_id}: PushStatus with a page of 100 results in leaf order, and the same document for a 202.
+
+import type { PushCommand, PushReport, RecordOutcome } from "../actors/messages/push.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import { isPushId } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { answerJson, type Outcome, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+
+export const resultsPerPage = 100;
+/** What a client is told to wait before it asks again. */
+export const pollAfterSeconds = 1;
+
+const outcomes: readonly string[] = ["accepted", "updated", "rejected", "held", "pending"];
+
+export interface ReadPushRequest {
+  readonly caller: Caller;
+  readonly pushId: string;
+  /** Query `outcome`; null when absent. */
+  readonly outcome: string | null;
+  /** Query `cursor`: the `next_cursor` of the page before; null for the first page. */
+  readonly cursor: string | null;
+}
+
+/** Any live integration key of the business may read; for anybody else the push does not exist. */
+export async function readPush(actors: ActorSystem, request: ReadPushRequest): Promise<Outcome> {
+  const { outcome, cursor } = request;
+  if (!isPushId(request.pushId)) return pushUnknown();
+  if (outcome !== null && !outcomes.includes(outcome)) {
+    return refused(problem("request_invalid", `outcome is one of ${outcomes.join(", ")}.`, { pointer: "/query/outcome" }));
+  }
+  const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
+  if (fromLeaf === null) {
+    return refused(problem("request_invalid", "cursor is the next_cursor of an earlier page.", { pointer: "/query/cursor" }));
+  }
+  const command: PushCommand = {
+    type: "push.status",
+    outcome: outcome as RecordOutcome | null,
+    from_leaf: fromLeaf,
+    limit: resultsPerPage,
+  };
+  const report = await actors.ask<PushReport | null>({ kind: "push", id: request.pushId }, command);
+  if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
+  return answerJson(200, pushStatus(report));
+}
+
+function pushUnknown(): Outcome {
+  return refused(problem("not_found", "No push of this business has this push_id."));
+}
+
+function parseCursor(cursor: string): number | null {
+  return /^leaf-(0|[1-9][0-9]{0,6})$/.test(cursor) ? Number(cursor.slice(5)) : null;
+}
+
+/** PushStatus (specification, «Push, outcome, status»). */
+export function pushStatus(report: PushReport) {
+  const { facts, state } = report;
+  const isOpen = state === "received" || state === "queued" || state === "processing";
+  return {
+    push_id: facts.push_id,
+    batch_id: facts.push_id,
+    type: facts.collection,
+    seq: facts.seq,
+    source: facts.source,
+    mode: facts.mode,
+    state: state === "received" ? "queued" : state,
+    held: state === "held",
+    held_reasons: report.held_reasons,
+    records: facts.records,
+    counts: report.counts,
+    progress: { settled: report.settled, total: facts.records },
+    received_at: facts.received_at,
+    updated_at: report.updated_at,
+    completed_at: report.completed_at,
+    error: report.error,
+    status_url: `/v1/pushes/${facts.push_id}`,
+    ...(isOpen ? { poll_after_seconds: pollAfterSeconds } : {}),
+    stalled: report.stalled,
+    results: report.results,
+    next_cursor: report.next_leaf === null ? null : `leaf-${report.next_leaf}`,
+  };
+}

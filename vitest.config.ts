@@ -6,7 +6,7 @@ const pureTests = [
   ...pureFolders.map((folder) => `${folder}/**/*.test.ts`),
   "storage/*.test.ts",
   "transport/*.test.ts",
-  "tools/tidy/*.test.ts",
+  "tools/*.test.ts",
 ];
 const notTests = ["**/node_modules/**", ".svc/**", "coverage/**"];
 const endToEnd = "**/*.e2e.test.ts";

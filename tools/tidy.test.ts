@@ -1,0 +1,199 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./process.ts";
+import { exemptions } from "./tidy/exemptions.ts";
+import { importFaults, importTable } from "./tidy/import-table.ts";
+import { sourceFaults, textFaults } from "./tidy/rules.ts";
+import { type Fault, listFiles, loadSource, parseSource } from "./tidy/source.ts";
+
+/** Fewer files than this were never there since these rules are: then the walk is broken, not the house in order. */
+const fileCountMin = 60;
+
+const files = listFiles(root, [".ts"]).map((path) => loadSource(root, path));
+const prose = listFiles(root, [".md", ".mjs", ".yaml", ".yml", ".json", ".sh", ".py", ".cql", ".html"])
+  .filter((path) => path !== "package-lock.json" && !path.includes("/vectors/"))
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+const found: readonly Fault[] = [
+  ...files.flatMap((file) => [...importFaults(file), ...sourceFaults(file)]),
+  ...prose.flatMap(textFaults),
+];
+
+function isExempt(fault: Fault): boolean {
+  return exemptions.some((each) => each.path === fault.path && each.rule === fault.rule);
+}
+
+describe("the project", () => {
+  it("was really walked", () => {
+    const paths = files.map((file) => file.path);
+    expect(paths.length).toBeGreaterThan(fileCountMin);
+    for (const known of [
+      "protocol/result.ts",
+      "crypto/port.ts",
+      "tools/tidy/rules.ts",
+      "storage/sqlite/database.ts",
+    ]) {
+      expect(paths).toContain(known);
+    }
+    expect(files.reduce((sum, file) => sum + file.imports.length, 0)).toBeGreaterThan(fileCountMin);
+    expect(prose.map((file) => file.path)).toContain("tools/run.mjs");
+  });
+
+  it("keeps its rules", () => {
+    const faults = found.filter((each) => !isExempt(each));
+    expect(faults.map((each) => `${each.path}:${each.line} ${each.rule}: ${each.detail}`)).toEqual([]);
+  });
+
+  it("has no exemption that nothing needs", () => {
+    const needless = exemptions.filter(
+      (each) => !found.some((f) => f.path === each.path && f.rule === each.rule),
+    );
+    expect(needless).toEqual([]);
+    for (const each of exemptions) expect(each.reason.length).toBeGreaterThan(20);
+  });
+
+  it("has a row in the import table for each of its folders, and no row twice", () => {
+    expect(new Set(importTable.map((row) => row.of)).size).toBe(importTable.length);
+  });
+});
+
+/** The rules that `text` breaks as the file `path`. */
+function rulesBroken(path: string, text: string): readonly string[] {
+  const file = parseSource(path, text);
+  return [...importFaults(file), ...sourceFaults(file)].map((each) => each.rule);
+}
+
+describe("the import table", () => {
+  it.each([
+    ["protocol/a.ts", 'import { b } from "../collections/b.ts";'],
+    ["protocol/a.ts", 'export { b } from "../verifier/b.ts";'],
+    ["protocol/a.ts", 'export * from "../verifier/b.ts";'],
+    ["protocol/a.ts", 'const b = await import("../client/b.ts");'],
+    ["protocol/a.ts", "declare const name: string; const b = await import(name);"],
+    ["protocol/a.ts", 'type B = import("../client/b.ts").B;'],
+    ["protocol/a.ts", 'import { readFileSync } from "node:fs";'],
+    ["protocol/a.ts", 'import fastify from "fastify";'],
+    ["protocol/a.ts", 'import { b } from "./b";'],
+    ["protocol/a.ts", 'import { b } from "./b.test.ts";'],
+    ["protocol/a.ts", 'import { b } from "./b.fixture.ts";'],
+    ["collections/a.ts", 'import { matches } from "../storage/row-index.ts";'],
+    ["collections/a.ts", 'import type { Actor } from "../storage/actor-store.ts";'],
+    ["actors/push/a.ts", 'import { b } from "../business/b.ts";'],
+    ["actors/push/a.ts", 'import { b } from "../system/mailbox.ts";'],
+    ["actors/push/a.ts", 'import { b } from "../../storage/sqlite/b.ts";'],
+    ["actors/system/a.ts", 'import { machine } from "../../machines/push.ts";'],
+    ["storage/a.ts", 'import { b } from "./sqlite/b.ts";'],
+    ["storage/sqlite/a.ts", 'import { b } from "../cassandra/b.ts";'],
+    ["service/a.ts", 'import { nativeCrypto } from "../crypto/native.ts";'],
+    ["verifier/a.ts", 'import { b } from "../service/b.ts";'],
+    ["cli/a.ts", 'import { b } from "../sim/b.ts";'],
+    ["node/a.ts", 'import { b } from "../sim/b.ts";'],
+    ["sim/a.ts", 'import { b } from "../storage/sqlite/b.ts";'],
+    ["sim/a.ts", 'import { b } from "../crypto/native.ts";'],
+    ["sim/a.ts", 'import { b } from "../transport/ws/b.ts";'],
+    ["unknown/a.ts", ""],
+  ])("refuses in %s: %s", (path, text) => {
+    expect(rulesBroken(path, text)).toEqual(["imports"]);
+  });
+
+  it.each([
+    ["protocol/a.ts", 'import { sha256 } from "@noble/hashes/sha2.js"; import { b } from "./records/b.ts";'],
+    ["protocol/a.test.ts", 'import { it } from "vitest"; import { b } from "../verifier/b.ts";'],
+    ["collections/a.ts", 'import type { IndexRow } from "../storage/row-index.ts";'],
+    [
+      "actors/push/a.ts",
+      'import { b } from "../messages/push.ts"; import type { S } from "../../storage/record-store.ts";',
+    ],
+    ["actors/system/a.ts", 'import { type Machine } from "../../machines/push.ts";'],
+    [
+      "storage/sqlite/a.ts",
+      'import { DatabaseSync } from "node:sqlite"; import { b } from "./b.ts"; import "../a.ts";',
+    ],
+    ["crypto/native.ts", 'import { sign } from "node:crypto"; import type { C } from "./port.ts";'],
+    [
+      "sim/a.ts",
+      'import type { Clock } from "../crypto/port.ts"; import { b } from "../storage/record-store.ts";',
+    ],
+    ["node/a.ts", 'import { b } from "../storage/sqlite/b.ts";'],
+  ])("allows in %s: %s", (path, text) => {
+    expect(rulesBroken(path, text)).toEqual([]);
+  });
+});
+
+describe("the rules about a file", () => {
+  const lines = (count: number): string => "  f();\n".repeat(count);
+
+  it("measure files and functions, but not suites", () => {
+    expect(rulesBroken("node/a.ts", "f();\n".repeat(401))).toEqual(["file-size"]);
+    expect(rulesBroken("node/a.ts", "f();\n".repeat(400))).toEqual([]);
+    expect(rulesBroken("node/a.ts", `function g() {\n${lines(69)}}`)).toEqual(["function-size"]);
+    expect(rulesBroken("node/a.ts", `function g() {\n${lines(68)}}`)).toEqual([]);
+    expect(rulesBroken("node/a.ts", `class A {\n  #m = () => {\n${lines(70)}  };\n}`)).toEqual([
+      "function-size",
+    ]);
+    expect(
+      rulesBroken("node/a.test.ts", `describe("a", () => {\n  it("b", () => {});\n${lines(80)}});`),
+    ).toEqual([]);
+    expect(rulesBroken("node/a.test.ts", `it("a", () => {\n${lines(80)}});`)).toEqual(["function-size"]);
+  });
+
+  it.each([
+    "Date.now();",
+    "Math.random();",
+    "new Date();",
+    "Date();",
+    "performance.now();",
+    "setTimeout(() => {}, 1);",
+    "globalThis.Date;",
+    "f(process);",
+    "crypto.randomUUID();",
+  ])("refuse %s in a pure folder only", (text) => {
+    expect(rulesBroken("machines/a.ts", text)).toEqual(["purity"]);
+    expect(rulesBroken("machines/a.test.ts", text)).toEqual([]);
+    expect(rulesBroken("node/a.ts", text)).toEqual([]);
+  });
+
+  it("let a pure folder name its own members as it likes", () => {
+    const text = "const a = { fetch: 1, process() {} }; a.fetch; new Date(0); interface B { crypto: string }";
+    expect(rulesBroken("service/a.ts", text)).toEqual([]);
+  });
+
+  it("want a docstring on what protocol and verifier export", () => {
+    expect(rulesBroken("protocol/a.ts", "export function f() {}")).toEqual(["docstring"]);
+    expect(rulesBroken("verifier/a.ts", "/** Far away. */\nconst b = 1;\nexport const f = () => b;")).toEqual(
+      ["docstring"],
+    );
+    expect(rulesBroken("protocol/a.ts", "// Not one.\nexport function f() {}")).toEqual(["docstring"]);
+    expect(rulesBroken("protocol/a.ts", "function f() {}\nexport { f };")).toEqual(["docstring"]);
+    expect(rulesBroken("protocol/a.ts", "/** Does it. */\nexport function f() {}\nfunction g() {}")).toEqual(
+      [],
+    );
+  });
+
+  it("refuse tests that are left out", () => {
+    for (const call of [
+      'it.only("a", f)',
+      'describe.skip("a", f)',
+      'it.skip.each([1])("a", f)',
+      'test.todo("a")',
+    ]) {
+      expect(rulesBroken("node/a.test.ts", call)).toEqual(["left-out-test"]);
+    }
+    expect(rulesBroken("node/a.test.ts", 'describe.skipIf(!hasJava)("a", f)')).toEqual([]);
+  });
+
+  it("refuse words that may not stay", () => {
+    expect(textFaults({ path: "a.md", text: `x\nTO${"DO"}: y` })).toMatchObject([
+      { rule: "unfinished", line: 2 },
+    ]);
+    expect(textFaults({ path: "a.md", text: `in /ho${"me"}/someone` })).toMatchObject([
+      { rule: "machine-path" },
+    ]);
+    expect(textFaults({ path: "a.ts", text: `// @ts-${"ignore"}` })).toMatchObject([{ rule: "silenced" }]);
+    expect(textFaults({ path: "a.md", text: "https://example.com/home/x and ./tmp/x" })).toEqual([]);
+  });
+
+  it("throw on what cannot be parsed", () => {
+    expect(() => parseSource("a.ts", "const = ;")).toThrow(SyntaxError);
+  });
+});

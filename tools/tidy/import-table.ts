@@ -1,0 +1,144 @@
+// Who may know whom: one row a folder, and the check that a file keeps to its row.
+// A pattern is a folder (`protocol`: all below it), a file (`crypto/port.ts`), the files of one folder (`storage/*.ts`),
+// each folder of a level apart (`actors/*`), or `*` for anything. What a row does not allow is a fault.
+
+import { posix } from "node:path";
+import type { Fault, SourceFile, SourceImport } from "./source.ts";
+
+export interface ImportRow {
+  /** The files the row is about: a pattern. The most exact row of a file counts; what matches it is «itself». */
+  readonly of: string;
+  readonly may: readonly string[];
+  /** Allowed as `import type` only. */
+  readonly mayTypes?: readonly string[];
+  /** Taken from `may` again. */
+  readonly butNot?: readonly string[];
+  /** Packages, with `node:*` for the platform's modules and `*` for any. */
+  readonly packages: readonly string[];
+}
+
+const ports = ["storage/*.ts", "transport/*.ts", "crypto/port.ts"];
+const adapters = ["storage/sqlite", "storage/cassandra", "storage/elasticsearch", "transport/*", "crypto"];
+const surfaces = ["api", "portal", "ops", "mcp", "cli", "node"];
+
+export const importTable: readonly ImportRow[] = [
+  { of: "protocol", may: [], packages: ["@noble/*", "canonicalize", "structured-headers"] },
+  { of: "collections", may: ["protocol"], mayTypes: ["storage/row-index.ts"], packages: [] },
+  { of: "crypto/port.ts", may: ["protocol"], packages: [] },
+  { of: "crypto", may: ["protocol"], packages: ["node:*"] },
+  { of: "machines", may: ["protocol"], packages: ["xstate"] },
+  {
+    of: "actors/messages",
+    may: ["protocol"],
+    mayTypes: ["actors/system/definition.ts", "storage/*.ts"],
+    packages: [],
+  },
+  { of: "actors/system", may: ["protocol", ...ports], mayTypes: ["machines"], packages: ["xstate"] },
+  {
+    of: "actors/*",
+    may: ["protocol", "collections", "machines", "actors/messages", "actors/system/definition.ts", ...ports],
+    packages: [],
+  },
+  { of: "storage/*.ts", may: ["protocol"], packages: [] },
+  { of: "transport/*.ts", may: ["protocol"], packages: [] },
+  { of: "storage/*", may: ["protocol", "collections", "storage/*.ts"], packages: ["*", "node:*"] },
+  { of: "transport/*", may: ["protocol", "collections", "transport/*.ts"], packages: ["*", "node:*"] },
+  {
+    of: "service",
+    may: ["protocol", "collections", "verifier", "actors/messages", ...ports],
+    mayTypes: ["actors/system/definition.ts"],
+    packages: [],
+  },
+  { of: "verifier", may: ["protocol"], packages: [] },
+  { of: "client", may: ["protocol", "verifier"], packages: ["*", "node:*"] },
+  { of: "api", may: ["protocol", "collections", "service"], packages: ["*", "node:*"] },
+  { of: "portal", may: ["protocol", "collections", "service"], packages: ["*", "node:*"] },
+  { of: "ops", may: ["protocol", "collections", "service"], packages: ["*", "node:*"] },
+  { of: "mcp", may: ["protocol", "collections", "client", "service"], packages: ["*", "node:*"] },
+  { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
+  { of: "cli", may: ["client", "verifier", "mcp", "node"], packages: ["*", "node:*"] },
+  { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },
+  { of: "bench", may: ["*"], packages: ["*", "node:*"] },
+  { of: "tools", may: ["*"], packages: ["*", "node:*"] },
+  { of: "vitest.config.ts", may: [], packages: ["vitest/config"] },
+];
+
+/** Folders without a platform: neither `node:*` nor time, chance or timers of their own. */
+export const pureFolders: readonly string[] = [
+  "protocol",
+  "collections",
+  "machines",
+  "actors",
+  "service",
+  "verifier",
+  "storage/*.ts",
+  "transport/*.ts",
+  "crypto/port.ts",
+];
+
+/** Tests, and what only tests may import. They may import anything themselves. */
+export function isTestFile(path: string): boolean {
+  return /\.(test|conformance|fixture)\.ts$/.test(path);
+}
+
+export function matchesAny(path: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchOf(path, pattern) !== null);
+}
+
+/** The part of `path` that the pattern names: what counts as «itself»; null when it does not match. */
+function matchOf(path: string, pattern: string): string | null {
+  if (pattern === "*" || pattern === path) return pattern;
+  if (pattern.endsWith("/*.ts")) return posix.dirname(path) === posix.dirname(pattern) ? pattern : null;
+  if (pattern.endsWith("/*")) {
+    const [first, second, ...rest] = path.split("/");
+    return `${first}/*` === pattern && rest.length > 0 ? `${first}/${second}` : null;
+  }
+  return path.startsWith(`${pattern}/`) ? pattern : null;
+}
+
+/** The faults of a file's imports against its row of `table`. */
+export function importFaults(file: SourceFile, table: readonly ImportRow[] = importTable): readonly Fault[] {
+  const row = rowOf(file.path, table);
+  if (row === null) return [fault(file, 1, "no row of the import table is about this file")];
+  return file.imports.flatMap((each) => {
+    const detail = each.specifier.startsWith(".")
+      ? innerFault(file.path, row, each)
+      : packageFault(file.path, row, each);
+    return detail === null ? [] : [fault(file, each.line, detail)];
+  });
+}
+
+/** The first row that names the file exactly, else the first that matches: the table goes from special to general. */
+function rowOf(path: string, table: readonly ImportRow[]): ImportRow | null {
+  return table.find((row) => row.of === path) ?? table.find((row) => matchOf(path, row.of) !== null) ?? null;
+}
+
+function innerFault(path: string, row: ImportRow, each: SourceImport): string | null {
+  const target = posix.join(posix.dirname(path), each.specifier);
+  if (isTestFile(path)) return null;
+  if (isTestFile(target)) return `imports ${target}, which is for tests only`;
+  if (!/\.(ts|mjs|json)$/.test(target)) return `imports ${each.specifier} without its extension`;
+  const itself = matchOf(path, row.of);
+  if (itself !== null && matchOf(target, itself) !== null) return null;
+  const allowed = each.typeOnly ? [...row.may, ...(row.mayTypes ?? [])] : row.may;
+  // A pattern as exact as the file outweighs what is taken away by folder.
+  if (allowed.includes(target)) return null;
+  if (matchesAny(target, allowed) && !matchesAny(target, row.butNot ?? [])) return null;
+  return `${row.of} may not import ${target}`;
+}
+
+function packageFault(path: string, row: ImportRow, each: SourceImport): string | null {
+  if (isTestFile(path)) return null;
+  const platform = each.specifier.startsWith("node:");
+  const allowed = row.packages.some((pattern) => {
+    if (pattern === "*") return !platform;
+    if (pattern === "node:*") return platform;
+    if (pattern.endsWith("/*")) return each.specifier.startsWith(pattern.slice(0, -1));
+    return each.specifier === pattern;
+  });
+  return allowed ? null : `${row.of} may not import ${each.specifier}`;
+}
+
+function fault(file: SourceFile, line: number, detail: string): Fault {
+  return { rule: "imports", path: file.path, line, detail };
+}

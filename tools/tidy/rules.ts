@@ -1,0 +1,203 @@
+// The house rules about one file: its size, its docstrings, its purity, and words that may not stay.
+
+import type { Node } from "oxc-parser";
+import { isTestFile, matchesAny, pureFolders } from "./import-table.ts";
+import { type Fault, type SourceFile, visit } from "./source.ts";
+
+export const fileLinesMax = 400;
+export const functionLinesMax = 70;
+
+/** Folders whose exported functions are read by strangers. */
+const documentedFolders = ["protocol", "verifier"];
+
+/** Every fault of a file but those of its imports. */
+export function sourceFaults(file: SourceFile): readonly Fault[] {
+  return [
+    ...sizeFaults(file),
+    ...docstringFaults(file),
+    ...purityFaults(file),
+    ...testFaults(file),
+    ...textFaults(file),
+  ];
+}
+
+// ---- Size ----
+
+type FunctionNode = Extract<
+  Node,
+  { type: "FunctionDeclaration" | "FunctionExpression" | "ArrowFunctionExpression" }
+>;
+
+function isFunction(node: Node): node is FunctionNode {
+  return /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type);
+}
+
+export function sizeFaults(file: SourceFile): readonly Fault[] {
+  const faults: Fault[] = [];
+  const lines = file.text.trimEnd().split("\n").length;
+  if (lines > fileLinesMax) faults.push(at(file, "file-size", 1, `${lines} lines, at most ${fileLinesMax}`));
+  visit(file.program, (node) => {
+    if (!isFunction(node) || (isTestFile(file.path) && declaresTests(node))) return;
+    const line = file.lineAt(node.start);
+    const length = file.lineAt(node.end) - line + 1;
+    if (length <= functionLinesMax) return;
+    faults.push(
+      at(file, "function-size", line, `a function of ${length} lines, at most ${functionLinesMax}`),
+    );
+  });
+  return faults;
+}
+
+/** A suite's length is that of its tests; each of those is measured by itself. */
+function declaresTests(node: FunctionNode): boolean {
+  let found = false;
+  visit(node, (each) => {
+    if (each.type === "CallExpression" && /^(describe|it|test)\b/.test(calleeName(each.callee))) found = true;
+  });
+  return found;
+}
+
+/** `a.b.c` of a callee, through calls such as `it.each(table)`; empty for anything else. */
+function calleeName(node: Node): string {
+  if (node.type === "Identifier") return node.name;
+  if (node.type === "CallExpression") return calleeName(node.callee);
+  if (node.type === "TaggedTemplateExpression") return calleeName(node.tag);
+  if (node.type !== "MemberExpression" || node.property.type !== "Identifier") return "";
+  return `${calleeName(node.object)}.${node.property.name}`;
+}
+
+// ---- Docstrings ----
+
+export function docstringFaults(file: SourceFile): readonly Fault[] {
+  if (!matchesAny(file.path, documentedFolders) || isTestFile(file.path)) return [];
+  const named = new Set<string>();
+  for (const node of file.program.body) {
+    if (node.type !== "ExportNamedDeclaration" || node.source !== null) continue;
+    for (const each of node.specifiers) if (each.local.type === "Identifier") named.add(each.local.name);
+  }
+  const faults: Fault[] = [];
+  const described = new Set<string>();
+  for (const node of file.program.body) {
+    const declaration = node.type === "ExportNamedDeclaration" ? node.declaration : node;
+    const name = declaration === null ? null : functionName(declaration);
+    if (name === null || (declaration === node && !named.has(name)) || described.has(name)) continue;
+    // The first of several overloads speaks for all.
+    described.add(name);
+    if (!hasDocstring(file, node))
+      faults.push(at(file, "docstring", file.lineAt(node.start), `${name} has no docstring`));
+  }
+  return faults;
+}
+
+function functionName(node: Node): string | null {
+  if (node.type === "FunctionDeclaration" || node.type === "TSDeclareFunction") return node.id?.name ?? null;
+  if (node.type !== "VariableDeclaration") return null;
+  const only = node.declarations[0];
+  return only?.init != null && isFunction(only.init) && only.id.type === "Identifier" ? only.id.name : null;
+}
+
+function hasDocstring(file: SourceFile, node: Node): boolean {
+  return file.comments.some(
+    (each) =>
+      each.type === "Block" &&
+      each.value.startsWith("*") &&
+      each.end <= node.start &&
+      file.text.slice(each.end, node.start).trim() === "",
+  );
+}
+
+// ---- Purity ----
+
+const impureNames = new Set([
+  ...[
+    "performance",
+    "setTimeout",
+    "setInterval",
+    "setImmediate",
+    "queueMicrotask",
+    "process",
+    "Buffer",
+    "fetch",
+  ],
+  "globalThis",
+]);
+const impureMembers = new Set([
+  "Date.now",
+  "Math.random",
+  "crypto.getRandomValues",
+  "crypto.randomUUID",
+  "crypto.subtle",
+]);
+
+export function purityFaults(file: SourceFile): readonly Fault[] {
+  if (!matchesAny(file.path, pureFolders) || isTestFile(file.path)) return [];
+  const faults: Fault[] = [];
+  visit(file.program, (node, parent) => {
+    const found = impurity(node, parent);
+    if (found !== null) faults.push(at(file, "purity", file.lineAt(node.start), `${found} in a pure folder`));
+  });
+  return faults;
+}
+
+function impurity(node: Node, parent: Node | null): string | null {
+  if (node.type === "MemberExpression") return impureMembers.has(calleeName(node)) ? calleeName(node) : null;
+  const isDate = "callee" in node && node.callee.type === "Identifier" && node.callee.name === "Date";
+  if (node.type === "NewExpression" && isDate && node.arguments.length === 0) return "new Date()";
+  if (node.type === "CallExpression" && isDate) return "Date()";
+  return node.type === "Identifier" && impureNames.has(node.name) && isFree(node, parent) ? node.name : null;
+}
+
+/** Not a member's name, an object's key, or a type's member. */
+function isFree(node: Node, parent: Node | null): boolean {
+  if (parent === null) return true;
+  if (parent.type === "MemberExpression") return parent.object === node || parent.computed;
+  if ("key" in parent && parent.key === node) return "computed" in parent && parent.computed === true;
+  return (
+    !parent.type.startsWith("TS") && !parent.type.startsWith("Import") && !parent.type.startsWith("Export")
+  );
+}
+
+// ---- Tests ----
+
+export function testFaults(file: SourceFile): readonly Fault[] {
+  if (!isTestFile(file.path)) return [];
+  const faults: Fault[] = [];
+  visit(file.program, (node) => {
+    if (node.type !== "CallExpression") return;
+    const match = /^(?:describe|it|test|suite|bench)\.(?:\w+\.)*(only|skip|todo|fails)\b/.exec(
+      calleeName(node.callee),
+    );
+    if (match !== null)
+      faults.push(at(file, "left-out-test", file.lineAt(node.start), `.${match[1]} is left in`));
+  });
+  return faults;
+}
+
+// ---- Words ----
+
+// Written in two parts, so that this file does not find itself.
+const forbiddenWords: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
+  { rule: "unfinished", pattern: new RegExp(`\\b(TO${"DO"}|FIX${"ME"}|XX${"X"})\\b`) },
+  {
+    rule: "machine-path",
+    pattern: new RegExp(`(?<![\\w.~-])/(?:wo${"rk"}|ro${"ot"}|ho${"me"}|tm${"p"}|Us${"ers"})/[\\w.]`),
+  },
+  {
+    rule: "silenced",
+    pattern: new RegExp(`@ts-${"(ignore|expect-error|nocheck)"}|bio${"me-ignore"}|esl${"int-disable"}`),
+  },
+];
+
+/** Words in any text file of the project, prose and scripts too. */
+export function textFaults(file: { readonly path: string; readonly text: string }): readonly Fault[] {
+  return file.text.split("\n").flatMap((line, index) =>
+    forbiddenWords.flatMap(({ rule, pattern }) => {
+      const match = pattern.exec(line);
+      return match === null ? [] : [{ rule, path: file.path, line: index + 1, detail: match[0] }];
+    }),
+  );
+}
+
+function at(file: SourceFile, rule: string, line: number, detail: string): Fault {
+  return { rule, path: file.path, line, detail };
+}

@@ -177,7 +177,7 @@ describe("the rules about a file", () => {
       'it.skip.each([1])("a", f)',
       'test.todo("a")',
     ]) {
-      expect(rulesBroken("node/a.test.ts", call)).toEqual(["left-out-test"]);
+      expect(rulesBroken("node/a.test.ts", call)).toContain("left-out-test");
     }
     expect(rulesBroken("node/a.test.ts", 'describe.skipIf(!hasJava)("a", f)')).toEqual([]);
   });

@@ -1,0 +1,76 @@
+// Canonical JSON (RFC 8785). One text for one value, so that what is signed can be made again.
+
+import canonicalizePackage from "canonicalize";
+import { utf8 } from "./bytes.ts";
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  readonly [member: string]: JsonValue;
+}
+
+/** Deeper values are a bug of the caller: nothing that the service signs comes near. */
+export const canonicalDepthMax = 64;
+
+/** Canonical text of a JSON value (RFC 8785 §3.2). Throws TypeError for anything that is no JSON value: our bug, never input. */
+export function canonicalize(value: JsonValue): string {
+  return write(value, 0);
+}
+
+/** UTF-8 bytes of {@link canonicalize}. */
+export function canonicalBytes(value: JsonValue): Uint8Array {
+  return utf8(canonicalize(value));
+}
+
+/** The RFC's reference implementation, for comparison; unguarded. */
+export function canonicalizeByReference(value: JsonValue): string {
+  const text = canonicalizePackage(value);
+  if (text === undefined) throw new TypeError("Not a JSON value.");
+  return text;
+}
+
+function write(value: JsonValue, depth: number): string {
+  if (value === null || value === true || value === false) return String(value);
+  if (typeof value === "string") return writeString(value);
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw new TypeError("A JSON number is finite (RFC 8785 §3.2.2.3).");
+    // ECMAScript's number-to-string is what RFC 8785 §3.2.2.3 prescribes; it writes -0 as 0.
+    return String(value);
+  }
+  if (typeof value !== "object") throw new TypeError(`A ${typeof value} is no JSON value.`);
+  if (depth >= canonicalDepthMax) throw new TypeError(`A JSON value is at most ${canonicalDepthMax} deep.`);
+  return isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function writeString(value: string): string {
+  if (!value.isWellFormed()) throw new TypeError("A JSON string has no lone surrogates (RFC 8785 §3.2.2.2).");
+  // For well-formed strings JSON.stringify escapes exactly as RFC 8785 §3.2.2.2 prescribes.
+  return JSON.stringify(value);
+}
+
+function writeArray(items: readonly JsonValue[], depth: number): string {
+  let text = "[";
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index];
+    if (item === undefined) throw new TypeError("A JSON array has no holes.");
+    text += index === 0 ? write(item, depth) : `,${write(item, depth)}`;
+  }
+  return `${text}]`;
+}
+
+function writeObject(object: JsonObject, depth: number): string {
+  // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 prescribes.
+  const names = Object.keys(object).sort();
+  let text = "{";
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as string;
+    const member = object[name];
+    if (member === undefined) throw new TypeError(`Member ${name} is undefined.`);
+    text += `${index === 0 ? "" : ","}${writeString(name)}:${write(member, depth)}`;
+  }
+  return `${text}}`;
+}

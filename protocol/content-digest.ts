@@ -1,0 +1,25 @@
+// Content-Digest (RFC 9530 §2) with SHA-256.
+
+import { parseDictionary } from "structured-headers";
+import { parseBase64, toBase64 } from "./bytes.ts";
+import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+
+/** `sha-256=:<base64>:` of the exact body bytes (RFC 9530 §2). */
+export function contentDigest(body: Uint8Array, sha256: Sha256 = portableSha256): string {
+  return `sha-256=:${toBase64(sha256(body))}:`;
+}
+
+const usualForm = /^sha-256=:([A-Za-z0-9+/]{43}=):$/;
+
+/** The 32 bytes of the header's sha-256 member; null when there is none, or the header is no dictionary (RFC 8941 §3.2). Other algorithms are ignored. */
+export function parseContentDigest(header: string): Uint8Array | null {
+  const usual = usualForm.exec(header);
+  if (usual?.[1]) return parseBase64(usual[1]);
+  try {
+    const value = parseDictionary(header).get("sha-256")?.[0];
+    const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : null;
+    return bytes?.length === 32 ? bytes : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,20 @@
+// SHA-256 (FIPS 180-4) and the specification's hash text `sha256:<64 lowercase hex>`.
+
+import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
+import { parseHex, toHex } from "./bytes.ts";
+
+/** 32-byte SHA-256 of a message. The portable one is {@link sha256}; a node passes its native one. */
+export type Sha256 = (bytes: Uint8Array) => Uint8Array;
+
+/** Portable SHA-256. */
+export const sha256: Sha256 = (bytes) => nobleSha256(bytes);
+
+/** `sha256:<64 lowercase hex>` of a message. Specification, «Identifiers and formats». */
+export function hashOf(bytes: Uint8Array, sha: Sha256 = sha256): string {
+  return `sha256:${toHex(sha(bytes))}`;
+}
+
+/** The 32 bytes of a hash text; null when it is none. */
+export function parseHash(text: string): Uint8Array | null {
+  return /^sha256:[0-9a-f]{64}$/.test(text) ? parseHex(text.slice(7)) : null;
+}

@@ -1,0 +1,198 @@
+// HTTP Message Signatures (RFC 9421) as the specification narrows them («Authentication»): exact components, exact
+// parameters in their order, the algorithm from the registered key and never from the request.
+
+import { parseDictionary, serializeInnerList } from "structured-headers";
+import { parseBase64, toBase64 } from "./bytes.ts";
+import { ok, type Result, refuse } from "./result.ts";
+
+export const signatureTags = ["svc-retrieval", "svc-push", "svc-business-read"] as const;
+
+export type SignatureTag = (typeof signatureTags)[number];
+
+/** Label that senders use (specification, «Authentication»). */
+export const signatureLabel = "sig1";
+
+/** Longest life of a signature and how far `created` may lie ahead, in seconds (specification, «Limits»). */
+export const signatureLifeMaxSeconds = 300;
+export const createdAheadMaxSeconds = 30;
+
+export interface SignedRequestParts {
+  /** Upper case as sent. */
+  readonly method: string;
+  /** Host addressed, lower case, without a default port. */
+  readonly authority: string;
+  /** Path as sent; `/` when empty. */
+  readonly path: string;
+  /** With its leading `?`; null when there is no query string. */
+  readonly query: string | null;
+  /** Value of the Content-Digest header; null when there is no body. */
+  readonly contentDigest: string | null;
+}
+
+export interface SignatureParams {
+  /** Unix seconds. */
+  readonly created: number;
+  readonly expires: number;
+  readonly nonce: string;
+  readonly keyid: string;
+  readonly tag: string;
+}
+
+/** Components that a request's signature covers, in order. */
+export function coveredComponents(parts: SignedRequestParts): readonly string[] {
+  const covered = ["@method", "@authority", "@path"];
+  if (parts.query !== null) covered.push("@query");
+  if (parts.contentDigest !== null) covered.push("content-digest");
+  return covered;
+}
+
+/** The signature parameters as RFC 9421 §2.3 writes them: `("@method" …);created=…;expires=…;nonce="…";keyid="…";tag="…"`. */
+export function serializeParams(covered: readonly string[], params: SignatureParams): string {
+  const components = covered.map((name) => `"${name}"`).join(" ");
+  const { created, expires, nonce, keyid, tag } = params;
+  return `(${components});created=${created};expires=${expires};nonce="${nonce}";keyid="${keyid}";tag="${tag}"`;
+}
+
+/** Signature base (RFC 9421 §2.5) over the components that the request must cover. */
+export function signatureBase(parts: SignedRequestParts, paramsText: string): string {
+  let base = `"@method": ${parts.method}\n"@authority": ${parts.authority}\n"@path": ${parts.path}\n`;
+  if (parts.query !== null) base += `"@query": ${parts.query}\n`;
+  if (parts.contentDigest !== null) base += `"content-digest": ${parts.contentDigest}\n`;
+  return `${base}"@signature-params": ${paramsText}`;
+}
+
+export interface ReceivedSignature {
+  readonly label: string;
+  readonly params: SignatureParams;
+  readonly covered: readonly string[];
+  /** Exactly what the last line of the signature base holds. */
+  readonly paramsText: string;
+  readonly signature: Uint8Array;
+}
+
+type ParseFault = "signature_missing" | "signature_invalid";
+
+const usualInput =
+  /^([a-z*][a-z0-9_.*-]*)=(\(((?:"[a-z@-]+"(?: "[a-z@-]+")*)?)\);created=([0-9]{1,15});expires=([0-9]{1,15});nonce="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";keyid="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";tag="([\x20-\x21\x23-\x5b\x5d-\x7e]*)")$/;
+const usualSignature = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]+=*):$/;
+
+/**
+ * Checks 1 and, of check 2, all that the headers alone decide: both present, exactly one signature with an accepted
+ * tag, its parameters exactly those of the specification in their order, a nonce of 16 to 128 printable characters.
+ */
+export function parseSignatureHeaders(headers: {
+  readonly signatureInput: string | null;
+  readonly signature: string | null;
+  readonly acceptedTags: readonly string[];
+}): Result<ReceivedSignature, ParseFault> {
+  const { signatureInput, signature, acceptedTags } = headers;
+  if (!signatureInput || !signature) return refuse("signature_missing", "Signature-Input and Signature are required (RFC 9421).");
+  const usual = parseUsual(signatureInput, signature);
+  const candidates = usual ? [usual] : parseGeneral(signatureInput, signature);
+  if (candidates === null) return invalid("Signature-Input or Signature is not a dictionary (RFC 8941 §3.2).");
+  const tagged = candidates.filter((candidate) => acceptedTags.includes(candidate.params.tag));
+  const [received] = tagged;
+  if (!received || tagged.length > 1) {
+    return invalid(`Exactly one signature carries the tag ${acceptedTags.join(" or ")}.`);
+  }
+  if (received.fault !== null) return invalid(received.fault);
+  if (!/^[\x21-\x7e]{16,128}$/.test(received.params.nonce)) return invalid("nonce has 16 to 128 printable characters.");
+  const { fault: _none, ...value } = received;
+  return ok(value);
+}
+
+function invalid(detail: string): Result<never, ParseFault> {
+  return refuse("signature_invalid", detail);
+}
+
+interface Candidate extends ReceivedSignature {
+  readonly fault: string | null;
+}
+
+/** The form that almost every request has, without a general parser. */
+function parseUsual(signatureInput: string, signature: string): Candidate | null {
+  const input = usualInput.exec(signatureInput);
+  const value = input && usualSignature.exec(signature);
+  if (!input || !value || input[1] !== value[1]) return null;
+  const [, label = "", paramsText = "", components = "", created, expires, nonce = "", keyid = "", tag = ""] = input;
+  const bytes = parseBase64(value[2] ?? "");
+  if (!bytes) return null;
+  return {
+    label,
+    params: { created: Number(created), expires: Number(expires), nonce, keyid, tag },
+    covered: components === "" ? [] : components.slice(1, -1).split('" "'),
+    paramsText,
+    signature: bytes,
+    fault: null,
+  };
+}
+
+const paramNames = ["created", "expires", "nonce", "keyid", "tag"];
+
+function parseGeneral(signatureInput: string, signature: string): Candidate[] | null {
+  try {
+    const inputs = parseDictionary(signatureInput);
+    const signatures = parseDictionary(signature);
+    const candidates: Candidate[] = [];
+    for (const [label, member] of inputs) {
+      const tag = member[1].get("tag");
+      if (typeof tag !== "string") continue;
+      candidates.push(generalCandidate(label, member as InnerListMember, signatures.get(label)?.[0]));
+    }
+    return candidates;
+  } catch {
+    return null;
+  }
+}
+
+type InnerListMember = Parameters<typeof serializeInnerList>[0];
+
+function generalCandidate(label: string, member: InnerListMember, signature: unknown): Candidate {
+  const [items, params] = member;
+  const value = (name: string): unknown => params.get(name);
+  const text = (name: string): string => (typeof value(name) === "string" ? (value(name) as string) : "");
+  const number = (name: string): number => (Number.isInteger(value(name)) ? (value(name) as number) : Number.NaN);
+  const isList = Array.isArray(items);
+  const covered = isList ? items.map(([name, itemParams]) => (itemParams.size === 0 ? String(name) : "")) : [];
+  const hasExactParams =
+    [...params.keys()].join() === paramNames.join() && !Number.isNaN(number("created")) && !Number.isNaN(number("expires"));
+  const bytes = signature instanceof ArrayBuffer ? new Uint8Array(signature) : null;
+  const fault = !isList
+    ? "Signature-Input's member is an inner list of components."
+    : !hasExactParams
+      ? `The parameters are exactly ${paramNames.join(", ")}, in this order.`
+      : bytes === null
+        ? "Signature has a byte sequence under the same label."
+        : null;
+  return {
+    label,
+    params: { created: number("created"), expires: number("expires"), nonce: text("nonce"), keyid: text("keyid"), tag: text("tag") },
+    covered,
+    paramsText: isList ? serializeInnerList(member) : "",
+    signature: bytes ?? new Uint8Array(),
+    fault,
+  };
+}
+
+/** Whether the signature covers exactly the required components, in their order (the rest of check 2). */
+export function coversExactly(received: ReceivedSignature, parts: SignedRequestParts): boolean {
+  const required = coveredComponents(parts);
+  return received.covered.length === required.length && required.every((name, index) => received.covered[index] === name);
+}
+
+/** Check 3: `created` at most 30 seconds ahead, `expires` not passed and 1 to 300 seconds after `created`. Times are Unix seconds. */
+export function checkSignatureTimes(params: SignatureParams, nowSeconds: number): Result<null, "signature_expired"> {
+  const life = params.expires - params.created;
+  if (!(life >= 1 && life <= signatureLifeMaxSeconds)) {
+    return refuse("signature_expired", `expires is 1 to ${signatureLifeMaxSeconds} seconds after created.`);
+  }
+  if (params.created > nowSeconds + createdAheadMaxSeconds) {
+    return refuse("signature_expired", `created is at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`);
+  }
+  return params.expires > nowSeconds ? ok(null) : refuse("signature_expired", "The signature has expired; sign the request again.");
+}
+
+/** The two headers of a signed request (RFC 9421 §4). */
+export function signatureHeaders(paramsText: string, signature: Uint8Array): { readonly "signature-input": string; readonly signature: string } {
+  return { "signature-input": `${signatureLabel}=${paramsText}`, signature: `${signatureLabel}=:${toBase64(signature)}:` };
+}

@@ -1,0 +1,114 @@
+// Identifiers and formats (specification, «Identifiers and formats»).
+
+import { toHex, utf8, concatBytes } from "./bytes.ts";
+import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+
+/** The five record types, as collections name them. */
+export const collectionNames = ["products", "business_files", "events", "jobs", "updates"] as const;
+
+export type CollectionName = (typeof collectionNames)[number];
+
+const prefixes = {
+  products: "svc_",
+  business_files: "bf_",
+  events: "evt_",
+  jobs: "job_",
+  updates: "upd_",
+  ads: "ad_",
+  ai_policy: "aip_",
+} as const;
+
+/** What a record id can name: a collection, an ad or an AI policy record. */
+export type RecordKind = keyof typeof prefixes;
+
+const recordIdPattern = /^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$/;
+const kindByPrefix = new Map<string, RecordKind>(Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as RecordKind]));
+
+/** Whether a text names a collection. */
+export function isCollectionName(text: string): text is CollectionName {
+  return (collectionNames as readonly string[]).includes(text);
+}
+
+/** `<prefix>` and 26 characters of [a-z2-7]. */
+export function isRecordId(text: string): boolean {
+  return recordIdPattern.test(text);
+}
+
+/** What a record id names, by its prefix; null when it is no record id. */
+export function recordType(recordId: string): RecordKind | null {
+  const match = recordIdPattern.exec(recordId);
+  return match ? (kindByPrefix.get(`${match[1]}_`) ?? null) : null;
+}
+
+const base32 = "abcdefghijklmnopqrstuvwxyz234567";
+
+/** The record id made of the first 130 bits of a keyed hash of at least 17 bytes, in base32 (RFC 4648 §6, lower case). */
+export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
+  let text: string = prefixes[kind];
+  for (let bit = 0; bit < 130; bit += 5) {
+    const byte = bit >> 3;
+    const pair = ((mac[byte] ?? 0) << 8) | (mac[byte + 1] ?? 0);
+    text += base32[(pair >> (11 - (bit & 7))) & 31];
+  }
+  return text;
+}
+
+/** `bat_` and 24 lower-case hex digits, from the business and the exact batch-seal payload: resending the batch names the same push. */
+export function pushIdOf(businessUuid: string, batchSealPayload: Uint8Array, sha256: Sha256 = portableSha256): string {
+  const bytes = concatBytes(utf8(`${businessUuid}\n`), batchSealPayload);
+  return `bat_${toHex(sha256(bytes).subarray(0, 12))}`;
+}
+
+/** `bat_` and 24 lower-case hex digits. */
+export function isPushId(text: string): boolean {
+  return /^bat_[0-9a-f]{24}$/.test(text);
+}
+
+/** Lower-case UUID version 4 (RFC 9562 §5.4). */
+export function isUuidV4(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+}
+
+/** `sha256:` and 64 lower-case hex digits. */
+export function isHash(text: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(text);
+}
+
+/** An RFC 7638 SHA-256 thumbprint: 43 base64url characters. */
+export function isKeyId(text: string): boolean {
+  return /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text);
+}
+
+/** ISO 3166-1 alpha-2 form. */
+export function isCountry(text: string): boolean {
+  return /^[A-Z]{2}$/.test(text);
+}
+
+/** ISO 3166-2 form. */
+export function isSubdivision(text: string): boolean {
+  return /^[A-Z]{2}-[A-Z0-9]{1,3}$/.test(text);
+}
+
+/** Money: at most 15 digits before and 6 after the point, no sign, no leading zero. */
+export function isDecimal(text: string): boolean {
+  return /^(0|[1-9][0-9]{0,14})(\.[0-9]{1,6})?$/.test(text);
+}
+
+const timestampPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+/** Unix milliseconds of `YYYY-MM-DDTHH:MM:SS.sssZ`; null for any other text or an instant that does not exist. */
+export function parseTimestamp(text: string): number | null {
+  if (!timestampPattern.test(text)) return null;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? null : ms;
+}
+
+/** Whether a text is a timestamp that {@link parseTimestamp} reads. */
+export function isTimestamp(text: string): boolean {
+  return parseTimestamp(text) !== null;
+}
+
+/** ISO 8601 UTC with milliseconds and `Z`. Throws RangeError outside the years 0 to 9999. */
+export function formatTimestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}

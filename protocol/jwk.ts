@@ -1,0 +1,102 @@
+// Public keys as JWK: Ed25519 (RFC 8037), P-256 (RFC 7518 §6.2) and ML-DSA-65 (RFC 9964), and their thumbprints (RFC 7638).
+
+import { p256 } from "@noble/curves/nist.js";
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { parseBase64Url, toBase64Url, utf8 } from "./bytes.ts";
+import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+import { ok, type Result, refuse } from "./result.ts";
+
+export type PublicJwk =
+  | { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string }
+  | { readonly kty: "EC"; readonly crv: "P-256"; readonly x: string; readonly y: string }
+  | { readonly kty: "AKP"; readonly alg: "ML-DSA-65"; readonly pub: string };
+
+export type KeyAlgorithm = "Ed25519" | "ES256" | "ML-DSA-65";
+
+/** Bytes of an ML-DSA-65 public key (FIPS 204, table 2). */
+const mlDsa65PublicKeyLength = 1952;
+
+/** Members that say nothing about the key itself and are dropped. */
+const tolerated = ["kid", "use", "alg", "key_ops", "ext"];
+
+/** Reads a public key; `jwk_malformed` for a private member, another kind of key, or a point that no signature may be checked against. */
+export function parsePublicJwk(value: unknown): Result<PublicJwk, "jwk_malformed"> {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return malformed("A JWK is an object.");
+  const jwk = value as Record<string, unknown>;
+  if (jwk["kty"] === "OKP" && jwk["crv"] === "Ed25519") return parseEd25519(jwk);
+  if (jwk["kty"] === "EC" && jwk["crv"] === "P-256") return parseP256(jwk);
+  if (jwk["kty"] === "AKP" && jwk["alg"] === "ML-DSA-65") return parseMlDsa65(jwk);
+  return malformed("A key is Ed25519 (OKP), P-256 (EC) or ML-DSA-65 (AKP).");
+}
+
+function malformed(detail: string): Result<never, "jwk_malformed"> {
+  return refuse("jwk_malformed", detail);
+}
+
+function hasOnly(jwk: Record<string, unknown>, members: readonly string[]): boolean {
+  return Object.keys(jwk).every((name) => members.includes(name) || tolerated.includes(name));
+}
+
+function coordinate(value: unknown, length: number): Uint8Array | null {
+  const bytes = typeof value === "string" ? parseBase64Url(value) : null;
+  return bytes?.length === length ? bytes : null;
+}
+
+function parseEd25519(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
+  const x = coordinate(jwk["x"], 32);
+  if (!x || !hasOnly(jwk, ["kty", "crv", "x"])) return malformed("An Ed25519 key has kty, crv and x of 32 bytes, nothing private.");
+  if (!isSoundEd25519(x)) return malformed("The Ed25519 key is not a canonical point of large order.");
+  return ok({ kty: "OKP", crv: "Ed25519", x: toBase64Url(x) });
+}
+
+/** Whether 32 bytes are the canonical encoding of an Ed25519 point that is not of small order (RFC 8032 §5.1.3, §8.4). */
+export function isSoundEd25519(bytes: Uint8Array): boolean {
+  try {
+    const point = ed25519.Point.fromBytes(bytes, false);
+    return !point.isSmallOrder();
+  } catch {
+    return false;
+  }
+}
+
+function parseP256(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
+  const x = coordinate(jwk["x"], 32);
+  const y = coordinate(jwk["y"], 32);
+  if (!x || !y || !hasOnly(jwk, ["kty", "crv", "x", "y"])) return malformed("A P-256 key has kty, crv, x and y of 32 bytes, nothing private.");
+  const point = new Uint8Array(65);
+  point[0] = 4;
+  point.set(x, 1);
+  point.set(y, 33);
+  try {
+    p256.Point.fromBytes(point).assertValidity();
+  } catch {
+    return malformed("The P-256 key is not a point of the curve.");
+  }
+  return ok({ kty: "EC", crv: "P-256", x: toBase64Url(x), y: toBase64Url(y) });
+}
+
+function parseMlDsa65(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
+  const pub = coordinate(jwk["pub"], mlDsa65PublicKeyLength);
+  if (!pub || !hasOnly(jwk, ["kty", "alg", "pub"])) {
+    return malformed(`An ML-DSA-65 key has kty, alg and pub of ${mlDsa65PublicKeyLength} bytes, nothing private.`);
+  }
+  return ok({ kty: "AKP", alg: "ML-DSA-65", pub: toBase64Url(pub) });
+}
+
+/** The algorithm that a key signs with: it follows from the key, never from a message. */
+export function algorithmOf(jwk: PublicJwk): KeyAlgorithm {
+  if (jwk.kty === "OKP") return "Ed25519";
+  return jwk.kty === "EC" ? "ES256" : "ML-DSA-65";
+}
+
+/** RFC 7638 thumbprint with SHA-256, base64url without padding: the key_id. */
+export function thumbprint(jwk: PublicJwk, sha256: Sha256 = portableSha256): string {
+  return toBase64Url(sha256(utf8(requiredMembers(jwk))));
+}
+
+/** Required members in lexicographic order (RFC 7638 §3.2; RFC 9964 for AKP). All values are base64url or fixed, so none needs escaping. */
+function requiredMembers(jwk: PublicJwk): string {
+  if (jwk.kty === "OKP") return `{"crv":"Ed25519","kty":"OKP","x":"${jwk.x}"}`;
+  if (jwk.kty === "EC") return `{"crv":"P-256","kty":"EC","x":"${jwk.x}","y":"${jwk.y}"}`;
+  return `{"alg":"ML-DSA-65","kty":"AKP","pub":"${jwk.pub}"}`;
+}

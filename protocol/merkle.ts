@@ -1,0 +1,165 @@
+// Merkle trees of RFC 6962 §2.1 (RFC 9162 §2.1): leaf hash SHA-256(0x00 ‖ leaf), node hash SHA-256(0x01 ‖ left ‖ right).
+
+import { equalBytes } from "./bytes.ts";
+import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
+
+/** A tree over fixed leaf hashes. */
+export interface MerkleTree {
+  readonly size: number;
+  /** 32 bytes; the hash of nothing for a tree without leaves. */
+  readonly root: Uint8Array;
+  /** Audit path of a leaf, leaf to root: O(log n). Throws RangeError outside the tree. */
+  path(index: number): Uint8Array[];
+}
+
+/** Hash of a leaf's bytes (RFC 6962 §2.1). */
+export function leafHash(bytes: Uint8Array, sha256: Sha256 = portableSha256): Uint8Array {
+  const prefixed = new Uint8Array(bytes.length + 1);
+  prefixed.set(bytes, 1);
+  return sha256(prefixed);
+}
+
+function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
+  const node = new Uint8Array(65);
+  node[0] = 1;
+  node.set(left, 1);
+  node.set(right, 33);
+  return sha256(node);
+}
+
+/** All levels of the tree; a last node without a sibling is carried up unchanged, which is the tree of RFC 6962. */
+export function buildTree(leafHashes: readonly Uint8Array[], sha256: Sha256 = portableSha256): MerkleTree {
+  const levels: (readonly Uint8Array[])[] = [leafHashes];
+  let level = leafHashes;
+  while (level.length > 1) {
+    const above: Uint8Array[] = [];
+    for (let index = 0; index < level.length; index += 2) {
+      const left = level[index] as Uint8Array;
+      const right = level[index + 1];
+      above.push(right ? nodeHash(left, right, sha256) : left);
+    }
+    levels.push(above);
+    level = above;
+  }
+  return {
+    size: leafHashes.length,
+    root: level[0] ?? sha256(new Uint8Array()),
+    path: (index) => pathIn(levels, index),
+  };
+}
+
+function pathIn(levels: readonly (readonly Uint8Array[])[], index: number): Uint8Array[] {
+  const size = levels[0]?.length ?? 0;
+  if (!Number.isInteger(index) || index < 0 || index >= size) throw new RangeError(`No leaf ${index} in a tree of ${size}.`);
+  const path: Uint8Array[] = [];
+  let position = index;
+  for (const level of levels) {
+    const sibling = level[position ^ 1];
+    if (sibling && level.length > 1) path.push(sibling);
+    position >>= 1;
+  }
+  return path;
+}
+
+/** Root over leaf hashes in order (RFC 6962 §2.1). */
+export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = portableSha256): Uint8Array {
+  return buildTree(leafHashes, sha256).root;
+}
+
+/** Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree. */
+export function inclusionPath(leafHashes: readonly Uint8Array[], index: number, sha256: Sha256 = portableSha256): Uint8Array[] {
+  return buildTree(leafHashes, sha256).path(index);
+}
+
+/** A leaf's claimed place in a tree. */
+export interface InclusionClaim {
+  readonly leafHash: Uint8Array;
+  readonly index: number;
+  readonly treeSize: number;
+  readonly path: readonly Uint8Array[];
+}
+
+/** The root that the path leads to (RFC 9162 §2.1.3.2); null when index, size or path length do not fit together. */
+export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha256): Uint8Array | null {
+  const { index, treeSize, path } = claim;
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(treeSize) || index < 0 || index >= treeSize) return null;
+  let position = index;
+  let last = treeSize - 1;
+  let root = claim.leafHash;
+  for (const sibling of path) {
+    if (sibling.length !== 32 || last === 0) return null;
+    if (position % 2 === 1 || position === last) {
+      root = nodeHash(sibling, root, sha256);
+      while (position % 2 === 0 && position !== 0) {
+        position = Math.floor(position / 2);
+        last = Math.floor(last / 2);
+      }
+    } else {
+      root = nodeHash(root, sibling, sha256);
+    }
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  return last === 0 ? root : null;
+}
+
+/** Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <= first <= size. */
+export function consistencyPath(leafHashes: readonly Uint8Array[], first: number, sha256: Sha256 = portableSha256): Uint8Array[] {
+  const size = leafHashes.length;
+  if (!Number.isInteger(first) || first < 1 || first > size) throw new RangeError(`No consistency from ${first} to ${size}.`);
+  return subproof(leafHashes, first, true, sha256);
+}
+
+function subproof(leaves: readonly Uint8Array[], first: number, isComplete: boolean, sha256: Sha256): Uint8Array[] {
+  if (first === leaves.length) return isComplete ? [] : [merkleRoot(leaves, sha256)];
+  const split = 2 ** Math.floor(Math.log2(leaves.length - 1));
+  const left = leaves.slice(0, split);
+  const right = leaves.slice(split);
+  return first <= split
+    ? [...subproof(left, first, isComplete, sha256), merkleRoot(right, sha256)]
+    : [...subproof(right, first - split, false, sha256), merkleRoot(left, sha256)];
+}
+
+/** Two tree heads and the proof between them. */
+export interface ConsistencyClaim {
+  readonly firstSize: number;
+  readonly secondSize: number;
+  readonly firstRoot: Uint8Array;
+  readonly secondRoot: Uint8Array;
+  readonly path: readonly Uint8Array[];
+}
+
+/** Whether the second tree extends the first (RFC 9162 §2.1.4.2). */
+export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
+  const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;
+  if (!Number.isSafeInteger(firstSize) || !Number.isSafeInteger(secondSize) || firstSize < 1 || firstSize > secondSize) return false;
+  if (path.some((hash) => hash.length !== 32)) return false;
+  if (firstSize === secondSize) return path.length === 0 && equalBytes(firstRoot, secondRoot);
+  const proof = Number.isInteger(Math.log2(firstSize)) ? [firstRoot, ...path] : [...path];
+  const start = proof[0];
+  if (!start) return false;
+  let position = firstSize - 1;
+  let last = secondSize - 1;
+  while (position % 2 === 1) {
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  let first = start;
+  let second = start;
+  for (const hash of proof.slice(1)) {
+    if (last === 0) return false;
+    if (position % 2 === 1 || position === last) {
+      first = nodeHash(hash, first, sha256);
+      second = nodeHash(hash, second, sha256);
+      while (position % 2 === 0 && position !== 0) {
+        position = Math.floor(position / 2);
+        last = Math.floor(last / 2);
+      }
+    } else {
+      second = nodeHash(second, hash, sha256);
+    }
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  return last === 0 && equalBytes(first, firstRoot) && equalBytes(second, secondRoot);
+}

@@ -1,0 +1,74 @@
+// Problem details (RFC 9457) with a stable `code` (specification, «Errors»).
+
+export const problemMediaType = "application/problem+json";
+
+/** Every code with its HTTP status and title. Codes never change their meaning. */
+export const problemCodes = {
+  request_invalid: { status: 400, title: "The request is malformed" },
+  signature_missing: { status: 401, title: "The request is not signed" },
+  signature_invalid: { status: 401, title: "The signature is not valid" },
+  signature_expired: { status: 401, title: "The signature is not in its time" },
+  key_unknown: { status: 401, title: "The key is not known" },
+  digest_mismatch: { status: 401, title: "The body is not the one that was signed" },
+  nonce_reused: { status: 401, title: "The nonce was used before" },
+  allowance_exhausted: { status: 402, title: "The prepaid allowance is spent" },
+  source_not_allowed: { status: 403, title: "The source address is not allowed" },
+  mandate_missing: { status: 403, title: "No mandate is in force" },
+  out_of_scope: { status: 403, title: "The mandate does not cover this" },
+  business_not_verified: { status: 403, title: "The business is not verified" },
+  role_not_allowed: { status: 403, title: "The key has another role" },
+  not_found: { status: 404, title: "There is nothing here" },
+  method_not_allowed: { status: 405, title: "The method is not allowed" },
+  request_timeout: { status: 408, title: "The request did not arrive in time" },
+  idempotency_in_progress: { status: 409, title: "The same request is being answered" },
+  seq_not_increasing: { status: 409, title: "The seq was used before" },
+  record_too_large: { status: 413, title: "The body is over the limit" },
+  media_type_unsupported: { status: 415, title: "The media type is not supported" },
+  idempotency_key_reused: { status: 422, title: "The idempotency key was used for another request" },
+  sort_required: { status: 400, title: "A sort is required" },
+  unknown_field: { status: 400, title: "There is no such field" },
+  operator_not_allowed: { status: 400, title: "The operator is not allowed on this field" },
+  sort_not_allowed: { status: 400, title: "The sort is not allowed" },
+  seal_invalid: { status: 422, title: "The seal is not valid" },
+  type_not_publishable: { status: 422, title: "This type is not published here" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  header_too_large: { status: 431, title: "The headers are over the limit" },
+  internal_error: { status: 500, title: "The service failed" },
+  not_offered: { status: 501, title: "This deployment does not offer this" },
+  unavailable: { status: 503, title: "Temporarily unavailable" },
+} as const;
+
+export type ProblemCode = keyof typeof problemCodes;
+
+export interface ProblemExtras {
+  /** RFC 6901 pointer to the offending member; `/headers/…` and `/query/…` name other parts of the request. */
+  readonly pointer?: string;
+  /** What exactly: a verification reason, or the name of what is unavailable. */
+  readonly reason?: string;
+  /** The nearest valid name where a name was wrong. */
+  readonly suggestion?: string;
+  /** All valid names, where they are few. */
+  readonly allowed?: readonly string[];
+  readonly retry_after_seconds?: number;
+  /** The AI policy version in force. */
+  readonly ai_policy_version?: number;
+  /** The certificate in force. */
+  readonly cert_id?: string;
+  /** All faults at once, where there can be several. */
+  readonly errors?: readonly { readonly code: string; readonly pointer: string; readonly detail: string }[];
+}
+
+export interface Problem extends ProblemExtras {
+  /** URI reference that identifies the kind of problem: its code (RFC 9457 §3.1.1). */
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly detail: string;
+}
+
+/** The problem document of a code (RFC 9457 §3). */
+export function problem(code: ProblemCode, detail: string, extras: ProblemExtras = {}): Problem {
+  const { status, title } = problemCodes[code];
+  return { type: `urn:svc:problem:${code}`, title, status, code, detail, ...extras };
+}

@@ -1,0 +1,44 @@
+// Portable verification with noble: runs in every browser. A node verifies natively; both agree on Wycheproof's vectors.
+
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { p256 } from "@noble/curves/nist.js";
+import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
+import { concatBytes, parseBase64Url } from "./bytes.ts";
+import { isSoundEd25519, type PublicJwk } from "./jwk.ts";
+
+/** Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), ML-DSA-65 with an empty context (FIPS 204). Never throws. */
+export type SignatureVerifier = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
+
+/** True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032 §8.4). */
+export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
+  try {
+    if (jwk.kty === "OKP") return verifyEd25519(jwk.x, message, signature);
+    if (jwk.kty === "EC") return verifyP256(jwk, message, signature);
+    const key = parseBase64Url(jwk.pub);
+    return key !== null && ml_dsa65.verify(signature, message, key);
+  } catch {
+    return false;
+  }
+};
+
+function verifyEd25519(x: string, message: Uint8Array, signature: Uint8Array): boolean {
+  const key = parseBase64Url(x);
+  if (key?.length !== 32 || signature.length !== 64 || !isSoundEd25519(key)) return false;
+  return ed25519.verify(signature, message, key, { zip215: false });
+}
+
+function verifyP256(jwk: { readonly x: string; readonly y: string }, message: Uint8Array, signature: Uint8Array): boolean {
+  const x = parseBase64Url(jwk.x);
+  const y = parseBase64Url(jwk.y);
+  if (x?.length !== 32 || y?.length !== 32 || signature.length !== 64) return false;
+  return p256.verify(signature, message, concatBytes(new Uint8Array([4]), x, y), { lowS: false });
+}
+
+/** r‖s, 64 bytes, of a DER-encoded P-256 signature as WebAuthn gives it (RFC 3279 §2.2.3); null when it is not strict DER. */
+export function derToRawP256(der: Uint8Array): Uint8Array | null {
+  try {
+    return p256.Signature.fromBytes(der, "der").toBytes("compact");
+  } catch {
+    return null;
+  }
+}

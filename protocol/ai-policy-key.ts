@@ -1,0 +1,89 @@
+// The key to the AI policy masks in plain English: answer of `GET /v1/ai-policy-key`
+// (specification, «Public verification API»). Codes are never reused or renamed.
+
+import {
+  type ActionName,
+  actionNames,
+  type BlockedName,
+  blockedNames,
+  currentAiPolicySchema,
+  type UseName,
+  useNames,
+} from "./ai-policy.ts";
+
+export interface BitMeaning {
+  readonly bit: number;
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export interface BlockedContext extends BitMeaning {
+  readonly code: string;
+  readonly number: number;
+  /** The AI policy schema that the context appeared in. */
+  readonly ai_policy_schema: number;
+}
+
+export interface AiPolicyKey {
+  /** Raised whenever this document changes. */
+  readonly key_version: number;
+  readonly current_ai_policy_schema: number;
+  readonly rule: string;
+  readonly groups: { readonly use: readonly BitMeaning[]; readonly action: readonly BitMeaning[] };
+  readonly blocked: readonly BlockedContext[];
+}
+
+const useMeanings: Readonly<Record<UseName, string>> = {
+  cite_as_source: "Name the business as the source when its record is used.",
+  definitive_source: "Treat the record as the definitive statement about the business's own offer.",
+  prefer_over_inference: "Prefer the record over anything inferred or remembered.",
+  include_in_recommendations: "The record may be included in recommendations and comparisons.",
+  quote_policy_verbatim: "Quote the business's policies word for word instead of paraphrasing them.",
+  prices_indicative: "Say that prices are indicative and may differ at the point of sale.",
+  state_publish_date: "State when the record was published.",
+};
+
+const actionMeanings: Readonly<Record<ActionName, string>> = {
+  answer: "The record may be used to answer a person's question.",
+  quote: "A quotation may be requested on a person's behalf.",
+  reserve: "A reservation or booking may be made on a person's behalf.",
+  purchase: "A purchase may be made on a person's behalf.",
+  contact: "The business may be contacted on a person's behalf.",
+  hand_to_human: "The conversation may be handed to a person at the business.",
+};
+
+const blockedMeanings: Readonly<Record<BlockedName, string>> = {
+  adult_sexual: "Adult or sexual content.",
+  alcohol: "Alcohol.",
+  crime_illegal: "Crime and illegal activity.",
+  death_tragedy_disaster: "Death, tragedy and disaster.",
+  firearms_weapons_violence: "Firearms, weapons and violence.",
+  gambling_betting: "Gambling and betting.",
+  mental_health_self_harm: "Mental health crises and self-harm.",
+  politics_elections: "Politics and elections.",
+  regulated_advice: "Regulated advice: medical, legal or financial.",
+  tobacco_vaping_drugs: "Tobacco, vaping and drugs.",
+};
+
+export function aiPolicyKeyDocument(): AiPolicyKey {
+  return {
+    key_version: 1,
+    current_ai_policy_schema: currentAiPolicySchema,
+    rule:
+      "A bit is set exactly when the sealed boolean of that name is true. Only the purchase action bit may be " +
+      "withheld from a served value that the sealed record grants. Version 0 means no sealed AI policy: nothing " +
+      "is permitted. A set bit in the blocked mask means that the record must not be shown in that context.",
+    groups: {
+      use: useNames.map((name, bit) => ({ bit, name, meaning: useMeanings[name] })),
+      action: actionNames.map((name, bit) => ({ bit, name, meaning: actionMeanings[name] })),
+    },
+    blocked: blockedNames.map((name, bit) => ({
+      code: `bc${bit + 1}`,
+      number: bit + 1,
+      name,
+      meaning: blockedMeanings[name],
+      bit,
+      ai_policy_schema: currentAiPolicySchema,
+    })),
+  };
+}

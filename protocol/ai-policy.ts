@@ -1,0 +1,164 @@
+// AI policy: what a business lets AI companies do with its records, as a sealed record of booleans and as the
+// bit masks that every row carries (specification, «AI policy record and bits»).
+
+import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
+import { closed, flag, integer, isObject, literal, parseObject, type Shape } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
+
+export const aiPolicySchemaId = "svc/ai_policy/1";
+export const currentAiPolicySchema = 2;
+
+/** Names in bit order, bit 0 first. */
+export const useNames = [
+  "cite_as_source",
+  "definitive_source",
+  "prefer_over_inference",
+  "include_in_recommendations",
+  "quote_policy_verbatim",
+  "prices_indicative",
+  "state_publish_date",
+] as const;
+export const actionNames = ["answer", "quote", "reserve", "purchase", "contact", "hand_to_human"] as const;
+/** Context i has code `bc<i+1>` and bit i, for ever: a retired context keeps its place. */
+export const blockedNames = [
+  "adult_sexual",
+  "alcohol",
+  "crime_illegal",
+  "death_tragedy_disaster",
+  "firearms_weapons_violence",
+  "gambling_betting",
+  "mental_health_self_harm",
+  "politics_elections",
+  "regulated_advice",
+  "tobacco_vaping_drugs",
+] as const;
+
+export type UseName = (typeof useNames)[number];
+export type ActionName = (typeof actionNames)[number];
+export type BlockedName = (typeof blockedNames)[number];
+
+export interface AiPolicyRecord {
+  readonly schema: typeof aiPolicySchemaId;
+  readonly ai_policy_schema: number;
+  readonly use: Readonly<Record<UseName, boolean>>;
+  readonly action: Readonly<Record<ActionName, boolean>>;
+  readonly blocked: Readonly<Record<BlockedName, boolean>>;
+}
+
+/** The masks derived from one sealed record. */
+export interface PolicyMasks {
+  readonly ai_policy_schema: number;
+  readonly use: number;
+  readonly action: number;
+  readonly blocked: number;
+}
+
+/** `ai_policy_bits` of a row. */
+export interface PolicyBits extends PolicyMasks {
+  /** 0 when the business has no sealed AI policy; every mask is then 0. */
+  readonly ai_policy_version: number;
+}
+
+const groupOf = <N extends string>(names: readonly N[]): Shape<Readonly<Record<N, boolean>>> =>
+  closed(
+    Object.fromEntries(names.map((name) => [name, flag])) as { readonly [K in N]-?: Shape<boolean> },
+  ) as Shape<Readonly<Record<N, boolean>>>;
+
+const recordShape = closed<AiPolicyRecord>({
+  schema: literal(aiPolicySchemaId),
+  ai_policy_schema: integer({ min: currentAiPolicySchema, max: currentAiPolicySchema }),
+  use: groupOf(useNames),
+  action: groupOf(actionNames),
+  blocked: groupOf(blockedNames),
+});
+
+const mask = (names: readonly string[]) => integer({ min: 0, max: 2 ** names.length - 1 });
+const bitsShape = closed<PolicyBits>({
+  ai_policy_version: integer({ min: 0, max: 2_147_483_647 }),
+  ai_policy_schema: integer({ min: 1, max: currentAiPolicySchema }),
+  use: mask(useNames),
+  action: mask(actionNames),
+  blocked: mask(blockedNames),
+});
+
+/**
+ * Reads the exact bytes of a sealed AI policy record. Another record schema is `record_type_mismatch`, a version of
+ * either schema that is not known `version_unknown`, anything else `payload_malformed`.
+ */
+export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return parsed;
+  const { schema, ai_policy_schema: policySchema } = parsed.value;
+  if (typeof schema === "string" && schema !== aiPolicySchemaId) {
+    return /^svc\/ai_policy\/[0-9]+$/.test(schema)
+      ? refuse("version_unknown", `Record schema ${schema} is not known.`, "/schema")
+      : refuse("record_type_mismatch", "The record is not an AI policy record.", "/schema");
+  }
+  if (Number.isSafeInteger(policySchema) && policySchema !== currentAiPolicySchema) {
+    return refuse(
+      "version_unknown",
+      `AI policy schema ${String(policySchema)} is not known.`,
+      "/ai_policy_schema",
+    );
+  }
+  const fault = recordShape.check(parsed.value, "");
+  return fault ?? ok(parsed.value as unknown as AiPolicyRecord);
+}
+
+/** Bytes to seal: RFC 8785 form of the record. */
+export function aiPolicyBytes(record: AiPolicyRecord): Uint8Array {
+  return canonicalBytes({
+    ...record,
+    use: { ...record.use },
+    action: { ...record.action },
+    blocked: { ...record.blocked },
+  });
+}
+
+/** Reads `ai_policy_bits`: exactly its members, masks without bits that no name has. */
+export function parsePolicyBits(value: JsonValue): Verdict<PolicyBits> {
+  if (isObject(value)) {
+    const schema = value["ai_policy_schema"];
+    if (typeof schema === "number" && Number.isSafeInteger(schema) && schema > currentAiPolicySchema) {
+      return refuse("version_unknown", `AI policy schema ${schema} is not known.`, "/ai_policy_schema");
+    }
+  }
+  const fault = bitsShape.check(value, "");
+  return fault ?? ok(value as unknown as PolicyBits);
+}
+
+/** A bit is set exactly when the sealed boolean of its name is true. */
+export function policyBits(record: AiPolicyRecord): PolicyMasks {
+  return {
+    ai_policy_schema: record.ai_policy_schema,
+    use: maskOf(useNames, record.use),
+    action: maskOf(actionNames, record.action),
+    blocked: maskOf(blockedNames, record.blocked),
+  };
+}
+
+/** The masks served where no AI policy was sealed: nothing is permitted. */
+export const noPolicyMasks: PolicyMasks = {
+  ai_policy_schema: currentAiPolicySchema,
+  use: 0,
+  action: 0,
+  blocked: 0,
+};
+
+/** The one bit that may be withheld from a served value although the sealed record grants it. */
+export const purchaseBit = 1 << actionNames.indexOf("purchase");
+
+/** Names of the bits set in a mask, bit 0 first. */
+export function namesOf<N extends string>(names: readonly N[], bits: number): readonly N[] {
+  return names.filter((_, bit) => (bits & (1 << bit)) !== 0);
+}
+
+/** RFC 8785 text of `ai_policy_bits`, ready to be spliced into a row. */
+export function policyBitsText(version: number, masks: PolicyMasks): string {
+  const { action, ai_policy_schema: schema, blocked, use } = masks;
+  return `{"action":${action},"ai_policy_schema":${schema},"ai_policy_version":${version},"blocked":${blocked},"use":${use}}`;
+}
+
+function maskOf<N extends string>(names: readonly N[], values: Readonly<Record<N, boolean>>): number {
+  return names.reduce((bits, name, bit) => (values[name] ? bits | (1 << bit) : bits), 0);
+}

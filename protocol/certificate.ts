@@ -1,0 +1,128 @@
+// Certificate: the service's statement that it verified a business or an AI company, and the subject's status since
+// (specification, «Certificate»). It never says how the subject was verified. Format v1 is closed.
+
+import { canonicalBytes } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import { hashOf, type Sha256 } from "./hash.ts";
+import {
+  closed,
+  country,
+  hash,
+  literal,
+  malformed,
+  matching,
+  nullable,
+  oneOf,
+  optional,
+  type PayloadFormat,
+  parsePayload,
+  text,
+  timestamp,
+  uuid,
+} from "./payload.ts";
+import { ok, type Verdict } from "./result.ts";
+
+export const certificateStatuses = ["active", "revoked", "closed", "withdrawn"] as const;
+export type CertificateStatus = (typeof certificateStatuses)[number];
+
+export interface Certificate {
+  readonly v: 1;
+  readonly subject: CertificateSubject;
+  readonly legal_name: string;
+  readonly country: string;
+  readonly verified_since: string;
+  readonly status: CertificateStatus;
+  /** For a status other than active it may precede `issued_at`: seals after it do not stand. */
+  readonly status_effective_from: string;
+  /** Never on an active certificate; always on a withdrawn one, for example `approval_reversed`. */
+  readonly status_reason?: string;
+  readonly issued_at: string;
+  /** cert_id of the issuance that this one follows; null on the first. */
+  readonly previous: string | null;
+  /** Present, and true, on a sandbox certificate only. */
+  readonly sandbox?: true;
+}
+
+export interface CertificateSubject {
+  readonly kind: "business" | "ai_company";
+  readonly uuid: string;
+}
+
+const shape = closed<Certificate>({
+  v: literal(1),
+  subject: closed<CertificateSubject>({ kind: oneOf(["business", "ai_company"]), uuid }),
+  legal_name: text(256),
+  country,
+  verified_since: timestamp,
+  status: oneOf(certificateStatuses),
+  status_effective_from: timestamp,
+  status_reason: optional(
+    matching((value) => /^[a-z][a-z0-9_]{0,63}$/.test(value), "a lower-case reason code"),
+  ),
+  issued_at: timestamp,
+  previous: nullable(hash),
+  sandbox: optional(literal(true)),
+});
+
+const format: PayloadFormat<Certificate> = { version: 1, versions: [1], shape };
+
+/** A certificate and the name of this issuance of it. */
+export interface IssuedCertificate {
+  readonly certId: string;
+  readonly certificate: Certificate;
+}
+
+/** Reads the payload of a certificate. */
+export function parseCertificate(payload: Uint8Array): Verdict<Certificate> {
+  const parsed = parsePayload(payload, format);
+  if (!parsed.ok) return parsed;
+  const { status, status_reason: reason } = parsed.value;
+  if (status === "active" && reason !== undefined)
+    return malformed("An active certificate has no reason.", "/status_reason");
+  if (status === "withdrawn" && reason === undefined)
+    return malformed("A withdrawn certificate states why.", "/status_reason");
+  return parsed;
+}
+
+/** Opens a certificate envelope. Reads only: the signatures are not judged. */
+export function openCertificate(envelope: Envelope, sha256?: Sha256): Verdict<IssuedCertificate> {
+  const payload = openEnvelope(envelope, payloadTypes["certificate.v1"]);
+  if (!payload.ok) return payload;
+  const certificate = parseCertificate(payload.value);
+  return certificate.ok
+    ? ok({ certId: certIdOf(payload.value, sha256), certificate: certificate.value })
+    : certificate;
+}
+
+/** cert_id: the hash of the payload bytes, so it names one issuance. */
+export function certIdOf(payload: Uint8Array, sha256?: Sha256): string {
+  return hashOf(payload, sha256);
+}
+
+/** Payload bytes to sign. */
+export function certificatePayload(certificate: Certificate): Uint8Array {
+  return canonicalBytes({ ...certificate, subject: { ...certificate.subject } });
+}
+
+/** The plain-words sentence that accompanies a certificate. */
+export function certificateStatement(certificate: Certificate): string {
+  const {
+    legal_name: name,
+    country: place,
+    verified_since: since,
+    status_effective_from: from,
+  } = certificate;
+  const kind = certificate.subject.kind === "business" ? "business" : "AI company";
+  const verified = `${name} (${place}) is the real ${kind}: verified since ${since.slice(0, 10)}.`;
+  const day = from.slice(0, 10);
+  switch (certificate.status) {
+    case "active":
+      return `${verified} Its certificate is active.`;
+    case "revoked":
+      return `${name} (${place}) was verified, but its certificate was revoked: nothing sealed from ${day} on stands.`;
+    case "closed":
+      return `${name} (${place}) closed on ${day}. What it sealed before stays valid.`;
+    case "withdrawn":
+      return `The verification of ${name} (${place}) was withdrawn with effect from ${day} (${certificate.status_reason}). What it sealed before stays valid.`;
+  }
+}

@@ -1,0 +1,73 @@
+// Exact text of one member of a JSON text. A record is served verbatim inside an answer, and its hash is over those
+// very characters: parsing and printing it again could change them.
+
+/**
+ * The exact characters of the value at `path` in `text`, without the white space around it; null when there is no such
+ * member. `text` must already be known to be JSON without duplicate members (`parseStrictJson`).
+ */
+export function exactMember(text: string, ...path: readonly string[]): string | null {
+  let start = skipSpace(text, 0);
+  for (const name of path) {
+    const at = memberStart(text, start, name);
+    if (at === null) return null;
+    start = at;
+  }
+  const end = valueEnd(text, start);
+  return end > start ? text.slice(start, end) : null;
+}
+
+/** Index at which the value of member `name` starts, in the object that starts at `start`. */
+function memberStart(text: string, start: number, name: string): number | null {
+  if (text[start] !== "{") return null;
+  let index = skipSpace(text, start + 1);
+  while (text[index] === '"') {
+    const nameEnd = stringEnd(text, index);
+    const isMember = JSON.parse(text.slice(index, nameEnd)) === name;
+    // The colon stands between the name and the value.
+    const valueStart = skipSpace(text, skipSpace(text, nameEnd) + 1);
+    if (isMember) return valueStart;
+    index = skipSpace(text, valueEnd(text, valueStart));
+    if (text[index] !== ",") return null;
+    index = skipSpace(text, index + 1);
+  }
+  return null;
+}
+
+function valueEnd(text: string, start: number): number {
+  const first = text[start];
+  if (first === '"') return stringEnd(text, start);
+  if (first === "{" || first === "[") return containerEnd(text, start);
+  let end = start;
+  while (end < text.length && !/[\s,\]}]/.test(text[end] as string)) end += 1;
+  return end;
+}
+
+function containerEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let index = start; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '"') index = stringEnd(text, index) - 1;
+    else if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") {
+      depth -= 1;
+      if (depth === 0) return index + 1;
+    }
+  }
+  return text.length;
+}
+
+/** Index after the quote that ends the string starting at `start`. */
+function stringEnd(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === "\\") index += 1;
+    else if (character === '"') return index + 1;
+  }
+  return text.length;
+}
+
+function skipSpace(text: string, from: number): number {
+  let index = from;
+  while (index < text.length && " \t\n\r".includes(text[index] as string)) index += 1;
+  return index;
+}

@@ -1,0 +1,98 @@
+// Key custody statements: whether the service or the business itself holds a key
+// (specification, «Key custody statement»). A statement is re-issued, never edited.
+
+import { canonicalBytes } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import { hashOf, type Sha256 } from "./hash.ts";
+import {
+  closed,
+  keyId,
+  literal,
+  malformed,
+  oneOf,
+  optional,
+  type PayloadFormat,
+  parsePayload,
+  timestamp,
+  uuid,
+} from "./payload.ts";
+import type { Verdict } from "./result.ts";
+
+export interface KeyCustody {
+  readonly v: 1;
+  readonly business_uuid: string;
+  readonly key_id: string;
+  /** `hosted`: the service holds the key for the business; `self`: the business holds it. */
+  readonly custody: "hosted" | "self";
+  readonly issued_at: string;
+  /** Never later than `issued_at`. */
+  readonly effective_from: string;
+  /** Present, and true, on a sandbox statement only. */
+  readonly sandbox?: true;
+}
+
+/** What is known of a key at an instant; a key without a statement is never assumed `self`. */
+export type CustodyState = KeyCustody["custody"] | "unstated";
+
+const format: PayloadFormat<KeyCustody> = {
+  version: 1,
+  versions: [1],
+  shape: closed<KeyCustody>({
+    v: literal(1),
+    business_uuid: uuid,
+    key_id: keyId,
+    custody: oneOf(["hosted", "self"]),
+    issued_at: timestamp,
+    effective_from: timestamp,
+    sandbox: optional(literal(true)),
+  }),
+};
+
+/** Reads the payload of a custody statement. */
+export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {
+  const parsed = parsePayload(payload, format);
+  if (!parsed.ok) return parsed;
+  // Both are of one fixed width, so their text orders as their instants do.
+  if (parsed.value.effective_from > parsed.value.issued_at) {
+    return malformed("A statement takes effect when it is issued, or earlier.", "/effective_from");
+  }
+  return parsed;
+}
+
+/** Opens a custody envelope. Reads only: the signatures are not judged. */
+export function openKeyCustody(envelope: Envelope): Verdict<KeyCustody> {
+  const payload = openEnvelope(envelope, payloadTypes["key-custody.v1"]);
+  return payload.ok ? parseKeyCustody(payload.value) : payload;
+}
+
+/** Payload bytes to sign. */
+export function keyCustodyPayload(statement: KeyCustody): Uint8Array {
+  return canonicalBytes({ ...statement });
+}
+
+/** statement_id: the hash of the payload bytes. */
+export function statementIdOf(payload: Uint8Array, sha256?: Sha256): string {
+  return hashOf(payload, sha256);
+}
+
+/**
+ * The statement about a key that is in force at an instant: the latest `effective_from` at or before it; a tie goes to
+ * the later issuance. Null when there is none.
+ */
+export function custodyInForce(
+  statements: readonly KeyCustody[],
+  about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
+): KeyCustody | null {
+  let inForce: KeyCustody | null = null;
+  for (const statement of statements) {
+    if (statement.business_uuid !== about.business_uuid || statement.key_id !== about.key_id) continue;
+    if (statement.effective_from <= about.at && (inForce === null || succeeds(statement, inForce)))
+      inForce = statement;
+  }
+  return inForce;
+}
+
+function succeeds(later: KeyCustody, earlier: KeyCustody): boolean {
+  if (later.effective_from !== earlier.effective_from) return later.effective_from > earlier.effective_from;
+  return later.issued_at > earlier.issued_at;
+}

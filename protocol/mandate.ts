@@ -1,0 +1,138 @@
+// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, or by a key that the service
+// holds for the business (specification, «Mandate» and «Business publishing authority»).
+
+import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import { parseTimestamp } from "./identifiers.ts";
+import {
+  closed,
+  country,
+  distinct,
+  integer,
+  keyId,
+  literal,
+  malformed,
+  matching,
+  nullable,
+  oneOf,
+  type PayloadFormat,
+  parsePayload,
+  timestamp,
+  uuid,
+} from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
+
+export interface Mandate {
+  readonly v: 1;
+  readonly mandate_id: string;
+  readonly business_uuid: string;
+  /** The integration key that may publish; never the key that seals the mandate. */
+  readonly key_id: string;
+  readonly scope: MandateScope;
+  readonly valid_from: string;
+  /** At most 92 days after `valid_from`. */
+  readonly valid_until: string;
+}
+
+export interface MandateScope {
+  readonly record_types: readonly string[];
+  readonly countries: readonly string[];
+  readonly directions: readonly string[];
+  readonly caps: MandateCaps;
+  /** CIDR ranges and AS numbers from which the key may publish; null for anywhere. */
+  readonly source_ip_allow_list: readonly string[] | null;
+}
+
+export interface MandateCaps {
+  readonly records_per_hour: number;
+  readonly bytes_per_day: number;
+}
+
+export const mandateDaysMax = 92;
+const dayMs = 86_400_000;
+
+/** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is no address range matches nothing. */
+const sourceRange = matching(
+  (value) => /^(AS[1-9][0-9]{0,9}|[0-9a-fA-F.:]{2,45}\/(0|[1-9][0-9]{0,2}))$/.test(value),
+  "a CIDR range or an AS number",
+);
+const cap = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const format: PayloadFormat<Mandate> = {
+  version: 1,
+  versions: [1],
+  shape: closed<Mandate>({
+    v: literal(1),
+    mandate_id: matching(
+      (value) => /^[\x21-\x7e]{1,128}$/.test(value),
+      "1 to 128 printable ASCII characters",
+    ),
+    business_uuid: uuid,
+    key_id: keyId,
+    scope: closed<MandateScope>({
+      record_types: distinct(
+        matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type"),
+        { min: 1, max: 16 },
+      ),
+      countries: distinct(country, { min: 1, max: 676 }),
+      directions: distinct(oneOf(["publish"]), { min: 1, max: 1 }),
+      caps: closed<MandateCaps>({ records_per_hour: cap, bytes_per_day: cap }),
+      source_ip_allow_list: nullable(distinct(sourceRange, { min: 1, max: 256 })),
+    }),
+    valid_from: timestamp,
+    valid_until: timestamp,
+  }),
+};
+
+/** Reads the payload of a mandate. */
+export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
+  const parsed = parsePayload(payload, format);
+  if (!parsed.ok) return parsed;
+  const from = parseTimestamp(parsed.value.valid_from) ?? 0;
+  const until = parseTimestamp(parsed.value.valid_until) ?? 0;
+  if (until <= from || until - from > mandateDaysMax * dayMs) {
+    return malformed(`A mandate ends after it begins, at most ${mandateDaysMax} days later.`, "/valid_until");
+  }
+  return parsed;
+}
+
+/** Opens a mandate envelope. Reads only: the signature is not judged. */
+export function openMandate(envelope: Envelope): Verdict<Mandate> {
+  const payload = openEnvelope(envelope, payloadTypes["mandate.v1"]);
+  return payload.ok ? parseMandate(payload.value) : payload;
+}
+
+/** Payload bytes to seal. */
+export function mandatePayload(mandate: Mandate): Uint8Array {
+  return canonicalBytes(mandate as unknown as JsonValue);
+}
+
+/** What someone wants to publish under a mandate. */
+export interface PublishedUnder {
+  readonly business_uuid: string;
+  readonly key_id: string;
+  readonly record_type: string;
+  /** Every country that the record is published for; empty when the countries are judged elsewhere. */
+  readonly countries: readonly string[];
+  /** `sealed_at` of the seal. */
+  readonly at: string;
+}
+
+/** Whether a mandate allows it, at that instant; otherwise `out_of_scope`. */
+export function scopeAllows(mandate: Mandate, what: PublishedUnder): Verdict<void> {
+  const { scope } = mandate;
+  if (mandate.business_uuid !== what.business_uuid || mandate.key_id !== what.key_id) {
+    return outOfScope("The mandate is for another business or another key.");
+  }
+  // Timestamps are of one fixed width, so their text orders as their instants do.
+  if (what.at < mandate.valid_from || what.at >= mandate.valid_until)
+    return outOfScope("The mandate was not valid then.");
+  if (!scope.directions.includes("publish")) return outOfScope("The mandate does not allow publishing.");
+  if (!scope.record_types.includes(what.record_type))
+    return outOfScope(`The mandate does not cover ${what.record_type}.`);
+  const country = what.countries.find((name) => !scope.countries.includes(name));
+  return country === undefined ? ok(undefined) : outOfScope(`The mandate does not cover country ${country}.`);
+}
+
+function outOfScope(detail: string): Verdict<never> {
+  return refuse("out_of_scope", detail);
+}

@@ -1,0 +1,102 @@
+// Passkey seals: a WebAuthn assertion (Web Authentication Level 3, §7.2) whose challenge is the hash of what is
+// sealed, so that an assertion made for anything else, a sign-in for example, seals nothing.
+
+import { equalBytes, parseBase64, toBase64Url, utf8 } from "./bytes.ts";
+import type { EnvelopeSignature } from "./dsse.ts";
+import type { Sha256 } from "./hash.ts";
+import type { PublicJwk } from "./jwk.ts";
+import { isObject } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
+import { derToRawP256, type SignatureVerifier } from "./signatures.ts";
+import { parseStrictJson } from "./strict-json.ts";
+
+/** Where passkeys of this deployment may be used (pinned, never taken from the assertion). */
+export interface PasskeyPolicy {
+  /** Relying party ids: registrable domains. */
+  readonly rp_ids: readonly string[];
+  /** Full origins, for example `https://portal.example`. */
+  readonly origins: readonly string[];
+}
+
+export interface PasskeyCheck {
+  readonly jwk: PublicJwk;
+  /** Pre-authentication encoding of the sealed document. */
+  readonly message: Uint8Array;
+  readonly signature: EnvelopeSignature;
+  readonly policy: PasskeyPolicy;
+  readonly verify: SignatureVerifier;
+  readonly sha256: Sha256;
+}
+
+/** rpIdHash (32), flags (1), signCount (4): authenticator data without extensions (§6.1). */
+const authenticatorDataLength = 37;
+const userPresent = 0x01;
+const userVerified = 0x04;
+const backupEligible = 0x08;
+const backedUp = 0x10;
+const attestedData = 0x40;
+const extensionData = 0x80;
+
+/** Challenge of the assertion that seals a message: base64url of its SHA-256. */
+export function passkeyChallenge(message: Uint8Array, sha256: Sha256): string {
+  return toBase64Url(sha256(message));
+}
+
+/** Verifies an assertion; every failure is `signature_invalid`. */
+export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
+  const { signature, sha256 } = check;
+  const clientData = parseBase64(signature.clientDataJSON ?? "");
+  const authenticatorData = parseBase64(signature.authenticatorData ?? "");
+  const raw = parseBase64(signature.sig);
+  if (clientData === null || authenticatorData === null || raw === null || clientData.length === 0) {
+    return invalid("A passkey signature carries authenticatorData and clientDataJSON.");
+  }
+  const fault =
+    clientDataFault(clientData, passkeyChallenge(check.message, sha256), check.policy) ??
+    authenticatorFault(authenticatorData, check.policy, sha256);
+  if (fault !== null) return invalid(fault);
+  const rawSignature = check.jwk.kty === "EC" ? derToRawP256(raw) : raw;
+  if (rawSignature === null || check.jwk.kty === "AKP")
+    return invalid("The assertion's signature is not DER.");
+  const signed = new Uint8Array(authenticatorData.length + 32);
+  signed.set(authenticatorData);
+  signed.set(sha256(clientData), authenticatorData.length);
+  return check.verify(check.jwk, signed, rawSignature)
+    ? ok(undefined)
+    : invalid("The assertion does not verify.");
+}
+
+/** §7.2 steps 11 to 14. Members that a client may add are passed over. */
+function clientDataFault(bytes: Uint8Array, challenge: string, policy: PasskeyPolicy): string | null {
+  const parsed = parseStrictJson(bytes);
+  if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
+  const { type, challenge: given, origin, crossOrigin } = parsed.value;
+  if (type !== "webauthn.get") return "The assertion is of another ceremony.";
+  if (given !== challenge) return "The assertion was made for something else.";
+  if (typeof origin !== "string" || !policy.origins.includes(origin))
+    return "The assertion was made at an origin that is not allowed.";
+  return crossOrigin === undefined || crossOrigin === false
+    ? null
+    : "The assertion was made in a cross-origin frame.";
+}
+
+/** §7.2 steps 15 to 19. */
+function authenticatorFault(bytes: Uint8Array, policy: PasskeyPolicy, sha256: Sha256): string | null {
+  if (bytes.length < authenticatorDataLength) return "The authenticator data is too short.";
+  const rpIdHash = bytes.subarray(0, 32);
+  if (!policy.rp_ids.some((id) => equalBytes(sha256(utf8(id)), rpIdHash)))
+    return "The assertion is for another relying party.";
+  const flags = bytes[32] ?? 0;
+  if ((flags & userPresent) === 0) return "The assertion was made without user presence.";
+  if ((flags & userVerified) === 0) return "The assertion was made without user verification.";
+  if ((flags & backedUp) !== 0 && (flags & backupEligible) === 0)
+    return "The backup flags contradict each other.";
+  const hasMore = (flags & (attestedData | extensionData)) !== 0;
+  if (hasMore !== bytes.length > authenticatorDataLength)
+    return "The authenticator data does not have the length that its flags say.";
+  return null;
+}
+
+function invalid(detail: string): Verdict<never> {
+  return refuse("signature_invalid", detail);
+}

@@ -1,0 +1,163 @@
+// Receipt: the service's signed statement of what it served, to whom and when (specification, «Receipt»).
+
+import { canonicalBytes } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import { collectionNames, isRecordId } from "./identifiers.ts";
+import {
+  closed,
+  country,
+  hash,
+  integer,
+  keyId,
+  list,
+  literal,
+  matching,
+  nullable,
+  oneOf,
+  type PayloadFormat,
+  parsePayload,
+  region,
+  text,
+  timestamp,
+  uuid,
+} from "./payload.ts";
+import type { Verdict } from "./result.ts";
+
+interface ReceiptRowCommon {
+  readonly record_id: string;
+  /** Hash of the exact record bytes. */
+  readonly adl_origin: string;
+  /** Base64 signature of the row, as served. */
+  readonly adl_row_sig: string;
+}
+
+/** One row served. The version is the one that the row itself names. */
+export interface ReceiptRow extends ReceiptRowCommon {
+  readonly ai_policy_version: number;
+}
+
+export interface TermsReceiptRow extends ReceiptRowCommon {
+  readonly terms_version: number;
+}
+
+interface ReceiptCommon {
+  readonly ai_company_uuid: string;
+  /** Null unless the kind is `search`. */
+  readonly collection: string | null;
+  /** Null on a fetch, which has no country. */
+  readonly country: string | null;
+  readonly kind: "search" | "fetch" | "ad_pool";
+  /** The serving region, whose receipt key signs. */
+  readonly region: string;
+  /** SHA-256 of the caller's signature base. */
+  readonly request_hash: string;
+  readonly retrieval_id: string;
+  readonly served_at: string;
+}
+
+export interface ReceiptV3 extends ReceiptCommon {
+  readonly v: 3;
+  /** The caller's key. */
+  readonly key_id: string;
+  readonly rows: readonly ReceiptRow[];
+}
+
+export interface ReceiptV2 extends ReceiptCommon {
+  readonly v: 2;
+  readonly key_id: string;
+  readonly rows: readonly TermsReceiptRow[];
+}
+
+/** Names no caller's key, so it proves nothing about who asked. */
+export interface ReceiptV1 extends ReceiptCommon {
+  readonly v: 1;
+  readonly rows: readonly TermsReceiptRow[];
+}
+
+export type Receipt = ReceiptV1 | ReceiptV2 | ReceiptV3;
+
+/** Rows of a search; an ad pool and a fetch have fewer (specification, «Limits»). */
+const rowsMax = 50;
+
+const versionNumber = integer({ min: 0, max: 2_147_483_647 });
+const rowCommon = {
+  record_id: matching(isRecordId, "a record id"),
+  adl_origin: hash,
+  adl_row_sig: matching((value) => /^[A-Za-z0-9+/]{86}==$/.test(value), "a base64 Ed25519 signature"),
+};
+const rowsOf = { min: 0, max: rowsMax };
+const policyRows = list(closed<ReceiptRow>({ ...rowCommon, ai_policy_version: versionNumber }), rowsOf);
+const termsRows = list(closed<TermsReceiptRow>({ ...rowCommon, terms_version: versionNumber }), rowsOf);
+
+const common = {
+  ai_company_uuid: uuid,
+  collection: nullable(oneOf(collectionNames)),
+  country: nullable(country),
+  kind: oneOf(["search", "fetch", "ad_pool"] as const),
+  region,
+  request_hash: hash,
+  retrieval_id: text(128),
+  served_at: timestamp,
+};
+
+const versions = [1, 2, 3];
+const formatV1: PayloadFormat<ReceiptV1> = {
+  version: 1,
+  versions,
+  shape: closed<ReceiptV1>({ ...common, v: literal(1), rows: termsRows }),
+};
+const formatV2: PayloadFormat<ReceiptV2> = {
+  version: 2,
+  versions,
+  shape: closed<ReceiptV2>({ ...common, v: literal(2), key_id: keyId, rows: termsRows }),
+};
+const formatV3: PayloadFormat<ReceiptV3> = {
+  version: 3,
+  versions,
+  shape: closed<ReceiptV3>({ ...common, v: literal(3), key_id: keyId, rows: policyRows }),
+};
+
+/** Opens an envelope that must be a receipt of version 1, 2 or 3. Reads only: the signature is not judged. */
+export function openReceipt(envelope: Envelope): Verdict<Receipt> {
+  if (envelope.payloadType === payloadTypes["receipt.v1"])
+    return openAs(envelope, payloadTypes["receipt.v1"], formatV1);
+  if (envelope.payloadType === payloadTypes["receipt.v2"])
+    return openAs(envelope, payloadTypes["receipt.v2"], formatV2);
+  return openAs(envelope, payloadTypes["receipt.v3"], formatV3);
+}
+
+/**
+ * RFC 8785 text of a receipt of version 3, built without sorting: every answer with rows signs one. Every string but
+ * the retrieval id is of a format that needs no escape.
+ */
+export function receiptPayloadText(receipt: Omit<ReceiptV3, "v">): string {
+  return (
+    `{"ai_company_uuid":"${receipt.ai_company_uuid}","collection":${quoted(receipt.collection)},` +
+    `"country":${quoted(receipt.country)},"key_id":"${receipt.key_id}","kind":"${receipt.kind}",` +
+    `"region":"${receipt.region}","request_hash":"${receipt.request_hash}",` +
+    `"retrieval_id":${JSON.stringify(receipt.retrieval_id)},"rows":[${receipt.rows.map(rowText).join(",")}],` +
+    `"served_at":"${receipt.served_at}","v":3}`
+  );
+}
+
+/** Payload bytes of a receipt of any version. */
+export function receiptPayload(receipt: Receipt): Uint8Array {
+  if (receipt.v === 3) return new TextEncoder().encode(receiptPayloadText(receipt));
+  return canonicalBytes({ ...receipt, rows: receipt.rows.map((row) => ({ ...row })) });
+}
+
+function rowText(row: ReceiptRow): string {
+  return (
+    `{"adl_origin":"${row.adl_origin}","adl_row_sig":"${row.adl_row_sig}",` +
+    `"ai_policy_version":${row.ai_policy_version},"record_id":"${row.record_id}"}`
+  );
+}
+
+function quoted(value: string | null): string {
+  return value === null ? "null" : `"${value}"`;
+}
+
+function openAs<T>(envelope: Envelope, type: string, format: PayloadFormat<T>): Verdict<T> {
+  const payload = openEnvelope(envelope, type);
+  return payload.ok ? parsePayload(payload.value, format) : payload;
+}

@@ -1,0 +1,104 @@
+// Search rows: what the service projected from a record, signed once and served as they were signed
+// (specification, «Search row»). The text of a row is RFC 8785 canonical, `adl_row_sig` included; serve-time members
+// are spliced into that text, so that serving never parses a row.
+
+import { canonicalize, type JsonValue } from "./canonical-json.ts";
+import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
+import { type Fault, integer, isObject, malformed, matching, type Shape } from "./payload.ts";
+import { ok, type Verdict } from "./result.ts";
+
+/** Members that are set when a row is served; the row signature does not cover them. */
+export const serveTimeMembers = ["ai_policy_bits", "sponsored"] as const;
+
+/** Members that every row has; the others are its collection's. */
+export interface IndexRow {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  readonly type: string;
+  /** Unix seconds. */
+  readonly published_at: number;
+  /** Hash of the exact record bytes. */
+  readonly adl_origin: string;
+  /** `cert_id` of the certificate that the record was sealed under. */
+  readonly adl_origin_cert: string;
+  /** Projection version `<type>/<n>`. */
+  readonly adl_proj: string;
+  /** Base64. */
+  readonly adl_row_sig: string;
+  /** key_id of the projection key. */
+  readonly adl_key_id: string;
+  readonly ai_policy_version: number;
+  readonly [field: string]: JsonValue;
+}
+
+const required: ReadonlyMap<string, Shape<string | number>> = new Map<string, Shape<string | number>>([
+  ["record_id", matching(isRecordId, "a record id")],
+  ["business_uuid", matching(isUuidV4, "a UUID version 4")],
+  ["type", matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type")],
+  ["published_at", integer({ min: 0, max: 253_402_300_799 })],
+  ["adl_origin", matching(isHash, "a hash")],
+  ["adl_origin_cert", matching(isHash, "a hash")],
+  ["adl_proj", matching((value) => /^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/.test(value), "a projection version")],
+  ["adl_row_sig", matching((value) => /^[A-Za-z0-9+/]{86}==$/.test(value), "a base64 Ed25519 signature")],
+  ["adl_key_id", matching(isKeyId, "a key id")],
+  ["ai_policy_version", integer({ min: 0, max: 2_147_483_647 })],
+]);
+
+/** Reads a row as served or as stored: an object with at least the members of {@link IndexRow}. */
+export function parseRow(value: JsonValue): Verdict<IndexRow> {
+  if (!isObject(value)) return malformed("A row must be an object.", "");
+  for (const [name, shape] of required) {
+    const fault: Fault | null = Object.hasOwn(value, name)
+      ? shape.check(value[name] as JsonValue, `/${name}`)
+      : malformed("A row has this member.", `/${name}`);
+    if (fault !== null) return fault;
+  }
+  return ok(value as IndexRow);
+}
+
+/**
+ * Text that a row's signature covers: RFC 8785 form without `adl_row_sig`, the serve-time members and the fields that
+ * the projection specification lists as unsigned.
+ */
+export function rowSigningText(
+  row: Readonly<Record<string, JsonValue>>,
+  unsignedFields: readonly string[] = [],
+): string {
+  const covered: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(row)) {
+    if (!isUncovered(name) && !unsignedFields.includes(name)) covered[name] = value;
+  }
+  return canonicalize(covered);
+}
+
+const signatureLeader = '"adl_proj":"';
+
+/**
+ * Text of the signed row from the text that was signed (as {@link rowSigningText} gives it): `adl_row_sig` is put in
+ * its canonical place, right after `adl_proj`.
+ */
+export function signedRowText(signingText: string, signatureBase64: string): string {
+  const member = signingText.indexOf(signatureLeader);
+  if (member < 0) throw new Error("A row has an adl_proj");
+  const at = signingText.indexOf('",', member + signatureLeader.length) + 2;
+  return `${signingText.slice(0, at)}"adl_row_sig":"${signatureBase64}",${signingText.slice(at)}`;
+}
+
+const bitsFollower = ',"ai_policy_version":';
+
+/**
+ * Text of a row as served: the serve-time members are spliced into the exact signed text. `bitsText` is RFC 8785
+ * (`policyBitsText`). Without the spliced members the text is again the signed one.
+ */
+export function serveRow(rowText: string, bitsText: string, sponsored = false): string {
+  // Inside a JSON string a quote is escaped, so the first unescaped occurrence is the member of the row itself: no
+  // member that sorts before it holds an object.
+  const at = rowText.indexOf(bitsFollower);
+  if (at < 0) throw new Error("A signed row has an ai_policy_version");
+  const head = `${rowText.slice(0, at)},"ai_policy_bits":${bitsText}`;
+  return sponsored ? `${head}${rowText.slice(at, -1)},"sponsored":true}` : head + rowText.slice(at);
+}
+
+function isUncovered(name: string): boolean {
+  return name === "adl_row_sig" || name === "ai_policy_bits" || name === "sponsored";
+}

@@ -1,0 +1,170 @@
+// Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of them
+// (specification, «Seals»).
+
+import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
+import {
+  closed,
+  hash,
+  integer,
+  isObject,
+  keyId,
+  list,
+  literal,
+  matching,
+  type PayloadFormat,
+  parsePayload,
+  timestamp,
+} from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
+
+/** Bounds of a pushed batch, bulk files included (specification, «Limits»). */
+export const treeSizeMax = 100_000;
+/** Bounds what is read; whether a path has the length its tree asks for is judged with the tree (RFC 6962 §2.1.1). */
+const proofLengthMax = 64;
+/** How far `sealed_at` may be from the moment the service received the seal (specification, «Publish behaviour»). */
+export const sealedAtSkewMs = 300_000;
+
+interface SealCommon {
+  readonly key_id: string;
+  readonly cert_id: string;
+  readonly sealed_at: string;
+  readonly record_type: string;
+}
+
+interface RecordPart {
+  /** Hash of the exact record bytes. */
+  readonly hash: string;
+}
+
+interface BatchPart {
+  /** RFC 6962 root over the records' raw bytes, in order. */
+  readonly root: string;
+  readonly tree_size: number;
+  readonly seq: number;
+}
+
+interface PolicyPart {
+  readonly v: 2;
+  readonly ai_policy_version: number;
+}
+
+interface TermsPart {
+  readonly v: 1;
+  readonly terms_version: number;
+}
+
+export interface SealV2 extends SealCommon, RecordPart, PolicyPart {}
+export interface SealV1 extends SealCommon, RecordPart, TermsPart {}
+export interface BatchSealV2 extends SealCommon, BatchPart, PolicyPart {}
+export interface BatchSealV1 extends SealCommon, BatchPart, TermsPart {}
+
+export type Seal = SealV1 | SealV2;
+export type BatchSeal = BatchSealV1 | BatchSealV2;
+
+/** A pushed record's seal: the seal of its batch and the path from its leaf to the sealed root. */
+export interface InclusionSeal {
+  readonly batch_seal: Envelope;
+  readonly leaf_index: number;
+  readonly tree_size: number;
+  /** RFC 6962 audit path, leaf to root: `sha256:<hex>` node hashes. */
+  readonly proof: readonly string[];
+}
+
+export type RecordSeal =
+  | { readonly kind: "single"; readonly envelope: Envelope }
+  | { readonly kind: "batch"; readonly envelope: Envelope; readonly inclusion: InclusionSeal };
+
+const versionNumber = integer({ min: 0, max: 2_147_483_647 });
+const common = {
+  key_id: keyId,
+  cert_id: hash,
+  sealed_at: timestamp,
+  record_type: matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type"),
+};
+const recordPart = { hash };
+const batchPart = {
+  root: hash,
+  tree_size: integer({ min: 1, max: treeSizeMax }),
+  seq: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+};
+const policyPart = { v: literal(2), ai_policy_version: versionNumber };
+const termsPart = { v: literal(1), terms_version: versionNumber };
+
+const versions = [1, 2];
+const sealV1: PayloadFormat<SealV1> = {
+  version: 1,
+  versions,
+  shape: closed<SealV1>({ ...common, ...recordPart, ...termsPart }),
+};
+const sealV2: PayloadFormat<SealV2> = {
+  version: 2,
+  versions,
+  shape: closed<SealV2>({ ...common, ...recordPart, ...policyPart }),
+};
+const batchSealV1: PayloadFormat<BatchSealV1> = {
+  version: 1,
+  versions,
+  shape: closed<BatchSealV1>({ ...common, ...batchPart, ...termsPart }),
+};
+const batchSealV2: PayloadFormat<BatchSealV2> = {
+  version: 2,
+  versions,
+  shape: closed<BatchSealV2>({ ...common, ...batchPart, ...policyPart }),
+};
+
+/** Opens an envelope that must be a record seal of format 1 or 2. Reads only: the signature is not judged. */
+export function openSeal(envelope: Envelope): Verdict<Seal> {
+  const version = envelope.payloadType === payloadTypes["seal.v1"] ? 1 : 2;
+  const payload = openEnvelope(envelope, payloadTypes[`seal.v${version}`]);
+  if (!payload.ok) return payload;
+  return version === 1 ? parsePayload(payload.value, sealV1) : parseSealV2(payload.value);
+}
+
+/** Opens an envelope that must be a batch seal of format 1 or 2. Reads only: the signature is not judged. */
+export function openBatchSeal(envelope: Envelope): Verdict<BatchSeal> {
+  const version = envelope.payloadType === payloadTypes["batch-seal.v1"] ? 1 : 2;
+  const payload = openEnvelope(envelope, payloadTypes[`batch-seal.v${version}`]);
+  if (!payload.ok) return payload;
+  return version === 1 ? parsePayload(payload.value, batchSealV1) : parseBatchSealV2(payload.value);
+}
+
+/** Reads the payload of a record seal of the current format. */
+export function parseSealV2(payload: Uint8Array): Verdict<SealV2> {
+  return parsePayload(payload, sealV2);
+}
+
+/** Reads the payload of a batch seal of the current format. */
+export function parseBatchSealV2(payload: Uint8Array): Verdict<BatchSealV2> {
+  return parsePayload(payload, batchSealV2);
+}
+
+/** Payload bytes to sign: RFC 8785 form of a seal of any format. */
+export function sealPayload(seal: Seal | BatchSeal): Uint8Array {
+  return canonicalBytes({ ...seal });
+}
+
+/**
+ * Reads the `seal` of a fetched record: an envelope, or for a pushed record
+ * `{batch_seal, leaf_index, tree_size, proof[]}`. Refuses with `envelope_malformed`.
+ */
+export function parseRecordSeal(value: JsonValue): Verdict<RecordSeal> {
+  if (!isObject(value) || !Object.hasOwn(value, "batch_seal")) {
+    const envelope = parseEnvelope(value);
+    return envelope.ok ? ok({ kind: "single", envelope: envelope.value }) : envelope;
+  }
+  const fault = inclusionShape.check(value, "");
+  if (fault !== null) return refuse("envelope_malformed", fault.detail, fault.pointer);
+  const envelope = parseEnvelope(value["batch_seal"]);
+  if (!envelope.ok) return envelope;
+  const inclusion = { ...(value as unknown as InclusionSeal), batch_seal: envelope.value };
+  return ok({ kind: "batch", envelope: envelope.value, inclusion });
+}
+
+const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const inclusionShape = closed<InclusionSeal>({
+  batch_seal: { check: () => null },
+  leaf_index: index,
+  tree_size: index,
+  proof: list(hash, { min: 0, max: proofLengthMax }),
+});

@@ -1,0 +1,35 @@
+// Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2
+// over its exact bytes (specification, «Seals»).
+
+import { isRecordId } from "./identifiers.ts";
+import { closed, malformed, matching, oneOf, parseObject, timestamp } from "./payload.ts";
+import { ok, type Verdict } from "./result.ts";
+
+export interface Withdrawal {
+  readonly record_id: string;
+  readonly action: "withdraw" | "delete";
+  readonly at: string;
+}
+
+const shape = closed<Withdrawal>({
+  record_id: matching(isRecordId, "a record id"),
+  action: oneOf(["withdraw", "delete"]),
+  at: timestamp,
+});
+
+/** Reads a withdrawal document: strict, closed and compact (no white space; members in any order). */
+export function parseWithdrawal(bytes: Uint8Array): Verdict<Withdrawal> {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return parsed;
+  const fault = shape.check(parsed.value, "");
+  if (fault !== null) return fault;
+  if (JSON.stringify(parsed.value).length !== bytes.length)
+    return malformed("The document is not compact JSON.", "");
+  return ok(parsed.value as unknown as Withdrawal);
+}
+
+/** Exact document bytes to seal, members in the order of the specification. */
+export function withdrawalDocument(withdrawal: Withdrawal): Uint8Array {
+  const { record_id, action, at } = withdrawal;
+  return new TextEncoder().encode(JSON.stringify({ record_id, action, at }));
+}

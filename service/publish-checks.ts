@@ -7,22 +7,19 @@ import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse
 import { parseBase64 } from "../protocol/bytes.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
-import { type Problem, problem } from "../protocol/problem.ts";
+import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
 import type { ReasonCode } from "../protocol/result.ts";
-import { type BatchSeal, parseBatchSeal } from "../protocol/seal.ts";
+import { type BatchSealV2, parseBatchSealV2, sealedAtSkewMs } from "../protocol/seal.ts";
 import { addressAllowed } from "./source-address.ts";
-
-/** Specification, «Limits»: sealed_at within five minutes of receipt. */
-export const sealedAtSkewMs = 300_000;
 
 export type Mandate = Omit<MandateFacts, "envelope">;
 
-/** The current batch seal; a pushed batch is always sealed in format 2. */
-export type PushSeal = Extract<BatchSeal, { v: 2 }>;
+/** A pushed batch is always sealed in the current format. */
+export type PushSeal = BatchSealV2;
 
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
-export function sealRefusal(reason: ReasonCode | "sealed_at_skew", detail: string, extra: Partial<Problem> = {}): Checked<never> {
+export function sealRefusal(reason: ReasonCode | "sealed_at_skew", detail: string, extra: ProblemExtras = {}): Checked<never> {
   return { ok: false, problem: problem("seal_invalid", detail, { reason, ...extra }) };
 }
 
@@ -60,9 +57,9 @@ export function openBatchSeal(
 ): Checked<{ readonly seal: PushSeal; readonly payload: Uint8Array }> {
   const opened = openEnvelope(envelope, payloadTypes["batch-seal.v2"]);
   if (!opened.ok) return sealRefusal(opened.code, opened.detail);
-  const parsed = parseBatchSeal(opened.value, 2);
+  const parsed = parseBatchSealV2(opened.value);
   if (!parsed.ok) return sealRefusal(parsed.code, parsed.detail);
-  const seal = parsed.value as PushSeal;
+  const seal: PushSeal = parsed.value;
   if (seal.key_id !== key.key_id) return sealRefusal("key_mismatch", "The seal's key_id is not the key that signed the request.");
   const [signature, ...more] = envelope.signatures;
   if (!signature || more.length > 0 || signature.keyid !== key.key_id) {
@@ -80,7 +77,7 @@ export function checkStanding(seal: PushSeal, facts: PublishingFacts, nowMs: num
   if (facts.certificate?.cert_id !== seal.cert_id) {
     return sealRefusal("certificate_not_in_force", "The seal names a certificate other than the one in force.", {
       ...(facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
-    } as Partial<Problem>);
+    });
   }
   if (seal.ai_policy_version !== facts.policy.version) {
     return sealRefusal("ai_policy_version_mismatch", "The AI policy version that the seal names is not in force.", {

@@ -253,6 +253,7 @@ function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable
     business_uuid: request.caller.party.uuid,
     path: "A",
     key_id: request.caller.key.key_id,
+    sealer: "system",
     collection: request.collection,
     seq: batch.seal.seq,
     source: "api",

@@ -13,6 +13,8 @@ export interface PushFacts {
   readonly path: "A" | "B";
   /** Integration key, passkey or hosted key that sealed. */
   readonly key_id: string;
+  /** What kind of key sealed: a system's under a mandate, a person's passkey, or one held by the service. */
+  readonly sealer: "system" | "passkey" | "hosted";
   readonly collection: string;
   /** 0 on path B. */
   readonly seq: number;

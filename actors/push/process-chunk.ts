@@ -147,6 +147,8 @@ async function publish(
     recordId: assignment.record_id,
     hash: leaf.claim.hash,
     generation: assignment.generation,
+    change: assignment.change,
+    isUpdate: assignment.outcome === "updated",
   }));
   const signed = await signVersions(ports, facts, unsigned, publishedAtMs);
   const versions: RecordVersion[] = [];

@@ -1,0 +1,193 @@
+// Parties and what is registered of them: certificates, keys, mandates, AI policies, custody. Each function builds and
+// checks the document, then asks the business actor, which owns the register. All of them can be repeated.
+
+import type {
+  BusinessCommand,
+  CertificateFacts,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  PolicyFacts,
+  PublishingFacts,
+  RegisterReply,
+} from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { certificatePayload, type CertificateStatus, certIdOf } from "../protocol/certificate.ts";
+import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
+import { openMandate } from "../protocol/mandate.ts";
+import { openSeal } from "../protocol/seal.ts";
+import type { ServiceKeys } from "./service-keys.ts";
+import { signEnvelope } from "./sign-envelope.ts";
+
+export interface PartiesDeps {
+  readonly actors: ActorSystem;
+  readonly clock: Clock;
+  readonly crypto: CryptoPort;
+  readonly keys: ServiceKeys;
+  /** Secret of record ids: makes them unguessable; never rotates. */
+  readonly recordIdKey: Uint8Array;
+}
+
+/** The register would not take it: a refusal of the business actor, or a document that is not what it should be. */
+export class RegisterRefused extends Error {
+  readonly code: string;
+  constructor(code: string, detail: string) {
+    super(`${code}: ${detail}`);
+    this.name = "RegisterRefused";
+    this.code = code;
+  }
+}
+
+export interface CertificateRequest {
+  readonly uuid: string;
+  readonly kind: "business" | "ai_company";
+  readonly legal_name: string;
+  readonly country: string;
+  readonly verified_since: string;
+  readonly status: CertificateStatus;
+  readonly status_effective_from: string;
+  /** Required for every status but `active`. */
+  readonly status_reason: string | null;
+}
+
+export interface Parties {
+  open(party: PartyFacts): Promise<void>;
+  /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
+  issueCertificate(request: CertificateRequest): Promise<string>;
+  registerKey(key: KeyFacts): Promise<void>;
+  revokeKey(request: { readonly uuid: string; readonly key_id: string; readonly revoked_at: string; readonly compromised_from: string | null }): Promise<void>;
+  acceptMandate(envelope: Envelope): Promise<void>;
+  /** Accepts the next AI policy version; the seal names the version that it creates. */
+  acceptPolicy(request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope }): Promise<{ readonly record_id: string; readonly version: number }>;
+  stateCustody(request: { readonly uuid: string; readonly key_id: string; readonly custody: "hosted" | "self"; readonly effective_from: string }): Promise<void>;
+  /** A business blocks or unblocks a group of AI companies. */
+  setBlocked(request: { readonly uuid: string; readonly group: string; readonly blocked: boolean }): Promise<void>;
+  facts(uuid: string, keyId: string): Promise<PublishingFacts>;
+}
+
+export function createParties(deps: PartiesDeps): Parties {
+  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+    const reply = await deps.actors.ask<RegisterReply>({ kind: "business", id: uuid }, command);
+    if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
+  };
+  const facts = (uuid: string, keyId: string): Promise<PublishingFacts> => {
+    const command: BusinessCommand = { type: "publishing.facts", key_id: keyId };
+    return deps.actors.ask<PublishingFacts>({ kind: "business", id: uuid }, command);
+  };
+  return {
+    open: (party) => ask(party.uuid, { type: "party.open", party }),
+    registerKey: (key) => ask(key.party_uuid, { type: "key.register", key }),
+    revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
+    setBlocked: ({ uuid, group, blocked }) => ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
+    facts,
+    issueCertificate: async (request) => {
+      const { certificate: inForce } = await facts(request.uuid, "");
+      if (inForce?.status === request.status && inForce.status_effective_from === request.status_effective_from) return inForce.cert_id;
+      const certificate = await buildCertificate(deps, request, inForce?.cert_id ?? null);
+      await ask(request.uuid, { type: "certificate.issue", certificate });
+      return certificate.cert_id;
+    },
+    acceptMandate: async (envelope) => {
+      const mandate = mandateFacts(envelope);
+      await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
+    },
+    acceptPolicy: async (request) => {
+      const policy = policyFacts(deps, request);
+      const { policy: inForce } = await facts(request.uuid, "");
+      if (inForce.version < policy.version) await ask(request.uuid, { type: "policy.accept", policy });
+      return { record_id: policy.record_id, version: policy.version };
+    },
+    stateCustody: async (request) => {
+      const custody = await buildCustody(deps, request);
+      await ask(request.uuid, { type: "custody.state", custody });
+    },
+  };
+}
+
+async function buildCertificate(deps: PartiesDeps, request: CertificateRequest, previous: string | null): Promise<CertificateFacts> {
+  const issuedAt = formatTimestamp(deps.clock.now());
+  const payload = certificatePayload({
+    v: 1,
+    subject: { kind: request.kind, uuid: request.uuid },
+    legal_name: request.legal_name,
+    country: request.country,
+    verified_since: request.verified_since,
+    status: request.status,
+    status_effective_from: request.status_effective_from,
+    ...(request.status_reason === null ? {} : { status_reason: request.status_reason }),
+    issued_at: issuedAt,
+    previous,
+    ...sandboxMark(deps),
+  });
+  const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
+  return {
+    cert_id: certIdOf(payload, deps.crypto.sha256),
+    uuid: request.uuid,
+    status: request.status,
+    status_effective_from: request.status_effective_from,
+    status_reason: request.status_reason,
+    issued_at: issuedAt,
+    envelope: JSON.stringify(envelope),
+  };
+}
+
+function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {
+  return deps.keys.environment === "sandbox" ? { sandbox: true } : {};
+}
+
+function mandateFacts(envelope: Envelope): MandateFacts {
+  const opened = openMandate(envelope);
+  if (!opened.ok) throw new RegisterRefused(opened.code, opened.detail);
+  const { v: _version, ...mandate } = opened.value;
+  return { ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) };
+}
+
+function policyFacts(deps: PartiesDeps, request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope }): PolicyFacts {
+  const record = parseAiPolicy(request.record);
+  if (!record.ok) throw new RegisterRefused(record.code, record.detail);
+  const seal = openSeal(request.seal);
+  if (!seal.ok) throw new RegisterRefused(seal.code, seal.detail);
+  if (seal.value.v !== 2) throw new RegisterRefused("version_unknown", "An AI policy is sealed in format 2.");
+  if (seal.value.hash !== hashOf(request.record, deps.crypto.sha256)) {
+    throw new RegisterRefused("hash_mismatch", "The seal is over other bytes than the AI policy record.");
+  }
+  const { use, action, blocked } = policyBits(record.value);
+  return {
+    business_uuid: request.uuid,
+    version: seal.value.ai_policy_version,
+    record_id: recordIdOf("ai_policy", deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${request.uuid}\nai_policy\n`))),
+    record_base64: toBase64(request.record),
+    seal: JSON.stringify(request.seal),
+    live_from: seal.value.sealed_at,
+    bits: { use, action, blocked },
+  };
+}
+
+async function buildCustody(deps: PartiesDeps, request: { readonly uuid: string; readonly key_id: string; readonly custody: "hosted" | "self"; readonly effective_from: string }) {
+  const issuedAt = formatTimestamp(deps.clock.now());
+  const payload = keyCustodyPayload({
+    v: 1,
+    business_uuid: request.uuid,
+    key_id: request.key_id,
+    custody: request.custody,
+    issued_at: issuedAt,
+    effective_from: request.effective_from,
+    ...sandboxMark(deps),
+  });
+  const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
+  return {
+    statement_id: statementIdOf(payload, deps.crypto.sha256),
+    business_uuid: request.uuid,
+    key_id: request.key_id,
+    custody: request.custody,
+    effective_from: request.effective_from,
+    issued_at: issuedAt,
+    envelope: JSON.stringify(envelope),
+  };
+}

@@ -1,0 +1,155 @@
+// Private keys as files: one JWK a file, readable by the owner of the process alone.
+//   F1. A key that others could have read is refused, never used: nobody can know who signs with it.
+//   F2. A key file is complete or absent, whenever the process ends; of two that create the same key one wins for both.
+
+import { randomUUID } from "node:crypto";
+import { type FileHandle, link, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { KeyAlgorithm } from "../protocol/jwk.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import { generatePrivateJwk, type PrivateJwk, parsePrivateJwk } from "./private-jwk.ts";
+
+export type KeyStoreErrorCode =
+  | "permissions_too_open"
+  | "key_malformed"
+  | "algorithm_mismatch"
+  | "name_invalid";
+
+/** What keeps a key from being used; the message names the file and what to do. */
+export class KeyStoreError extends Error {
+  readonly code: KeyStoreErrorCode;
+  constructor(code: KeyStoreErrorCode, message: string) {
+    super(message);
+    this.name = "KeyStoreError";
+    this.code = code;
+  }
+}
+
+const extension = ".jwk";
+const ownerOnlyFolder = 0o700;
+const ownerOnlyFile = 0o600;
+const groupAndWorld = 0o077;
+/** Windows keeps access in lists that these bits do not show. */
+const hasModes = process.platform !== "win32";
+
+export class FileKeyStore {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Opens the store in `folder`, making the folder when it is missing. Throws {@link KeyStoreError}. */
+  static async open(folder: string): Promise<FileKeyStore> {
+    await mkdir(folder, { recursive: true, mode: ownerOnlyFolder });
+    refuseOpen((await stat(folder)).mode, folder, "700");
+    return new FileKeyStore(folder);
+  }
+
+  /** Names of the keys held, ascending. */
+  async names(): Promise<readonly string[]> {
+    const files = await readdir(this.#folder);
+    const names = files
+      .filter((file) => file.endsWith(extension))
+      .map((file) => file.slice(0, -extension.length));
+    return names.sort();
+  }
+
+  /** The key of that name, or null. Throws {@link KeyStoreError} for a file that must not be used (F1). */
+  async load(name: string): Promise<PrivateJwk | null> {
+    const path = this.#path(name);
+    const file = await openIfThere(path);
+    if (file === null) return null;
+    try {
+      // Of the open file, so that it cannot be exchanged between the look and the reading.
+      refuseOpen((await file.stat()).mode, path, "600");
+      return parseKey(await file.readFile("utf8"), path);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The key of that name, made first when there is none. Throws {@link KeyStoreError}, also when it is of another algorithm. */
+  async loadOrCreate(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk> {
+    const key = (await this.load(name)) ?? (await this.#create(name, generatePrivateJwk(algorithm)));
+    if (algorithmOf(key) === algorithm) return key;
+    throw new KeyStoreError(
+      "algorithm_mismatch",
+      `${this.#path(name)} is ${algorithmOf(key)}, wanted is ${algorithm}.`,
+    );
+  }
+
+  /** Keeps `key` under `name` unless that name is taken; gives the key that the name has then (F2). */
+  async #create(name: string, key: PrivateJwk): Promise<PrivateJwk> {
+    const path = this.#path(name);
+    const draft = `${path}.${randomUUID()}.draft`;
+    try {
+      await writeDurably(draft, `${JSON.stringify(key)}\n`);
+      await link(draft, path);
+      await flushFolder(this.#folder);
+      return key;
+    } catch (error) {
+      const other = codeOf(error) === "EEXIST" ? await this.load(name) : null;
+      if (other === null) throw error;
+      return other;
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  #path(name: string): string {
+    if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name)) return join(this.#folder, name + extension);
+    throw new KeyStoreError(
+      "name_invalid",
+      `"${name}" cannot name a key: lower-case letters, digits, ".", "_" and "-".`,
+    );
+  }
+}
+
+function refuseOpen(mode: number, path: string, wanted: string): void {
+  if (!hasModes || (mode & groupAndWorld) === 0) return;
+  const found = (mode & 0o777).toString(8);
+  throw new KeyStoreError(
+    "permissions_too_open",
+    `${path} has mode ${found}: others on this machine may reach the private keys. ` +
+      `If nobody did, run \`chmod ${wanted} ${path}\`; otherwise replace the keys.`,
+  );
+}
+
+function parseKey(text: string, path: string): PrivateJwk {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new KeyStoreError("key_malformed", `${path} is not JSON.`);
+  }
+  const parsed = parsePrivateJwk(value);
+  if (parsed.ok) return parsed.value;
+  throw new KeyStoreError("key_malformed", `${path} holds no key that can be used: ${parsed.detail}`);
+}
+
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, "wx", ownerOnlyFile);
+  await file.writeFile(text);
+  await file.sync();
+}
+
+/** A new name survives a loss of power only once its folder is on the disk. Windows cannot open a folder. */
+async function flushFolder(folder: string): Promise<void> {
+  if (!hasModes) return;
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}

@@ -1,0 +1,73 @@
+// The fast implementation of the crypto port, over the platform's OpenSSL.
+//   N1. It accepts what protocol/signatures.ts accepts and nothing more: both are held against the same vectors.
+//   N2. A key is checked once and kept, as many as `keysMax`; a refused key is kept as refused.
+//   N3. `verify` never throws: what cannot be checked is not valid.
+
+import {
+  createHmac,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  randomFillSync,
+  verify as verifyNative,
+} from "node:crypto";
+import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
+import type { CryptoPort } from "./port.ts";
+
+/** Public keys held ready; the one used longest ago goes first. */
+export const keysMax = 4096;
+
+/** Signature lengths in bytes: RFC 8032 §5.1.6; RFC 7518 §3.4; FIPS 204 table 2. */
+const signatureLengths = { OKP: 64, EC: 64, AKP: 3309 } as const;
+
+/** Key text → imported key, or null for one that no signature is accepted from; in order of use. */
+const keys = new Map<string, KeyObject | null>();
+
+export const nativeCrypto: CryptoPort = {
+  sha256: (bytes) => plain(hash("sha256", bytes, "buffer")),
+  hmacSha256: (key, bytes) => plain(createHmac("sha256", key).update(bytes).digest()),
+  verify,
+  randomBytes: (length) => randomFillSync(new Uint8Array(length)),
+};
+
+function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
+  if (signature.length !== signatureLengths[jwk.kty]) return false;
+  const key = keyOf(jwk);
+  if (key === null) return false;
+  try {
+    if (jwk.kty !== "EC") return verifyNative(null, message, key, signature);
+    return verifyNative("sha256", message, { key, dsaEncoding: "ieee-p1363" }, signature);
+  } catch {
+    return false;
+  }
+}
+
+function keyOf(jwk: PublicJwk): KeyObject | null {
+  const name = jwk.kty === "OKP" ? jwk.x : jwk.kty === "EC" ? `${jwk.x}.${jwk.y}` : jwk.pub;
+  const known = keys.get(name);
+  if (known !== undefined) {
+    keys.delete(name);
+    keys.set(name, known);
+    return known;
+  }
+  if (keys.size >= keysMax) keys.delete(keys.keys().next().value ?? "");
+  const key = importKey(jwk);
+  keys.set(name, key);
+  return key;
+}
+
+/** OpenSSL takes keys of small order and encodings that are not canonical; the protocol's own reading refuses them. */
+function importKey(jwk: PublicJwk): KeyObject | null {
+  const sound = parsePublicJwk(jwk);
+  if (!sound.ok) return null;
+  try {
+    return createPublicKey({ key: { ...sound.value }, format: "jwk" });
+  } catch {
+    return null;
+  }
+}
+
+/** The same bytes without Buffer's own behaviour (`slice` that shares, another `toJSON`). */
+function plain(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
+}

@@ -1,0 +1,80 @@
+// Private keys as JWK, as they lie in files: RFC 8037 (`d`), RFC 7518 §6.2.2 (`d`), RFC 9964 (`priv`, the 32-byte seed).
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { parseBase64Url } from "../protocol/bytes.ts";
+import { type KeyAlgorithm, type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+
+export type PrivateJwk =
+  | (Extract<PublicJwk, { kty: "OKP" | "EC" }> & { readonly d: string })
+  | (Extract<PublicJwk, { kty: "AKP" }> & { readonly priv: string });
+
+/** Bytes of every private member: an Ed25519 seed, a P-256 scalar, an ML-DSA seed. */
+const secretLength = 32;
+
+/** Makes a new key pair from the platform's randomness. */
+export function generatePrivateJwk(algorithm: KeyAlgorithm): PrivateJwk {
+  const parsed = parsePrivateJwk(generate(algorithm).export({ format: "jwk" }));
+  if (!parsed.ok) throw new Error(`the platform made a key that we refuse: ${parsed.detail}`);
+  return parsed.value;
+}
+
+function generate(algorithm: KeyAlgorithm): KeyObject {
+  if (algorithm === "Ed25519") return generateKeyPairSync("ed25519").privateKey;
+  if (algorithm === "ES256") return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  return generateKeyPairSync("ml-dsa-65").privateKey;
+}
+
+/**
+ * Reads a private key. `jwk_malformed` also when its public half is not the one that belongs to the private one:
+ * such a key would sign what nobody can verify.
+ */
+export function parsePrivateJwk(value: unknown): Result<PrivateJwk, "jwk_malformed"> {
+  if (value === null || typeof value !== "object") return refuse("jwk_malformed", "A JWK is an object.");
+  const { d, priv, ...rest } = value as Record<string, unknown>;
+  const publicHalf = parsePublicJwk(rest);
+  if (!publicHalf.ok) return publicHalf;
+  const isAkp = publicHalf.value.kty === "AKP";
+  const secret = isAkp ? priv : d;
+  if (typeof secret !== "string" || (isAkp ? d : priv) !== undefined) {
+    return refuse("jwk_malformed", `The private member is ${isAkp ? "priv" : "d"}, and there is one.`);
+  }
+  if (parseBase64Url(secret)?.length !== secretLength) {
+    return refuse("jwk_malformed", `The private member is base64url of ${secretLength} bytes.`);
+  }
+  const jwk = { ...publicHalf.value, [isAkp ? "priv" : "d"]: secret } as PrivateJwk;
+  return belongsTogether(jwk)
+    ? ok(jwk)
+    : refuse("jwk_malformed", "The two halves of the key do not belong together.");
+}
+
+/** The public half alone. */
+export function publicHalfOf(jwk: PrivateJwk): PublicJwk {
+  if (jwk.kty === "AKP") return { kty: jwk.kty, alg: jwk.alg, pub: jwk.pub };
+  if (jwk.kty === "EC") return { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y };
+  return { kty: jwk.kty, crv: jwk.crv, x: jwk.x };
+}
+
+/** Imports a private key for signing. */
+export function privateKeyOf(jwk: PrivateJwk): KeyObject {
+  return createPrivateKey({ key: { ...jwk }, format: "jwk" });
+}
+
+/** The platform's import looks for this too; asking a signature does not depend on how closely it looks. */
+function belongsTogether(jwk: PrivateJwk): boolean {
+  try {
+    const digest = jwk.kty === "EC" ? "sha256" : null;
+    const probe = new Uint8Array(secretLength);
+    const publicKey = createPublicKey({ key: { ...publicHalfOf(jwk) }, format: "jwk" });
+    return verify(digest, probe, publicKey, sign(digest, probe, privateKeyOf(jwk)));
+  } catch {
+    return false;
+  }
+}

@@ -1,5 +1,5 @@
 // The fast implementation of the crypto port, over the platform's OpenSSL.
-//   N1. It accepts what protocol/signatures.ts accepts and nothing more: both are held against the same vectors.
+//   N1. It accepts nothing that protocol/signatures.ts refuses, and both are held against the same vectors.
 //   N2. A key is checked once and kept, as many as `keysMax`; a refused key is kept as refused.
 //   N3. `verify` never throws: what cannot be checked is not valid.
 

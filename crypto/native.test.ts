@@ -1,0 +1,237 @@
+import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { p256 } from "@noble/curves/nist.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { toBase64Url } from "../protocol/bytes.ts";
+import type { KeyAlgorithm, PublicJwk } from "../protocol/jwk.ts";
+import { verifySignature } from "../protocol/signatures.ts";
+import { keysMax, nativeCrypto } from "./native.ts";
+import { generatePrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts";
+
+const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** Both verdicts, which must be the same one (N1). */
+function verdict(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
+  const native = nativeCrypto.verify(jwk, message, signature);
+  expect(verifySignature(jwk, message, signature)).toBe(native);
+  return native;
+}
+
+function signed(algorithm: KeyAlgorithm, message: Uint8Array): { jwk: PublicJwk; signature: Uint8Array } {
+  const privateJwk = generatePrivateJwk(algorithm);
+  const key = privateKeyOf(privateJwk);
+  const jwk = publicHalfOf(privateJwk);
+  if (algorithm !== "ES256") return { jwk, signature: sign(null, message, key) };
+  return { jwk, signature: sign("sha256", message, { key, dsaEncoding: "ieee-p1363" }) };
+}
+
+describe.each(["Ed25519", "ES256", "ML-DSA-65"] as const)(
+  "native and portable verification with %s",
+  (algorithm) => {
+    it("agree, whatever bit of message or signature is turned", () => {
+      const message = nativeCrypto.randomBytes(64);
+      const { jwk, signature } = signed(algorithm, message);
+      expect(verdict(jwk, message, signature)).toBe(true);
+      fc.assert(
+        fc.property(
+          fc.nat(signature.length * 8 - 1),
+          fc.nat(64 * 8 - 1),
+          fc.boolean(),
+          (bit, messageBit, inMessage) => {
+            const wrongMessage = inMessage ? flip(message, messageBit) : message;
+            const wrongSignature = inMessage ? signature : flip(signature, bit);
+            expect(verdict(jwk, wrongMessage, wrongSignature)).toBe(false);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+
+    it("agree on signatures of another length", () => {
+      const message = new Uint8Array(3);
+      const { jwk, signature } = signed(algorithm, message);
+      for (const wrong of [
+        new Uint8Array(),
+        signature.slice(1),
+        signature.slice(0, -1),
+        new Uint8Array([...signature, 0]),
+      ]) {
+        expect(verdict(jwk, message, wrong)).toBe(false);
+      }
+    });
+
+    it("agree that another key did not sign", () => {
+      const message = new Uint8Array([1, 2, 3]);
+      expect(verdict(signed(algorithm, message).jwk, message, signed(algorithm, message).signature)).toBe(
+        false,
+      );
+    });
+  },
+);
+
+function flip(bytes: Uint8Array, bit: number): Uint8Array {
+  const copy = bytes.slice();
+  copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  return copy;
+}
+
+describe("Ed25519 keys that never verify", () => {
+  const message = new TextEncoder().encode("any message at all");
+  const torsion = smallOrderPoints();
+
+  it("are those of small order, for which a signature over everything exists", () => {
+    expect(torsion).toHaveLength(8);
+    for (const point of torsion) {
+      const jwk: PublicJwk = { kty: "OKP", crv: "Ed25519", x: toBase64Url(point.toBytes()) };
+      // R = identity and S = 0 satisfy the equation for every message when the key is of small order.
+      for (const r of torsion)
+        expect(verdict(jwk, message, concat(r.toBytes(), new Uint8Array(32)))).toBe(false);
+    }
+  });
+
+  it("are those in an encoding that is not canonical", () => {
+    for (const y of [2n ** 255n - 19n, 2n ** 255n - 18n, 2n ** 255n - 1n]) {
+      const jwk: PublicJwk = { kty: "OKP", crv: "Ed25519", x: toBase64Url(littleEndian(y)) };
+      expect(verdict(jwk, message, concat(littleEndian(1n), new Uint8Array(32)))).toBe(false);
+    }
+  });
+
+  it("are those that are no key: cut short, padded text, another alphabet", () => {
+    const { jwk, signature } = signed("Ed25519", message);
+    const x = jwk.kty === "OKP" ? jwk.x : "";
+    for (const wrong of [x.slice(1), `${x}=`, `${x}A`, "", x.replace(/.$/, "+")]) {
+      expect(verdict({ kty: "OKP", crv: "Ed25519", x: wrong }, message, signature)).toBe(false);
+    }
+  });
+
+  it("take no S beyond the order of the group (RFC 8032 §5.1.7)", () => {
+    const { jwk, signature } = signed("Ed25519", message);
+    const s = BigInt(`0x${signature.slice(32).reverse().toHex()}`);
+    expect(verdict(jwk, message, concat(signature.slice(0, 32), littleEndian(s)))).toBe(true);
+    expect(verdict(jwk, message, concat(signature.slice(0, 32), littleEndian(s + groupOrder)))).toBe(false);
+  });
+});
+
+describe("Ed25519 signatures with a part of small order", () => {
+  // A verifier may check the equation with or without the cofactor (RFC 8032 §5.1.7): the portable one does with, the
+  // native one without. Only the holder of a key can make a signature that they judge differently, and what a node
+  // accepted every other verifier accepts, which is the direction that matters (N1).
+  const base = ed25519.Point.BASE;
+  const torsion = smallOrderPoints().find((point) => !point.multiplyUnsafe(4n).is0()) ?? ed25519.Point.ZERO;
+  const [a, r] = [1234567891011n, 1110987654321n];
+
+  it.each([
+    ["key", base.multiply(a).add(torsion), base.multiply(r)],
+    ["R", base.multiply(a), base.multiply(r).add(torsion)],
+  ])("are refused by a node when the %s has it", (_part, publicPoint, rPoint) => {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const message = nativeCrypto.randomBytes(8);
+      const digest = createHash("sha512")
+        .update(rPoint.toBytes())
+        .update(publicPoint.toBytes())
+        .update(message)
+        .digest();
+      const k = BigInt(`0x${digest.reverse().toString("hex")}`) % groupOrder;
+      if (k % 8n === 0n) continue;
+      const signature = concat(rPoint.toBytes(), littleEndian((r + k * a) % groupOrder));
+      const jwk: PublicJwk = { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicPoint.toBytes()) };
+      expect(nativeCrypto.verify(jwk, message, signature)).toBe(false);
+    }
+  });
+});
+
+function smallOrderPoints(): readonly InstanceType<typeof ed25519.Point>[] {
+  const points = new Map<string, InstanceType<typeof ed25519.Point>>();
+  for (let y = 0; points.size < 8; y += 1) {
+    const point = pointWith(BigInt(y))
+      ?.multiplyUnsafe(groupOrder - 1n)
+      .add(pointWith(BigInt(y)) ?? ed25519.Point.ZERO);
+    if (point !== undefined)
+      for (let k = 0n, sum = ed25519.Point.ZERO; k < 8n; k += 1n, sum = sum.add(point))
+        points.set(sum.toHex(), sum);
+  }
+  return [...points.values()];
+}
+
+function pointWith(y: bigint): InstanceType<typeof ed25519.Point> | undefined {
+  try {
+    return ed25519.Point.fromBytes(littleEndian(y), true);
+  } catch {
+    return undefined;
+  }
+}
+
+function littleEndian(value: bigint): Uint8Array {
+  return Uint8Array.fromHex(value.toString(16).padStart(64, "0")).reverse();
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
+  return new Uint8Array([...a, ...b]);
+}
+
+describe("ES256", () => {
+  const message = new TextEncoder().encode("r and s side by side");
+
+  it("is r and s of 32 bytes each, high s as well as low s (RFC 7518 §3.4)", () => {
+    const { jwk, signature } = signed("ES256", message);
+    const n = p256.Point.Fn.ORDER;
+    const s = BigInt(`0x${signature.slice(32).toHex()}`);
+    const mirrored = Uint8Array.fromHex((n - s).toString(16).padStart(64, "0"));
+    expect(verdict(jwk, message, concat(signature.slice(0, 32), mirrored))).toBe(true);
+    for (const part of [new Uint8Array(32), Uint8Array.fromHex(n.toString(16).padStart(64, "0"))]) {
+      expect(verdict(jwk, message, concat(part, signature.slice(32)))).toBe(false);
+      expect(verdict(jwk, message, concat(signature.slice(0, 32), part))).toBe(false);
+    }
+  });
+
+  it("is not DER", () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const { kty, crv, x, y } = privateKey.export({ format: "jwk" });
+    const jwk = { kty, crv, x, y } as PublicJwk;
+    expect(verdict(jwk, message, sign("sha256", message, privateKey))).toBe(false);
+  });
+
+  it("takes no key off the curve", () => {
+    const { jwk, signature } = signed("ES256", message);
+    if (jwk.kty !== "EC") throw new Error("an ES256 key is on a curve");
+    expect(verdict({ ...jwk, y: jwk.x }, message, signature)).toBe(false);
+  });
+});
+
+describe("the native port", () => {
+  it("hashes as the platform does, into plain bytes", () => {
+    const bytes = nativeCrypto.randomBytes(1000);
+    const key = nativeCrypto.randomBytes(32);
+    expect(nativeCrypto.sha256(bytes)).toEqual(new Uint8Array(createHash("sha256").update(bytes).digest()));
+    expect(nativeCrypto.hmacSha256(key, bytes)).toEqual(
+      new Uint8Array(createHmac("sha256", key).update(bytes).digest()),
+    );
+    expect(Buffer.isBuffer(nativeCrypto.sha256(bytes))).toBe(false);
+    expect(nativeCrypto.randomBytes(16)).toHaveLength(16);
+    expect(nativeCrypto.randomBytes(16)).not.toEqual(nativeCrypto.randomBytes(16));
+  });
+
+  it("still verifies with a key that many others have pushed out (N2)", () => {
+    const message = new Uint8Array([7]);
+    const { jwk, signature } = signed("Ed25519", message);
+    expect(nativeCrypto.verify(jwk, message, signature)).toBe(true);
+    for (let i = 0; i <= keysMax; i += 1) {
+      nativeCrypto.verify({ kty: "OKP", crv: "Ed25519", x: `no key ${i}` }, message, signature);
+    }
+    expect(nativeCrypto.verify(jwk, message, signature)).toBe(true);
+    expect(nativeCrypto.verify(jwk, new Uint8Array([8]), signature)).toBe(false);
+  });
+
+  it("verifies RFC 8032's first example (§7.1, TEST 1)", () => {
+    const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+    const x = toBase64Url(
+      Uint8Array.fromHex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"),
+    );
+    const d = toBase64Url(Uint8Array.fromHex(seed));
+    const key = createPrivateKey({ key: { kty: "OKP", crv: "Ed25519", x, d }, format: "jwk" });
+    const signature = sign(null, new Uint8Array(), key);
+    expect(signature.toHex().slice(0, 16)).toBe("e5564300c360ac72");
+    expect(verdict({ kty: "OKP", crv: "Ed25519", x }, new Uint8Array(), signature)).toBe(true);
+  });
+});

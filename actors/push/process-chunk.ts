@@ -8,10 +8,12 @@ import { indexDocument } from "../../collections/index-document.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { chunkSize } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
+import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
@@ -28,21 +30,16 @@ export interface PushPorts {
   readonly sidecar: Signer;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  readonly checks: ContentChecks;
+  /** Lists that the content rules judge by. */
+  readonly lists: ContentLists;
   /** Regions whose indexes are told. */
   readonly regions: readonly string[];
-}
-
-/** Lists that the content checks judge by. */
-export interface ContentChecks {
-  readonly protectedNames: readonly string[];
-  readonly blockedHosts: readonly string[];
 }
 
 interface Leaf {
   readonly claim: LeafClaim;
   readonly bytes: Uint8Array;
-  readonly record: Readonly<Record<string, unknown>>;
+  readonly record: JsonObject;
 }
 
 export async function processChunk(
@@ -89,14 +86,16 @@ export async function processChunk(
 type Judged = { readonly ok: true; readonly leaf: Leaf } | { readonly ok: false; readonly outcome: PublishOutcome };
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): Judged {
-  const judged = judgeLeaf(bytes, { collection: facts.collection as CollectionName, countries: facts.countries, checks: ports.checks });
+  const collection = facts.collection as CollectionName;
+  const judged = judgeLeaf(bytes, { collection, countries: facts.countries, lists: ports.lists });
   if (!judged.ok) return { ok: false, outcome: rejected(leafIndex, null, judged.faults) };
-  const recordId = ports.recordIdOf(facts.business_uuid, facts.collection as CollectionName, judged.localId);
+  // Every record type carries the business's own id under this name.
+  const ownId = String(judged.record["business_product_id"]);
   const claim: LeafClaim = {
     leaf_index: leafIndex,
-    record_id: recordId,
+    record_id: ports.recordIdOf(facts.business_uuid, collection, ownId),
     hash: hashOf(bytes, ports.crypto.sha256),
-    business_product_id: facts.collection === "products" ? judged.localId : null,
+    business_product_id: ownId,
     listings: listingsOf(judged.record),
   };
   return { ok: true, leaf: { claim, bytes, record: judged.record } };

@@ -2,6 +2,7 @@
 
 import type { Signer } from "../../crypto/port.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { pae, payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { type ProjectedRow, projectRecord } from "../../protocol/projection/project.ts";
@@ -10,7 +11,7 @@ import { type SidecarScope, type SidecarV2, sidecarPayloadText } from "../../pro
 import type { PushFacts } from "../messages/push.ts";
 
 export interface UnsignedVersion {
-  readonly record: Readonly<Record<string, unknown>>;
+  readonly record: JsonObject;
   readonly recordId: string;
   readonly hash: string;
   readonly generation: number;

@@ -1,0 +1,69 @@
+// What a push actor has done outside.
+
+import { indexDocument } from "../../collections/index-document.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import { parseStrictJsonText } from "../../protocol/strict-json.ts";
+import type { RowChange } from "../../storage/row-index.ts";
+import type { BusinessCommand } from "../messages/business.ts";
+import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { Activity, ActivityContext } from "../system/definition.ts";
+import { applyRows, type PushPorts, processChunk } from "./process-chunk.ts";
+
+export function pushActivities(ports: PushPorts): Record<string, Activity> {
+  return {
+    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) => processChunk(ports, params, context),
+    indexChunk: (params: IndexChunk, context: ActivityContext) => indexChunk(ports, params, context),
+    finishPush: (params: { push_id: string; business_uuid: string; chunks: number }, context: ActivityContext) =>
+      finishPush(ports, params, context),
+  };
+}
+
+interface IndexChunk {
+  readonly push_id: string;
+  readonly collection: string;
+  readonly chunk: number;
+  readonly region: string;
+}
+
+/** Tells a region's index again, from what is stored; a throw is tried again later. */
+async function indexChunk(ports: PushPorts, params: IndexChunk, context: ActivityContext): Promise<PushCommand> {
+  const question: PushCommand = { type: "push.references", chunk: params.chunk };
+  const { references } = await context.ask<{ references: readonly RowReference[] }>(context.actor, question);
+  const rows = await ports.records.readRows(references);
+  const byHash = new Map(rows.map((row) => [`${row.record_id} ${row.hash}`, row.row]));
+  const changes: RowChange[] = [];
+  for (const reference of references) {
+    const row = byHash.get(`${reference.record_id} ${reference.hash}`);
+    if (row !== undefined) changes.push(putOf(params.collection, reference, row));
+  }
+  if (!(await applyRows(params.region, changes, context))) throw new Error(`The index of region ${params.region} is unavailable.`);
+  return { type: "chunk.indexed", chunk: params.chunk, region: params.region };
+}
+
+function putOf(collection: string, reference: RowReference, row: string): RowChange {
+  const parsed = parseStrictJsonText(row);
+  if (!parsed.ok) throw new Error("A stored row is not JSON.");
+  const projected = parsed.value as { readonly business_uuid: string };
+  return {
+    kind: "put",
+    collection,
+    record_id: reference.record_id,
+    business_uuid: projected.business_uuid,
+    change: reference.change,
+    row,
+    document: indexDocument(collection as CollectionName, parsed.value as never),
+  };
+}
+
+/** The business forgets what only a repetition would ask for, then the staged bytes go. */
+async function finishPush(
+  ports: PushPorts,
+  params: { push_id: string; business_uuid: string; chunks: number },
+  context: ActivityContext,
+): Promise<null> {
+  const command: BusinessCommand = { type: "push.finished", push_id: params.push_id, chunks: params.chunks };
+  await context.ask({ kind: "business", id: params.business_uuid }, command);
+  await ports.records.dropStaged(params.push_id);
+  ports.trees.drop(params.push_id);
+  return null;
+}

@@ -1,6 +1,7 @@
-// Canonical JSON (RFC 8785). One text for one value, so that what is signed can be made again.
+// Canonical JSON (RFC 8785). One text for one value, so that what is signed can be made again. Written here, on the
+// platform's own string and number serialisation, because it must refuse what is no JSON value instead of dropping or
+// converting it, and because every row and receipt passes through; its tests hold it to the `canonicalize` package.
 
-import canonicalizePackage from "canonicalize";
 import { utf8 } from "./bytes.ts";
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
@@ -20,13 +21,6 @@ export function canonicalize(value: JsonValue): string {
 /** UTF-8 bytes of {@link canonicalize}. */
 export function canonicalBytes(value: JsonValue): Uint8Array {
   return utf8(canonicalize(value));
-}
-
-/** The RFC's reference implementation, for comparison; unguarded. */
-export function canonicalizeByReference(value: JsonValue): string {
-  const text = canonicalizePackage(value);
-  if (text === undefined) throw new TypeError("Not a JSON value.");
-  return text;
 }
 
 function write(value: JsonValue, depth: number): string {
@@ -63,6 +57,10 @@ function writeArray(items: readonly JsonValue[], depth: number): string {
 }
 
 function writeObject(object: JsonObject, depth: number): string {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  // A Date, a Map or a byte array has no members that JSON would show: it would be signed as something else.
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new TypeError("A JSON object is a plain object.");
   // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 prescribes.
   const names = Object.keys(object).sort();
   let text = "{";

@@ -66,12 +66,15 @@ const signatureMembers = ["keyid", "sig", "authenticatorData", "clientDataJSON"]
 
 /** Reads an envelope from parsed JSON; refuses `envelope_malformed` for a missing, wrong or undefined member. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return malformed("An envelope is an object.");
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return malformed("An envelope is an object.");
   const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
   if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
   const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
-  if (typeof type !== "string" || type.length === 0) return malformed("payloadType is a string.", "/payloadType");
-  if (typeof payload !== "string" || parseBase64(payload) === null) return malformed("payload is base64.", "/payload");
+  if (typeof type !== "string" || type.length === 0)
+    return malformed("payloadType is a string.", "/payloadType");
+  if (typeof payload !== "string" || parseBase64(payload) === null)
+    return malformed("payload is base64.", "/payload");
   if (!Array.isArray(signatures) || signatures.length === 0 || signatures.length > signaturesMax) {
     return malformed(`signatures has 1 to ${signaturesMax} items.`, "/signatures");
   }
@@ -85,17 +88,21 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
 }
 
 function parseSignature(value: unknown, pointer: string): Verdict<EnvelopeSignature> {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return malformed("A signature is an object.", pointer);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return malformed("A signature is an object.", pointer);
   const unknown = Object.keys(value).find((name) => !signatureMembers.includes(name));
-  if (unknown !== undefined) return malformed(`A signature has no member ${JSON.stringify(unknown)}.`, pointer);
+  if (unknown !== undefined)
+    return malformed(`A signature has no member ${JSON.stringify(unknown)}.`, pointer);
   const { keyid, sig, authenticatorData, clientDataJSON } = value as Record<string, unknown>;
-  if (typeof keyid !== "string" || keyid.length === 0) return malformed("keyid is a string.", `${pointer}/keyid`);
+  if (typeof keyid !== "string" || keyid.length === 0)
+    return malformed("keyid is a string.", `${pointer}/keyid`);
   if (!isBase64(sig)) return malformed("sig is base64.", `${pointer}/sig`);
   if ((authenticatorData === undefined) !== (clientDataJSON === undefined)) {
     return malformed("A passkey signature carries both authenticatorData and clientDataJSON.", pointer);
   }
   if (authenticatorData === undefined || clientDataJSON === undefined) return ok({ keyid, sig });
-  if (!isBase64(authenticatorData)) return malformed("authenticatorData is base64.", `${pointer}/authenticatorData`);
+  if (!isBase64(authenticatorData))
+    return malformed("authenticatorData is base64.", `${pointer}/authenticatorData`);
   if (!isBase64(clientDataJSON)) return malformed("clientDataJSON is base64.", `${pointer}/clientDataJSON`);
   return ok({ keyid, sig, authenticatorData, clientDataJSON });
 }
@@ -107,7 +114,10 @@ function isBase64(value: unknown): value is string {
 /** Payload bytes of an envelope of the expected type; `payload_type_mismatch` for any other. Verifies nothing. */
 export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<Uint8Array> {
   if (envelope.payloadType !== expectedType) {
-    return refuse("payload_type_mismatch", `The payload type is ${JSON.stringify(envelope.payloadType)}, expected ${expectedType}.`);
+    return refuse(
+      "payload_type_mismatch",
+      `The payload type is ${JSON.stringify(envelope.payloadType)}, expected ${expectedType}.`,
+    );
   }
   const payload = parseBase64(envelope.payload);
   return payload ? ok(payload) : malformed("payload is base64.", "/payload");
@@ -122,7 +132,11 @@ export interface RawSignature {
 }
 
 /** The envelope of payload bytes and the signatures made over their pre-authentication encoding. */
-export function makeEnvelope(type: string, payload: Uint8Array, signatures: readonly RawSignature[]): Envelope {
+export function makeEnvelope(
+  type: string,
+  payload: Uint8Array,
+  signatures: readonly RawSignature[],
+): Envelope {
   return {
     payloadType: type,
     payload: toBase64(payload),

@@ -11,7 +11,13 @@ export const sha256: Sha256 = (bytes) => nobleSha256(bytes);
 
 /** `sha256:<64 lowercase hex>` of a message. Specification, «Identifiers and formats». */
 export function hashOf(bytes: Uint8Array, sha: Sha256 = sha256): string {
-  return `sha256:${toHex(sha(bytes))}`;
+  return formatHash(sha(bytes));
+}
+
+/** `sha256:<64 lowercase hex>` of a digest that was made before. Throws RangeError unless it has 32 bytes. */
+export function formatHash(digest: Uint8Array): string {
+  if (digest.length !== 32) throw new RangeError(`A SHA-256 digest has 32 bytes, not ${digest.length}.`);
+  return `sha256:${toHex(digest)}`;
 }
 
 /** The 32 bytes of a hash text; null when it is none. */

@@ -86,17 +86,20 @@ export function parseSignatureHeaders(headers: {
   readonly acceptedTags: readonly string[];
 }): Result<ReceivedSignature, ParseFault> {
   const { signatureInput, signature, acceptedTags } = headers;
-  if (!signatureInput || !signature) return refuse("signature_missing", "Signature-Input and Signature are required (RFC 9421).");
+  if (!signatureInput || !signature)
+    return refuse("signature_missing", "Signature-Input and Signature are required (RFC 9421).");
   const usual = parseUsual(signatureInput, signature);
   const candidates = usual ? [usual] : parseGeneral(signatureInput, signature);
-  if (candidates === null) return invalid("Signature-Input or Signature is not a dictionary (RFC 8941 §3.2).");
+  if (candidates === null)
+    return invalid("Signature-Input or Signature is not a dictionary (RFC 8941 §3.2).");
   const tagged = candidates.filter((candidate) => acceptedTags.includes(candidate.params.tag));
   const [received] = tagged;
   if (!received || tagged.length > 1) {
     return invalid(`Exactly one signature carries the tag ${acceptedTags.join(" or ")}.`);
   }
   if (received.fault !== null) return invalid(received.fault);
-  if (!/^[\x21-\x7e]{16,128}$/.test(received.params.nonce)) return invalid("nonce has 16 to 128 printable characters.");
+  if (!/^[\x21-\x7e]{16,128}$/.test(received.params.nonce))
+    return invalid("nonce has 16 to 128 printable characters.");
   const { fault: _none, ...value } = received;
   return ok(value);
 }
@@ -114,7 +117,8 @@ function parseUsual(signatureInput: string, signature: string): Candidate | null
   const input = usualInput.exec(signatureInput);
   const value = input && usualSignature.exec(signature);
   if (!input || !value || input[1] !== value[1]) return null;
-  const [, label = "", paramsText = "", components = "", created, expires, nonce = "", keyid = "", tag = ""] = input;
+  const [, label = "", paramsText = "", components = "", created, expires, nonce = "", keyid = "", tag = ""] =
+    input;
   const bytes = parseBase64(value[2] ?? "");
   if (!bytes) return null;
   return {
@@ -151,11 +155,16 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
   const [items, params] = member;
   const value = (name: string): unknown => params.get(name);
   const text = (name: string): string => (typeof value(name) === "string" ? (value(name) as string) : "");
-  const number = (name: string): number => (Number.isInteger(value(name)) ? (value(name) as number) : Number.NaN);
+  const number = (name: string): number =>
+    typeof value(name) === "number" ? (value(name) as number) : Number.NaN;
   const isList = Array.isArray(items);
-  const covered = isList ? items.map(([name, itemParams]) => (itemParams.size === 0 ? String(name) : "")) : [];
+  const covered = isList
+    ? items.map(([name, itemParams]) => (itemParams.size === 0 ? String(name) : ""))
+    : [];
   const hasExactParams =
-    [...params.keys()].join() === paramNames.join() && !Number.isNaN(number("created")) && !Number.isNaN(number("expires"));
+    [...params.keys()].join() === paramNames.join() &&
+    ["created", "expires"].every((name) => Number.isInteger(value(name))) &&
+    ["nonce", "keyid", "tag"].every((name) => typeof value(name) === "string");
   const bytes = signature instanceof ArrayBuffer ? new Uint8Array(signature) : null;
   const fault = !isList
     ? "Signature-Input's member is an inner list of components."
@@ -166,7 +175,13 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
         : null;
   return {
     label,
-    params: { created: number("created"), expires: number("expires"), nonce: text("nonce"), keyid: text("keyid"), tag: text("tag") },
+    params: {
+      created: number("created"),
+      expires: number("expires"),
+      nonce: text("nonce"),
+      keyid: text("keyid"),
+      tag: text("tag"),
+    },
     covered,
     paramsText: isList ? serializeInnerList(member) : "",
     signature: bytes ?? new Uint8Array(),
@@ -177,22 +192,39 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
 /** Whether the signature covers exactly the required components, in their order (the rest of check 2). */
 export function coversExactly(received: ReceivedSignature, parts: SignedRequestParts): boolean {
   const required = coveredComponents(parts);
-  return received.covered.length === required.length && required.every((name, index) => received.covered[index] === name);
+  return (
+    received.covered.length === required.length &&
+    required.every((name, index) => received.covered[index] === name)
+  );
 }
 
 /** Check 3: `created` at most 30 seconds ahead, `expires` not passed and 1 to 300 seconds after `created`. Times are Unix seconds. */
-export function checkSignatureTimes(params: SignatureParams, nowSeconds: number): Result<null, "signature_expired"> {
+export function checkSignatureTimes(
+  params: SignatureParams,
+  nowSeconds: number,
+): Result<null, "signature_expired"> {
   const life = params.expires - params.created;
   if (!(life >= 1 && life <= signatureLifeMaxSeconds)) {
     return refuse("signature_expired", `expires is 1 to ${signatureLifeMaxSeconds} seconds after created.`);
   }
   if (params.created > nowSeconds + createdAheadMaxSeconds) {
-    return refuse("signature_expired", `created is at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`);
+    return refuse(
+      "signature_expired",
+      `created is at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`,
+    );
   }
-  return params.expires > nowSeconds ? ok(null) : refuse("signature_expired", "The signature has expired; sign the request again.");
+  return params.expires > nowSeconds
+    ? ok(null)
+    : refuse("signature_expired", "The signature has expired; sign the request again.");
 }
 
 /** The two headers of a signed request (RFC 9421 §4). */
-export function signatureHeaders(paramsText: string, signature: Uint8Array): { readonly "signature-input": string; readonly signature: string } {
-  return { "signature-input": `${signatureLabel}=${paramsText}`, signature: `${signatureLabel}=:${toBase64(signature)}:` };
+export function signatureHeaders(
+  paramsText: string,
+  signature: Uint8Array,
+): { readonly "signature-input": string; readonly signature: string } {
+  return {
+    "signature-input": `${signatureLabel}=${paramsText}`,
+    signature: `${signatureLabel}=:${toBase64(signature)}:`,
+  };
 }

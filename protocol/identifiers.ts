@@ -1,6 +1,6 @@
 // Identifiers and formats (specification, «Identifiers and formats»).
 
-import { toHex, utf8, concatBytes } from "./bytes.ts";
+import { concatBytes, toHex, utf8 } from "./bytes.ts";
 import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 
 /** The five record types, as collections name them. */
@@ -22,7 +22,9 @@ const prefixes = {
 export type RecordKind = keyof typeof prefixes;
 
 const recordIdPattern = /^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$/;
-const kindByPrefix = new Map<string, RecordKind>(Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as RecordKind]));
+const kindByPrefix = new Map<string, RecordKind>(
+  Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as RecordKind]),
+);
 
 /** Whether a text names a collection. */
 export function isCollectionName(text: string): text is CollectionName {
@@ -42,8 +44,12 @@ export function recordType(recordId: string): RecordKind | null {
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** The record id made of the first 130 bits of a keyed hash of at least 17 bytes, in base32 (RFC 4648 §6, lower case). */
+/**
+ * The record id made of the first 130 bits of a keyed hash, in base32 (RFC 4648 §6, lower case). Throws RangeError for
+ * a hash of fewer than 17 bytes.
+ */
 export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
+  if (mac.length < 17) throw new RangeError(`A record id takes 130 bits of a hash of ${mac.length} bytes.`);
   let text: string = prefixes[kind];
   for (let bit = 0; bit < 130; bit += 5) {
     const byte = bit >> 3;
@@ -54,7 +60,11 @@ export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
 }
 
 /** `bat_` and 24 lower-case hex digits, from the business and the exact batch-seal payload: resending the batch names the same push. */
-export function pushIdOf(businessUuid: string, batchSealPayload: Uint8Array, sha256: Sha256 = portableSha256): string {
+export function pushIdOf(
+  businessUuid: string,
+  batchSealPayload: Uint8Array,
+  sha256: Sha256 = portableSha256,
+): string {
   const bytes = concatBytes(utf8(`${businessUuid}\n`), batchSealPayload);
   return `bat_${toHex(sha256(bytes).subarray(0, 12))}`;
 }
@@ -110,5 +120,7 @@ export function isTimestamp(text: string): boolean {
 
 /** ISO 8601 UTC with milliseconds and `Z`. Throws RangeError outside the years 0 to 9999. */
 export function formatTimestamp(ms: number): string {
-  return new Date(ms).toISOString();
+  const text = new Date(ms).toISOString();
+  if (text.length !== 24) throw new RangeError(`${text} is not in the years 0 to 9999.`);
+  return text;
 }

@@ -1,7 +1,7 @@
 // Public keys as JWK: Ed25519 (RFC 8037), P-256 (RFC 7518 §6.2) and ML-DSA-65 (RFC 9964), and their thumbprints (RFC 7638).
 
-import { p256 } from "@noble/curves/nist.js";
 import { ed25519 } from "@noble/curves/ed25519.js";
+import { p256 } from "@noble/curves/nist.js";
 import { parseBase64Url, toBase64Url, utf8 } from "./bytes.ts";
 import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 import { ok, type Result, refuse } from "./result.ts";
@@ -16,13 +16,34 @@ export type KeyAlgorithm = "Ed25519" | "ES256" | "ML-DSA-65";
 /** Bytes of an ML-DSA-65 public key (FIPS 204, table 2). */
 const mlDsa65PublicKeyLength = 1952;
 
-/** Members that say nothing about the key itself and are dropped. */
+/** Members that say nothing about the key itself: they may be there, unless they contradict it, and are dropped. */
 const tolerated = ["kid", "use", "alg", "key_ops", "ext"];
+
+/** What `alg` may say of a key, in the names of RFC 8037 and of RFC 9864. */
+const algNames: Readonly<Record<KeyAlgorithm, readonly string[]>> = {
+  Ed25519: ["EdDSA", "Ed25519"],
+  ES256: ["ES256"],
+  "ML-DSA-65": ["ML-DSA-65"],
+};
 
 /** Reads a public key; `jwk_malformed` for a private member, another kind of key, or a point that no signature may be checked against. */
 export function parsePublicJwk(value: unknown): Result<PublicJwk, "jwk_malformed"> {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return malformed("A JWK is an object.");
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return malformed("A JWK is an object.");
   const jwk = value as Record<string, unknown>;
+  const parsed = parseKey(jwk);
+  if (!parsed.ok) return parsed;
+  const algorithm = algorithmOf(parsed.value);
+  const { alg = algorithm, use = "sig", key_ops: operations = ["verify"] } = jwk;
+  if (!algNames[algorithm].some((name) => name === alg))
+    return malformed("alg is another algorithm than the key's.");
+  const verifies = Array.isArray(operations) && operations.includes("verify");
+  return use === "sig" && verifies
+    ? parsed
+    : malformed("use or key_ops say that the key is not for verifying.");
+}
+
+function parseKey(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
   if (jwk["kty"] === "OKP" && jwk["crv"] === "Ed25519") return parseEd25519(jwk);
   if (jwk["kty"] === "EC" && jwk["crv"] === "P-256") return parseP256(jwk);
   if (jwk["kty"] === "AKP" && jwk["alg"] === "ML-DSA-65") return parseMlDsa65(jwk);
@@ -44,25 +65,30 @@ function coordinate(value: unknown, length: number): Uint8Array | null {
 
 function parseEd25519(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
   const x = coordinate(jwk["x"], 32);
-  if (!x || !hasOnly(jwk, ["kty", "crv", "x"])) return malformed("An Ed25519 key has kty, crv and x of 32 bytes, nothing private.");
-  if (!isSoundEd25519(x)) return malformed("The Ed25519 key is not a canonical point of large order.");
+  if (!x || !hasOnly(jwk, ["kty", "crv", "x"]))
+    return malformed("An Ed25519 key has kty, crv and x of 32 bytes, nothing private.");
+  if (!parseEd25519Point(x)) return malformed("The Ed25519 key is not a canonical point of large order.");
   return ok({ kty: "OKP", crv: "Ed25519", x: toBase64Url(x) });
 }
 
-/** Whether 32 bytes are the canonical encoding of an Ed25519 point that is not of small order (RFC 8032 §5.1.3, §8.4). */
-export function isSoundEd25519(bytes: Uint8Array): boolean {
+/**
+ * The point of 32 public key bytes; null unless they are its canonical encoding and it is not of small order. For a key
+ * of small order one signature fits many messages (RFC 8032 §5.1.3; Chalkias et al., «Taming the many EdDSAs», 2020).
+ */
+export function parseEd25519Point(bytes: Uint8Array): InstanceType<typeof ed25519.Point> | null {
   try {
     const point = ed25519.Point.fromBytes(bytes, false);
-    return !point.isSmallOrder();
+    return point.isSmallOrder() ? null : point;
   } catch {
-    return false;
+    return null;
   }
 }
 
 function parseP256(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
   const x = coordinate(jwk["x"], 32);
   const y = coordinate(jwk["y"], 32);
-  if (!x || !y || !hasOnly(jwk, ["kty", "crv", "x", "y"])) return malformed("A P-256 key has kty, crv, x and y of 32 bytes, nothing private.");
+  if (!x || !y || !hasOnly(jwk, ["kty", "crv", "x", "y"]))
+    return malformed("A P-256 key has kty, crv, x and y of 32 bytes, nothing private.");
   const point = new Uint8Array(65);
   point[0] = 4;
   point.set(x, 1);
@@ -78,7 +104,9 @@ function parseP256(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malform
 function parseMlDsa65(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
   const pub = coordinate(jwk["pub"], mlDsa65PublicKeyLength);
   if (!pub || !hasOnly(jwk, ["kty", "alg", "pub"])) {
-    return malformed(`An ML-DSA-65 key has kty, alg and pub of ${mlDsa65PublicKeyLength} bytes, nothing private.`);
+    return malformed(
+      `An ML-DSA-65 key has kty, alg and pub of ${mlDsa65PublicKeyLength} bytes, nothing private.`,
+    );
   }
   return ok({ kty: "AKP", alg: "ML-DSA-65", pub: toBase64Url(pub) });
 }

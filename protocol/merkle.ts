@@ -50,7 +50,8 @@ export function buildTree(leafHashes: readonly Uint8Array[], sha256: Sha256 = po
 
 function pathIn(levels: readonly (readonly Uint8Array[])[], index: number): Uint8Array[] {
   const size = levels[0]?.length ?? 0;
-  if (!Number.isInteger(index) || index < 0 || index >= size) throw new RangeError(`No leaf ${index} in a tree of ${size}.`);
+  if (!Number.isInteger(index) || index < 0 || index >= size)
+    throw new RangeError(`No leaf ${index} in a tree of ${size}.`);
   const path: Uint8Array[] = [];
   let position = index;
   for (const level of levels) {
@@ -67,7 +68,11 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
 }
 
 /** Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree. */
-export function inclusionPath(leafHashes: readonly Uint8Array[], index: number, sha256: Sha256 = portableSha256): Uint8Array[] {
+export function inclusionPath(
+  leafHashes: readonly Uint8Array[],
+  index: number,
+  sha256: Sha256 = portableSha256,
+): Uint8Array[] {
   return buildTree(leafHashes, sha256).path(index);
 }
 
@@ -82,7 +87,8 @@ export interface InclusionClaim {
 /** The root that the path leads to (RFC 9162 §2.1.3.2); null when index, size or path length do not fit together. */
 export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha256): Uint8Array | null {
   const { index, treeSize, path } = claim;
-  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(treeSize) || index < 0 || index >= treeSize) return null;
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(treeSize) || index < 0 || index >= treeSize)
+    return null;
   let position = index;
   let last = treeSize - 1;
   let root = claim.leafHash;
@@ -104,13 +110,23 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
 }
 
 /** Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <= first <= size. */
-export function consistencyPath(leafHashes: readonly Uint8Array[], first: number, sha256: Sha256 = portableSha256): Uint8Array[] {
+export function consistencyPath(
+  leafHashes: readonly Uint8Array[],
+  first: number,
+  sha256: Sha256 = portableSha256,
+): Uint8Array[] {
   const size = leafHashes.length;
-  if (!Number.isInteger(first) || first < 1 || first > size) throw new RangeError(`No consistency from ${first} to ${size}.`);
+  if (!Number.isInteger(first) || first < 1 || first > size)
+    throw new RangeError(`No consistency from ${first} to ${size}.`);
   return subproof(leafHashes, first, true, sha256);
 }
 
-function subproof(leaves: readonly Uint8Array[], first: number, isComplete: boolean, sha256: Sha256): Uint8Array[] {
+function subproof(
+  leaves: readonly Uint8Array[],
+  first: number,
+  isComplete: boolean,
+  sha256: Sha256,
+): Uint8Array[] {
   if (first === leaves.length) return isComplete ? [] : [merkleRoot(leaves, sha256)];
   const split = 2 ** Math.floor(Math.log2(leaves.length - 1));
   const left = leaves.slice(0, split);
@@ -132,10 +148,16 @@ export interface ConsistencyClaim {
 /** Whether the second tree extends the first (RFC 9162 §2.1.4.2). */
 export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
   const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;
-  if (!Number.isSafeInteger(firstSize) || !Number.isSafeInteger(secondSize) || firstSize < 1 || firstSize > secondSize) return false;
+  if (
+    !Number.isSafeInteger(firstSize) ||
+    !Number.isSafeInteger(secondSize) ||
+    firstSize < 1 ||
+    firstSize > secondSize
+  )
+    return false;
   if (path.some((hash) => hash.length !== 32)) return false;
   if (firstSize === secondSize) return path.length === 0 && equalBytes(firstRoot, secondRoot);
-  const proof = Number.isInteger(Math.log2(firstSize)) ? [firstRoot, ...path] : [...path];
+  const proof = isPowerOfTwo(firstSize) ? [firstRoot, ...path] : [...path];
   const start = proof[0];
   if (!start) return false;
   let position = firstSize - 1;
@@ -162,4 +184,11 @@ export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = port
     last = Math.floor(last / 2);
   }
   return last === 0 && equalBytes(first, firstRoot) && equalBytes(second, secondRoot);
+}
+
+/** Exact for every safe integer, as a logarithm is not. */
+function isPowerOfTwo(size: number): boolean {
+  let rest = size;
+  while (rest > 1 && rest % 2 === 0) rest /= 2;
+  return rest === 1;
 }

@@ -2,9 +2,10 @@
 
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
+import { sha512 } from "@noble/hashes/sha2.js";
 import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
-import { concatBytes, parseBase64Url } from "./bytes.ts";
-import { isSoundEd25519, type PublicJwk } from "./jwk.ts";
+import { concatBytes, equalBytes, parseBase64Url, toHex } from "./bytes.ts";
+import { type PublicJwk, parseEd25519Point } from "./jwk.ts";
 
 /** Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), ML-DSA-65 with an empty context (FIPS 204). Never throws. */
 export type SignatureVerifier = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
@@ -21,13 +22,35 @@ export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
   }
 };
 
+/**
+ * RFC 8032 §5.1.7 with the equation [S]B = R + [k]A, as OpenSSL has it. `ed25519.verify` multiplies both sides by the
+ * cofactor 8: whoever holds a key can make signatures that satisfy only that, and a seal must not be valid for one
+ * verifier and invalid for another.
+ */
 function verifyEd25519(x: string, message: Uint8Array, signature: Uint8Array): boolean {
   const key = parseBase64Url(x);
-  if (key?.length !== 32 || signature.length !== 64 || !isSoundEd25519(key)) return false;
-  return ed25519.verify(signature, message, key, { zip215: false });
+  if (key?.length !== 32 || signature.length !== 64) return false;
+  const publicPoint = parseEd25519Point(key);
+  const response = integerOf(signature.subarray(32));
+  if (!publicPoint || !ed25519.Point.Fn.isValid(response)) return false;
+  const commitment = signature.subarray(0, 32);
+  const challenge = ed25519.Point.Fn.create(integerOf(sha512(concatBytes(commitment, key, message))));
+  const expected = ed25519.Point.BASE.multiplyUnsafe(response).subtract(
+    publicPoint.multiplyUnsafe(challenge),
+  );
+  return equalBytes(expected.toBytes(), commitment);
 }
 
-function verifyP256(jwk: { readonly x: string; readonly y: string }, message: Uint8Array, signature: Uint8Array): boolean {
+/** Little-endian (RFC 8032 §5.1.2). */
+function integerOf(bytes: Uint8Array): bigint {
+  return BigInt(`0x${toHex(bytes.toReversed())}`);
+}
+
+function verifyP256(
+  jwk: { readonly x: string; readonly y: string },
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
   const x = parseBase64Url(jwk.x);
   const y = parseBase64Url(jwk.y);
   if (x?.length !== 32 || y?.length !== 32 || signature.length !== 64) return false;

@@ -1,60 +1,70 @@
 // Strict JSON (RFC 8259 with the demands of RFC 7493): UTF-8 without byte order mark, no duplicate members, no lone
-// surrogates, finite numbers, bounded depth. `JSON.parse` alone hides duplicates and follows any depth.
+// surrogates, finite numbers, bounded depth. `JSON.parse` alone hides duplicates, reads 1e400 as infinity and follows
+// any depth. The usual document is judged without looking at its members one by one: its colons are counted against
+// the members that arrived. Only a suspicious text is read again, token by token, for the first fault and its place.
 
 import { parseUtf8 } from "./bytes.ts";
 import type { JsonValue } from "./canonical-json.ts";
-import { ok, type Result, refuse } from "./result.ts";
+import { ok, type Refusal, type Result, refuse } from "./result.ts";
 
-export type JsonFault = "utf8_invalid" | "json_malformed" | "member_duplicated" | "surrogate_lone" | "depth_exceeded";
+export type JsonFault =
+  | "utf8_invalid"
+  | "json_malformed"
+  | "member_duplicated"
+  | "surrogate_lone"
+  | "depth_exceeded";
 
 /** Depth allowed unless told otherwise. */
 export const defaultDepthMax = 64;
 
-/** Reads untrusted bytes in time linear in their length, and never deeper than `depthMax`. Faults name the place by an RFC 6901 pointer where there is one. */
-export function parseStrictJson(bytes: Uint8Array, options: { readonly depthMax?: number } = {}): Result<JsonValue, JsonFault> {
+/**
+ * Reads untrusted bytes in time linear in their length, without recursion. The outermost array or object has depth 1.
+ * Faults that have a place name it by an RFC 6901 pointer. `__proto__` is a member like any other.
+ */
+export function parseStrictJson(
+  bytes: Uint8Array,
+  options: { readonly depthMax?: number } = {},
+): Result<JsonValue, JsonFault> {
+  const depthMax = options.depthMax ?? defaultDepthMax;
   const text = parseUtf8(bytes);
   if (text === null) return refuse("utf8_invalid", "The bytes are not UTF-8.");
-  return parseStrictJsonText(text, options);
-}
-
-/** As {@link parseStrictJson}, of a text. */
-export function parseStrictJsonText(text: string, options: { readonly depthMax?: number } = {}): Result<JsonValue, JsonFault> {
-  const depthMax = options.depthMax ?? defaultDepthMax;
-  const scanned = scan(text, depthMax);
-  if (scanned === "too_deep") return refuse("depth_exceeded", `The JSON is nested deeper than ${depthMax}.`);
+  const colons = countColons(text, depthMax);
+  if (colons === null) return refuse("depth_exceeded", `The JSON is nested deeper than ${depthMax}.`);
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
     return refuse("json_malformed", `Not JSON: ${error instanceof Error ? error.message : "unreadable"}.`);
   }
-  const tally: Tally = { members: 0, hasEscapes: text.includes("\\u"), fault: null };
-  walk(value, tally, "");
-  if (tally.fault) return tally.fault;
-  if (tally.members !== scanned) {
-    const pointer = findDuplicate(text);
-    return refuse("member_duplicated", `A member occurs twice: ${pointer}.`, pointer);
-  }
-  return ok(value);
+  // UTF-8 has no surrogates, so that only an escape can bring a lone one.
+  if (countMembers(value) === colons && !surrogateEscape.test(text)) return ok(value);
+  return firstFault(text) ?? ok(value);
 }
 
-const quote = 34;
-const backslash = 92;
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const comma = 0x2c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
 
-/** Number of members in the text, counted by their colons; sound only if the text is JSON. */
-function scan(text: string, depthMax: number): number | "too_deep" {
-  let members = 0;
+/** Colons outside strings, which in JSON is the number of members written; null when the text is too deep. */
+function countColons(text: string, depthMax: number): number | null {
+  let colons = 0;
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === quote) index = endOfString(text, index);
-    else if (code === 58) members += 1;
-    else if (code === 123 || code === 91) {
+    else if (code === colon) colons += 1;
+    else if (code === openBrace || code === openBracket) {
       depth += 1;
-      if (depth > depthMax) return "too_deep";
-    } else if (code === 125 || code === 93) depth -= 1;
+      if (depth > depthMax) return null;
+    } else if (code === closeBrace || code === closeBracket) depth -= 1;
   }
-  return members;
+  return colons;
 }
 
 /** Index of the quote that ends the string starting at `start`; the text's length when none does. */
@@ -69,74 +79,89 @@ function endOfString(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-interface Tally {
-  members: number;
-  readonly hasEscapes: boolean;
-  fault: Result<never, JsonFault> | null;
-}
-
-function walk(value: JsonValue, tally: Tally, pointer: string): void {
-  if (typeof value === "string") {
-    if (tally.hasEscapes && !value.isWellFormed()) {
-      tally.fault ??= refuse("surrogate_lone", "A string has a lone surrogate.", pointer);
+/** Members in a parsed value; NaN, which equals nothing, when one of its numbers is not finite. */
+function countMembers(root: JsonValue): number {
+  if (typeof root === "number") return Number.isFinite(root) ? 0 : Number.NaN;
+  if (typeof root !== "object" || root === null) return 0;
+  const waiting: object[] = [root];
+  let members = 0;
+  for (let container = waiting.pop(); container !== undefined; container = waiting.pop()) {
+    // The values of an array are its items.
+    const values: readonly unknown[] = Array.isArray(container) ? container : Object.values(container);
+    if (values !== container) members += values.length;
+    for (const value of values) {
+      if (typeof value === "object" && value !== null) waiting.push(value);
+      else if (typeof value === "number" && !Number.isFinite(value)) return Number.NaN;
     }
-  } else if (typeof value === "number") {
-    if (!Number.isFinite(value)) tally.fault ??= refuse("json_malformed", "A number is out of range.", pointer);
-  } else if (value !== null && typeof value === "object") {
-    walkMembers(value as Readonly<Record<string, JsonValue>>, tally, pointer);
   }
+  return members;
 }
 
-function walkMembers(container: Readonly<Record<string, JsonValue>>, tally: Tally, pointer: string): void {
-  if (Array.isArray(container)) {
-    for (let index = 0; index < container.length; index += 1) walk(container[index] as JsonValue, tally, pointer);
-    return;
-  }
-  const names = Object.keys(container);
-  tally.members += names.length;
-  for (const name of names) {
-    if (tally.hasEscapes && !name.isWellFormed()) {
-      tally.fault ??= refuse("surrogate_lone", "A member name has a lone surrogate.", pointer);
-    }
-    const member = container[name] as JsonValue;
-    const isPlain = typeof member === "string" && !tally.hasEscapes;
-    if (!isPlain) walk(member, tally, tally.fault ? pointer : joinPointer(pointer, name));
-  }
+/** An array or object that is open where the reader stands. */
+interface Container {
+  /** Member names so far; null in an array. */
+  readonly names: Set<string> | null;
+  /** Name of the current member, or index of the current item. */
+  at: string | number;
+  /** Whether the next string is a member name. */
+  nameNext: boolean;
 }
 
-function joinPointer(pointer: string, name: string): string {
-  return `${pointer}/${/[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name}`;
-}
+const scalar = /[^\s,:[\]{}"]+/y;
 
-/** Pointer of the first duplicated member of a text that is known to be JSON and to have one. */
-function findDuplicate(text: string): string {
-  // One entry a container that is open: its names so far (null for an array), and where it is.
-  const open: { readonly names: Set<string> | null; readonly pointer: string; last: string; items: number }[] = [];
-  let expectName = false;
+/** The first duplicated member, lone surrogate or infinite number of a text that `JSON.parse` has read. */
+function firstFault(text: string): Refusal<JsonFault> | null {
+  const open: Container[] = [];
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     const container = open.at(-1);
     if (code === quote) {
       const end = endOfString(text, index);
-      if (container?.names && expectName) {
-        const name = JSON.parse(text.slice(index, end + 1)) as string;
-        if (container.names.has(name)) return joinPointer(container.pointer, name);
-        container.names.add(name);
-        container.last = name;
-        expectName = false;
-      }
+      const fault = stringFault(JSON.parse(text.slice(index, end + 1)) as string, open);
+      if (fault !== null) return fault;
       index = end;
-    } else if (code === 123 || code === 91) {
-      const pointer = container ? joinPointer(container.pointer, container.names ? container.last : String(container.items)) : "";
-      open.push({ names: code === 123 ? new Set() : null, pointer, last: "", items: 0 });
-      expectName = code === 123;
-    } else if (code === 125 || code === 93) {
-      open.pop();
-      expectName = false;
-    } else if (code === 44 && container) {
-      if (container.names) expectName = true;
-      else container.items += 1;
+    } else if (code === openBrace) open.push({ names: new Set(), at: "", nameNext: true });
+    else if (code === openBracket) open.push({ names: null, at: 0, nameNext: false });
+    else if (code === closeBrace || code === closeBracket) open.pop();
+    else if (code === comma && container !== undefined) {
+      if (typeof container.at === "number") container.at += 1;
+      else container.nameNext = true;
+    } else {
+      scalar.lastIndex = index;
+      const token = scalar.exec(text)?.[0];
+      if (token === undefined) continue;
+      // Literals are NaN here, and not infinite either.
+      if (Math.abs(Number(token)) === Number.POSITIVE_INFINITY) {
+        return refuse(
+          "json_malformed",
+          "The number is larger than any that JSON readers hold.",
+          pointerTo(open),
+        );
+      }
+      index += token.length - 1;
     }
   }
-  return "";
+  return null;
+}
+
+function stringFault(value: string, open: readonly Container[]): Refusal<JsonFault> | null {
+  const container = open.at(-1);
+  const isName = container?.nameNext === true;
+  if (!value.isWellFormed()) {
+    // A pointer cannot hold a lone surrogate, so that a name is placed by the object it is in.
+    const pointer = isName ? pointerTo(open.slice(0, -1)) : pointerTo(open);
+    return refuse("surrogate_lone", `A ${isName ? "member name" : "string"} has a lone surrogate.`, pointer);
+  }
+  if (!isName || container.names === null) return null;
+  container.nameNext = false;
+  container.at = value;
+  if (container.names.has(value))
+    return refuse("member_duplicated", "The member occurs twice.", pointerTo(open));
+  container.names.add(value);
+  return null;
+}
+
+/** RFC 6901 §3 to §5. */
+function pointerTo(open: readonly Container[]): string {
+  return open.map(({ at }) => `/${String(at).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

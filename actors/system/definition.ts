@@ -19,6 +19,8 @@ export interface Message {
 
 export interface ActorView {
   readonly id: string;
+  /** Of this activation: what was noted under another epoch died with that activation. 0 for `memory` kinds. */
+  readonly epoch: number;
   /** Unix milliseconds. */
   readonly nowMs: number;
   /** The machine's snapshot: `value`, `context`, `matches()`. */
@@ -68,6 +70,8 @@ export interface ActorDefinition<C extends Message = Message, R = unknown> {
   readonly effects: Readonly<Record<string, (params: never, view: ActorView) => readonly Effect[]>>;
   /** Turns the persisted snapshot of version `from` into that of `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
+  /** Turns an event of version `from` into one of `from + 1`, null to drop it; needed where events changed shape. */
+  readonly upgradeEvent?: Readonly<Record<number, (event: Message) => Message | null>>;
 }
 
 /** Work with the outside. Must be idempotent: it is repeated until its answer is committed. */
@@ -107,7 +111,12 @@ export interface ActorReport {
   readonly head: number;
   /** Timers and unacknowledged effects: why it waits. */
   readonly timers: readonly { readonly id: string; readonly dueMs: number; readonly event: string }[];
-  readonly outbox: readonly { readonly seq: number; readonly to: string; readonly attempts: number; readonly lastError: string | null }[];
+  readonly outbox: readonly {
+    readonly seq: number;
+    readonly to: string;
+    readonly attempts: number;
+    readonly lastError: string | null;
+  }[];
   /** The newest events, oldest first. */
   readonly lastEvents: readonly unknown[];
   readonly failure: string | null;

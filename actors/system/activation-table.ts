@@ -1,0 +1,79 @@
+// The actors in memory, and which of them leave it: idle ones after a while, the longest unused when it is full.
+// An actor that is not here costs nothing.
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { Activation } from "./activation.ts";
+import type { ActorLimits } from "./limits.ts";
+
+/** Activations looked at to make room for one. */
+const roomScanMax = 128;
+
+export class ActivationTable {
+  readonly #limits: ActorLimits;
+  readonly #byKind = new Map<string, Map<string, Activation>>();
+  /** Longest unused first, as far as the scans have seen. */
+  readonly #order = new Set<Activation>();
+
+  constructor(limits: ActorLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#order.size;
+  }
+
+  get(ref: ActorRef): Activation | undefined {
+    return this.#byKind.get(ref.kind)?.get(ref.id);
+  }
+
+  add(activation: Activation): void {
+    const { kind, id } = activation.ref;
+    let ofKind = this.#byKind.get(kind);
+    if (ofKind === undefined) {
+      ofKind = new Map();
+      this.#byKind.set(kind, ofKind);
+    }
+    ofKind.set(id, activation);
+    this.#order.add(activation);
+  }
+
+  delete(activation: Activation): void {
+    const ofKind = this.#byKind.get(activation.ref.kind);
+    if (ofKind?.get(activation.ref.id) === activation) ofKind.delete(activation.ref.id);
+    this.#order.delete(activation);
+  }
+
+  values(): readonly Activation[] {
+    return [...this.#order];
+  }
+
+  /** Passivates one unused actor when the table is full. False when there is no room and none can be made. */
+  makeRoom(nowMs: number): boolean {
+    if (this.#order.size < this.#limits.activationsMax) return true;
+    let scanned = 0;
+    for (const activation of this.#order) {
+      if (scanned >= roomScanMax) return false;
+      scanned += 1;
+      if (!activation.touched && activation.canPassivate(nowMs)) {
+        activation.end("restarting", "not_applied");
+        return true;
+      }
+      activation.touched = false;
+      this.#order.delete(activation);
+      this.#order.add(activation);
+    }
+    return false;
+  }
+
+  /** Passivates the actors that had nothing to do for the idle time. */
+  sweep(nowMs: number): void {
+    for (const activation of this.values()) {
+      if (activation.touched) {
+        activation.touched = false;
+        activation.idleSinceMs = nowMs;
+      } else if (nowMs - activation.idleSinceMs >= this.#limits.idleMs && activation.canPassivate(nowMs)) {
+        activation.end("restarting", "not_applied");
+      }
+    }
+  }
+}

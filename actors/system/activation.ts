@@ -1,0 +1,325 @@
+// One actor in memory: its mailbox, its timers and the loop that takes turns. How a turn becomes true is for the
+// two kinds of activation: journaled (a commit) and in memory (at once).
+//   V1. One turn at a time. While a turn waits for the store, messages gather for the next.
+//   V2. Nothing leaves a turn (replies, messages, activities) before it is true (A2).
+//   V3. Whatever happens, a caller is answered exactly once.
+
+import type { ActorRef, RowSelection } from "../../storage/actor-store.ts";
+import { ActorUnavailable, type Message } from "./definition.ts";
+import { type Envelope, envelopeOf } from "./envelope.ts";
+import type { ActorHost } from "./host.ts";
+import { type ActorState, remember, type Timer } from "./journal.ts";
+import type { MachineDriver } from "./machine-driver.ts";
+import { Outbox } from "./outbox.ts";
+import { stillWaiting, Turn } from "./turn.ts";
+
+/** Ports count delays in 31 bits; what is due later is looked at again then. */
+const delayMaxMs = 2 ** 31 - 1;
+
+const noSelections: readonly RowSelection[] = [];
+
+/** A turn threw while it handled the message at `index`, null for none of them. */
+export class TurnFailure extends Error {
+  readonly index: number | null;
+  constructor(index: number | null, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.index = index;
+  }
+}
+
+export abstract class Activation {
+  readonly ref: ActorRef;
+  readonly key: string;
+  readonly driver: MachineDriver;
+  /** In the host's run queue. */
+  queued = false;
+  /** Used since the idle sweep last came by. */
+  touched = true;
+  state: ActorState | null = null;
+  outbox: Outbox | null = null;
+  /** When the idle sweep first found it unused, Unix milliseconds. */
+  idleSinceMs = 0;
+  /** Told to activities; replaced when the actor is rebuilt. */
+  signal = { aborted: false };
+  protected readonly host: ActorHost;
+  protected phase: "opening" | "idle" | "working" | "ended" = "opening";
+  protected mailbox: Envelope[] = [];
+  protected batch: readonly Envelope[] = [];
+  /** Callers left waiting by their decision. */
+  protected waiting: Envelope[] = [];
+  protected leaving = false;
+  #busy = false;
+  #cancelTimer: (() => void) | null = null;
+  #armedForMs = Number.POSITIVE_INFINITY;
+
+  constructor(ref: ActorRef, key: string, driver: MachineDriver, host: ActorHost) {
+    this.ref = ref;
+    this.key = key;
+    this.driver = driver;
+    this.host = host;
+  }
+
+  /** Loads or makes the state; messages may be enqueued before it is there. */
+  abstract open(): void;
+  /** Takes a turn over `batch`. */
+  protected abstract take(batch: readonly Envelope[]): void;
+  /** Messages of one turn. */
+  protected abstract get batchMax(): number;
+
+  get isEnded(): boolean {
+    return this.phase === "ended";
+  }
+
+  /** Messages and callers that it holds. */
+  get load(): number {
+    return this.mailbox.length + this.batch.length + this.waiting.length;
+  }
+
+  enqueue(envelope: Envelope): void {
+    this.mailbox.push(envelope);
+    this.touched = true;
+    if (!this.#busy && envelope.kind === "ask") {
+      this.#busy = true;
+      this.host.noteBusy(this);
+    }
+    if (this.phase === "idle") this.host.schedule(this);
+  }
+
+  /** Takes the next turn when there is reason for one; answers the number of messages taken. */
+  run(): number {
+    if (this.phase !== "idle") return 0;
+    const { batchMax } = this;
+    let batch = this.mailbox;
+    if (batch.length === 0 && !this.wantsCommit) return 0;
+    if (batch.length > batchMax) batch = this.mailbox.splice(0, batchMax);
+    else this.mailbox = [];
+    this.batch = batch;
+    this.take(batch);
+    return batch.length + 1;
+  }
+
+  /** Answers callers whose time is over (V3). */
+  expire(nowMs: number): void {
+    const isOver = (envelope: Envelope): boolean => envelope.deadlineMs <= nowMs;
+    for (const envelope of this.batch) if (isOver(envelope)) refuse(envelope, "timeout", "unknown");
+    if (this.mailbox.some(isOver)) {
+      for (const envelope of this.mailbox) if (isOver(envelope)) refuse(envelope, "timeout", "not_applied");
+      this.mailbox = this.mailbox.filter((envelope) => !isOver(envelope));
+    }
+    if (this.waiting.some(isOver)) {
+      for (const envelope of this.waiting) if (isOver(envelope)) refuse(envelope, "timeout", "unknown");
+      this.waiting = this.waiting.filter((envelope) => !isOver(envelope));
+    }
+    if (this.load === 0) this.#unbusy();
+  }
+
+  /** True when nothing is lost or delayed by leaving the memory now. */
+  canPassivate(nowMs: number): boolean {
+    if (this.phase !== "idle" || this.load > 0 || this.queued) return false;
+    if (this.outbox !== null && (this.outbox.pending.size > 0 || this.outbox.acknowledgedCount > 0))
+      return false;
+    const horizonMs = this.keepsTimers ? nowMs + this.host.limits.timerHorizonMs : Number.POSITIVE_INFINITY;
+    for (const timer of this.state?.timers.values() ?? []) if (timer.dueMs <= horizonMs) return false;
+    return true;
+  }
+
+  /** Leaves once everything accepted is finished (A8). */
+  leave(): void {
+    this.leaving = true;
+    for (const envelope of this.waiting.splice(0)) refuse(envelope, "draining", "unknown");
+    if (this.phase === "idle") this.host.schedule(this);
+  }
+
+  /** Ends the activation; whoever still waits is told `reason`. */
+  end(
+    reason: ActorUnavailable["reason"],
+    batchEffect: "not_applied" | "unknown",
+    retryAfterSeconds = 1,
+  ): void {
+    if (this.phase === "ended") return;
+    this.phase = "ended";
+    this.signal.aborted = true;
+    this.outbox?.stop();
+    this.#cancelTimer?.();
+    this.#unbusy();
+    this.host.ended(this);
+    for (const envelope of this.batch) refuse(envelope, reason, batchEffect, retryAfterSeconds);
+    for (const envelope of this.mailbox) refuse(envelope, reason, "not_applied", retryAfterSeconds);
+    for (const envelope of this.waiting) refuse(envelope, reason, "unknown", retryAfterSeconds);
+    this.batch = [];
+    this.mailbox = [];
+    this.waiting = [];
+  }
+
+  /** A6: throws the activation away and lets the supervisor decide when there is another. */
+  protected crash(failure: TurnFailure, turn: Turn | null): void {
+    const culprit = failure.index === null ? undefined : this.batch[failure.index];
+    const recent = [...(this.state?.recent ?? [])];
+    for (const event of turn?.events ?? []) remember(recent, event, this.host.limits.lastEventsMax);
+    if (culprit !== undefined) recent.push({ while_handling: culprit.message });
+    const { clock, supervisor, counters, limits } = this.host;
+    counters.crashes += 1;
+    const nowMs = clock.now();
+    const lastEvents = recent.slice(-limits.lastEventsMax);
+    const known = supervisor.noteCrash(this.key, this.ref, failure.message, lastEvents, nowMs);
+    const restartMs = known.restartAtMs - nowMs;
+    this.host.log(
+      "error",
+      known.quarantined ? "actor.quarantined" : "actor.crashed",
+      this.key,
+      failure.message,
+    );
+    const retryAfterSeconds = Math.max(1, Math.ceil(restartMs / 1_000));
+    if (culprit !== undefined) {
+      const effect = culprit.waited ? "unknown" : "not_applied";
+      culprit.reject?.(
+        new ActorUnavailable("restarting", { retryAfterSeconds, effect, cause: failure.cause }),
+      );
+    }
+    this.end(known.quarantined ? "quarantined" : "restarting", "not_applied", retryAfterSeconds);
+    if (!known.quarantined) this.host.reviveLater(this.ref, restartMs);
+  }
+
+  protected newTurn(state: ActorState, nowMs: number): Turn {
+    const isPending = (seq: number): boolean => this.outbox?.pending.has(seq) === true;
+    return new Turn(state, {
+      driver: this.driver,
+      id: this.ref.id,
+      nowMs,
+      limits: this.host.limits,
+      isPending,
+    });
+  }
+
+  /** Decides the batch in order. Throws {@link TurnFailure}. Messages over the bound on effects wait for the next turn. */
+  protected decide(turn: Turn, selections: readonly (readonly RowSelection[])[] | null): unknown[] {
+    const { batch } = this;
+    const replies: unknown[] = [];
+    for (let index = 0; index < batch.length; index += 1) {
+      const envelope = batch[index];
+      if (envelope === undefined) break;
+      try {
+        replies.push(turn.handle(envelope, selections?.[index] ?? noSelections));
+      } catch (error) {
+        throw new TurnFailure(index, error);
+      }
+      if (turn.effects.length >= this.host.limits.batchEffectsMax && index + 1 < batch.length) {
+        this.mailbox = batch.slice(index + 1).concat(this.mailbox);
+        this.batch = batch.slice(0, index + 1);
+        break;
+      }
+    }
+    return replies;
+  }
+
+  /** Gets ready for the next turn after one that is true. */
+  protected settle(replies: readonly unknown[], turn: Turn): void {
+    this.answer(replies, turn);
+    if (turn.timers !== null) this.armTimers();
+    this.becomeIdle();
+  }
+
+  /** Answers the callers of a turn that is true. */
+  protected answer(replies: readonly unknown[], turn: Turn): void {
+    const { batch } = this;
+    this.batch = [];
+    this.host.counters.commandsHandled += batch.length;
+    for (let index = 0; index < batch.length; index += 1) {
+      const envelope = batch[index];
+      if (envelope === undefined || envelope.resolve === null) continue;
+      const reply = replies[index];
+      if (reply !== stillWaiting) envelope.resolve(reply);
+      else if (envelope.kind !== "ask") envelope.resolve(undefined);
+      else {
+        envelope.waited = true;
+        if (this.leaving) refuse(envelope, "draining", "unknown");
+        else this.waiting.push(envelope);
+      }
+    }
+    if (this.waiting.length > 0 && turn.isChanged) this.mailbox = this.waiting.splice(0).concat(this.mailbox);
+  }
+
+  protected becomeIdle(): void {
+    this.phase = "idle";
+    if (this.mailbox.length > 0 || this.wantsCommit) this.host.schedule(this);
+    else if (this.leaving) this.end("draining", "not_applied");
+    else if (this.waiting.length === 0) this.#unbusy();
+  }
+
+  /** Arms one port timer for the earliest of the actor's (A4). */
+  protected armTimers(): void {
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (const timer of this.state?.timers.values() ?? []) earliestMs = Math.min(earliestMs, timer.dueMs);
+    if (earliestMs === this.#armedForMs) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#armedForMs = earliestMs;
+    if (earliestMs === Number.POSITIVE_INFINITY) return;
+    const delayMs = Math.min(Math.max(0, earliestMs - this.host.clock.now()), delayMaxMs);
+    this.#cancelTimer = this.host.timers.schedule(delayMs, () => this.#fireTimers());
+  }
+
+  protected newOutbox(): Outbox {
+    const { host, key } = this;
+    return new Outbox({
+      limits: host.limits,
+      timers: host.timers,
+      deliver: (to, messages, done) => host.send(to, key, messages, done),
+      perform: (name, params, seq) => host.perform(this, name, params, seq),
+      answer: (seq, message) => this.#answer(seq, message),
+      acknowledged: () => this.acknowledged(),
+    });
+  }
+
+  /** Acknowledged effects wait for a commit that removes them. */
+  protected abstract acknowledged(): void;
+
+  /** A commit is wanted although there is no message. */
+  protected get wantsCommit(): boolean {
+    return false;
+  }
+
+  /** Whether timers survive the activation. */
+  protected get keepsTimers(): boolean {
+    return true;
+  }
+
+  #answer(seq: number, message: Message): void {
+    if (this.phase !== "ended") this.enqueue(envelopeOf("answer", message, { seq }));
+  }
+
+  #fireTimers(): void {
+    this.#cancelTimer = null;
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+    if (this.phase === "ended" || this.state === null) return;
+    const nowMs = this.host.clock.now();
+    const due = [...this.state.timers.values()].filter((timer) => timer.dueMs <= nowMs).sort(byDueTime);
+    for (const timer of due) {
+      this.enqueue(envelopeOf("timer", timer.event, { from: timer.id, seq: timer.dueMs }));
+    }
+    if (due.length === 0) this.armTimers();
+  }
+
+  #unbusy(): void {
+    if (!this.#busy) return;
+    this.#busy = false;
+    this.host.noteIdle(this);
+  }
+}
+
+/** Tells a caller that there will be no reply. */
+export function refuse(
+  envelope: Envelope,
+  reason: ActorUnavailable["reason"],
+  effect: "not_applied" | "unknown",
+  retryAfterSeconds = 1,
+): void {
+  if (envelope.reject === null) return;
+  envelope.reject(
+    new ActorUnavailable(reason, { retryAfterSeconds, effect: envelope.waited ? "unknown" : effect }),
+  );
+}
+
+function byDueTime(a: Timer, b: Timer): number {
+  return a.dueMs - b.dueMs || (a.id < b.id ? -1 : 1);
+}

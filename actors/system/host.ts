@@ -1,0 +1,48 @@
+// What an activation may ask of the system it runs in.
+
+import type { Clock } from "../../crypto/port.ts";
+import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
+import type { Activation } from "./activation.ts";
+import type { Message } from "./definition.ts";
+import type { DeliveryDone } from "./delivery-group.ts";
+import type { Envelope } from "./envelope.ts";
+import type { ActorLimits } from "./limits.ts";
+import type { Delivery, EntropyPort, LogEntry, TimerPort } from "./ports.ts";
+import type { Supervisor } from "./supervision.ts";
+
+export interface Counters {
+  commits: number;
+  commandsHandled: number;
+  refusedCommits: number;
+  crashes: number;
+}
+
+export interface ActorHost {
+  readonly store: ActorStore;
+  readonly clock: Clock;
+  readonly timers: TimerPort;
+  readonly entropy: EntropyPort;
+  readonly owner: string;
+  readonly limits: ActorLimits;
+  readonly supervisor: Supervisor;
+  readonly counters: Counters;
+  /** Runs the activation soon, once however often it is asked for. */
+  schedule(activation: Activation): void;
+  /** Callers wait for the activation: it is looked through for timeouts until it is noted idle. */
+  noteBusy(activation: Activation): void;
+  noteIdle(activation: Activation): void;
+  /** Whether this node is where the actor should be. */
+  isHere(ref: ActorRef): boolean;
+  /** Sends from an outbox, here or to another node. */
+  send(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void;
+  /** Sends without any promise, for actors without a journal. */
+  tell(to: ActorRef, message: Message): void;
+  perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null>;
+  /** The activation is over; another may follow. */
+  ended(activation: Activation): void;
+  /** Activates the actor after a while, unless something else did or must not. */
+  reviveLater(ref: ActorRef, delayMs: number): void;
+  /** Gives envelopes of an activation that lost its actor to a new one. */
+  resubmit(ref: ActorRef, envelopes: readonly Envelope[]): void;
+  log(level: LogEntry["level"], event: string, actor: string, detail: string): void;
+}

@@ -1,0 +1,238 @@
+// The journal's codec: rows of a partition ↔ an actor's state, and a turn → one commit.
+//   J1. State rebuilt from a journal equals the state that wrote it: the snapshot, then the events after it.
+//   J2. Actions met in a replay are ignored: their effects are rows already.
+//   J3. One event row a commit, keyed by its last event, so that pruning up to a sequence is pruning whole rows.
+//   J4. Outbox sequences follow from the head, so they grow for ever although rows are deleted, across activations.
+
+import type { AnyMachineSnapshot } from "xstate";
+import {
+  type ActorCommit,
+  type ActorRef,
+  type PartitionRow,
+  type RowKey,
+  rowTable,
+  type Activation as StoredActivation,
+} from "../../storage/actor-store.ts";
+import type { Effect, Message } from "./definition.ts";
+import type { ActorLimits } from "./limits.ts";
+import type { MachineDriver } from "./machine-driver.ts";
+import type { Turn } from "./turn.ts";
+
+/** Outbox sequences that one commit may use (J4). */
+export const effectsPerCommitMax = 4_096;
+
+export interface Timer {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly dueMs: number;
+  readonly event: Message;
+}
+
+/** How far a sender was heard, and until when that is remembered. */
+export interface Heard {
+  readonly seq: number;
+  readonly expiresAtMs: number;
+}
+
+export interface OutboxItem {
+  readonly seq: number;
+  readonly effect: Effect;
+}
+
+export interface ActorState {
+  epoch: number;
+  head: number;
+  op: string;
+  /** Sequence of the last event. */
+  seq: number;
+  snapshotSeq: number;
+  snapshot: AnyMachineSnapshot;
+  timers: Map<string, Timer>;
+  inbox: Map<string, Heard>;
+  /** Newest events, oldest first, for operators. */
+  recent: unknown[];
+}
+
+interface EventBody {
+  /** Schema version of the events. */
+  readonly v: number;
+  /** Unix milliseconds at which they were decided. */
+  readonly t: number;
+  readonly e: readonly Message[];
+}
+
+/** State of an actor that has no journal. */
+export function initialState(driver: MachineDriver, id: string): ActorState {
+  return {
+    epoch: 0,
+    head: 0,
+    op: "",
+    seq: 0,
+    snapshotSeq: 0,
+    snapshot: driver.initial(id),
+    timers: new Map(),
+    inbox: new Map(),
+    recent: [],
+  };
+}
+
+/** Rebuilds the state (J1, J2). Throws when the machine does, or when a row makes no sense. */
+export function rebuildState(
+  driver: MachineDriver,
+  id: string,
+  stored: StoredActivation,
+  context: { readonly nowMs: number; readonly lastEventsMax: number },
+): ActorState {
+  const { head } = stored;
+  const state = initialState(driver, id);
+  if (head.snapshot !== null) state.snapshot = driver.restore(head.snapshot, head.schemaVersion);
+  state.epoch = head.epoch;
+  state.head = head.head;
+  state.op = head.op;
+  state.snapshotSeq = head.snapshotSeq;
+  state.seq = head.snapshotSeq;
+  for (const row of stored.events) {
+    const body = JSON.parse(row.body) as EventBody;
+    if (row.k - body.e.length !== state.seq) {
+      throw new Error(`events up to ${row.k} follow event ${state.seq}: the journal has a gap`);
+    }
+    for (const written of body.e) {
+      const event = driver.upgradeEvent(written, body.v);
+      if (event !== null) state.snapshot = driver.next(state.snapshot, event);
+      remember(state.recent, written, context.lastEventsMax);
+    }
+    state.seq = row.k;
+  }
+  for (const row of stored.timers) {
+    const body = JSON.parse(row.body) as { d: number; e: Message };
+    state.timers.set(row.k2, { id: row.k2, dueMs: body.d, event: body.e });
+  }
+  for (const row of stored.inbox) {
+    const expiresAtMs = row.expiresAtMs ?? Number.POSITIVE_INFINITY;
+    if (expiresAtMs >= context.nowMs) state.inbox.set(row.k2, { seq: Number(row.body), expiresAtMs });
+  }
+  return state;
+}
+
+export function parseOutbox(rows: readonly PartitionRow[]): readonly OutboxItem[] {
+  return rows.map((row) => ({ seq: row.k, effect: parseEffect(row.body) }));
+}
+
+/** Adds to a bounded list of newest events. */
+export function remember(recent: unknown[], event: unknown, max: number): void {
+  recent.push(event);
+  if (recent.length > max * 2) recent.splice(0, recent.length - max);
+}
+
+/** Gives the effects of a turn their places in the outbox (J4). */
+export function numberEffects(head: number, effects: readonly Effect[]): readonly OutboxItem[] {
+  if (effects.length > effectsPerCommitMax) throw new Error(`${effects.length} effects in one commit`);
+  return effects.map((effect, index) => ({ seq: (head + 1) * effectsPerCommitMax + index, effect }));
+}
+
+export interface CommitParts {
+  readonly ref: ActorRef;
+  readonly op: string;
+  readonly nowMs: number;
+  readonly limits: ActorLimits;
+  /** New outbox items, see {@link numberEffects}. */
+  readonly items: readonly OutboxItem[];
+  /** Sequences of outbox rows that are settled. */
+  readonly settled: readonly number[];
+  /** Whether outbox rows remain after the commit. */
+  readonly outboxRemains: boolean;
+}
+
+/** The one commit that makes a turn true (A2). */
+export function buildCommit(
+  driver: MachineDriver,
+  state: ActorState,
+  turn: Turn,
+  parts: CommitParts,
+): ActorCommit {
+  const { ref, op, nowMs, limits } = parts;
+  const puts: PartitionRow[] = [];
+  const deletes: RowKey[] = [];
+  const { events } = turn;
+  if (events.length > 0) {
+    const body = `{"v":${driver.definition.schemaVersion},"t":${nowMs},"e":${JSON.stringify(events)}}`;
+    puts.push({ rt: rowTable.event, k: state.seq + events.length, k2: "", body });
+  }
+  for (const { seq, effect } of parts.items) {
+    puts.push({ rt: rowTable.outbox, k: seq, k2: "", body: formatEffect(effect) });
+  }
+  for (const seq of parts.settled) deletes.push({ rt: rowTable.outbox, k: seq, k2: "" });
+  for (const [id, timer] of turn.timers ?? []) {
+    if (timer !== null) puts.push({ rt: rowTable.timer, k: 0, k2: id, body: formatTimer(timer) });
+    else if (state.timers.has(id)) deletes.push({ rt: rowTable.timer, k: 0, k2: id });
+  }
+  for (const [sender, heard] of turn.inbox ?? []) {
+    const { expiresAtMs } = heard;
+    puts.push({ rt: rowTable.inbox, k: 0, k2: sender, body: String(heard.seq), expiresAtMs });
+  }
+  turn.rows?.collect(puts, deletes);
+  const wakeAtMs = wakeTime(state, turn, parts.outboxRemains ? nowMs + limits.outboxWakeMs : null);
+  const { epoch, head: expectedHead, op: expectedOp } = state;
+  const commit = { ref, epoch, expectedHead, expectedOp, op, puts, deletes, wakeAtMs };
+  if (state.seq - state.snapshotSeq < limits.snapshotEveryEvents) return commit;
+  // The state before this turn: its events stay in the journal, so an operator always finds the latest there.
+  const body = driver.persist(state.snapshot);
+  assertContextSize(body, ref, limits.contextBytesMax);
+  return { ...commit, snapshot: { seq: state.seq, body, schemaVersion: driver.definition.schemaVersion } };
+}
+
+/** Senders remembered in memory before those whose time is over are looked for. */
+const inboxSweepSize = 1_024;
+
+/** Brings the state to where an applied commit left it. */
+export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number): void {
+  state.snapshot = turn.snapshot;
+  state.seq += turn.events.length;
+  for (const event of turn.events.slice(-lastEventsMax)) remember(state.recent, event, lastEventsMax);
+  for (const [id, timer] of turn.timers ?? []) {
+    if (timer === null) state.timers.delete(id);
+    else state.timers.set(id, timer);
+  }
+  if (turn.inbox === null) return;
+  for (const [sender, heard] of turn.inbox) state.inbox.set(sender, heard);
+  if (state.inbox.size % inboxSweepSize !== 0) return;
+  for (const [sender, heard] of state.inbox) if (heard.expiresAtMs < turn.nowMs) state.inbox.delete(sender);
+}
+
+/** Earliest of the timers that will stand and `outboxWakeMs`; null for never. */
+function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): number | null {
+  let earliest = outboxWakeMs ?? Number.POSITIVE_INFINITY;
+  for (const [id, timer] of state.timers) {
+    if (turn.timers?.has(id) !== true && timer.dueMs < earliest) earliest = timer.dueMs;
+  }
+  for (const timer of turn.timers?.values() ?? []) {
+    if (timer !== null && timer.dueMs < earliest) earliest = timer.dueMs;
+  }
+  return earliest === Number.POSITIVE_INFINITY ? null : earliest;
+}
+
+function formatEffect(effect: Effect): string {
+  return effect.kind === "tell"
+    ? JSON.stringify({ to: effect.to, m: effect.message })
+    : JSON.stringify({ a: effect.name, p: effect.params });
+}
+
+function parseEffect(body: string): Effect {
+  const written = JSON.parse(body) as { to: ActorRef; m: Message } | { a: string; p: unknown };
+  if ("a" in written) return { kind: "activity", name: written.a, params: written.p };
+  return { kind: "tell", to: written.to, message: written.m };
+}
+
+function formatTimer(timer: Timer): string {
+  return JSON.stringify({ d: timer.dueMs, e: timer.event });
+}
+
+const encoder = new TextEncoder();
+
+function assertContextSize(body: string, ref: ActorRef, bytesMax: number): void {
+  // A UTF-16 unit is three bytes of UTF-8 at most, so most snapshots need not be encoded to be judged.
+  if (body.length * 3 <= bytesMax) return;
+  const bytes = encoder.encode(body).length;
+  if (bytes > bytesMax)
+    throw new Error(`snapshot of ${ref.kind}/${ref.id} has ${bytes} bytes, at most ${bytesMax}`);
+}

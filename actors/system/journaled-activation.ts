@@ -1,0 +1,298 @@
+// An actor with a journal. Each turn that changes something is one fenced commit (A1, A2); a commit whose outcome
+// is unknown is sent again, and if that does not help the actor is claimed anew, which tells what happened (A5).
+
+import type {
+  ActorCommit,
+  CommitOutcome,
+  Activation as StoredActivation,
+} from "../../storage/actor-store.ts";
+import { type PartitionRow, type RowSelection, StoreError } from "../../storage/actor-store.ts";
+import { Activation, refuse, TurnFailure } from "./activation.ts";
+import type { Envelope } from "./envelope.ts";
+import {
+  applyTurn,
+  buildCommit,
+  numberEffects,
+  type OutboxItem,
+  parseOutbox,
+  rebuildState,
+} from "./journal.ts";
+import { backOffMs } from "./limits.ts";
+import type { Turn } from "./turn.ts";
+import { mergeSelections, TurnRows } from "./turn-rows.ts";
+
+/** How often an envelope is given to another activation after its own lost the actor. */
+const triesMax = 2;
+const storeRetryMaxMs = 5_000;
+
+/** A commit on its way. */
+interface OpenCommit {
+  readonly commit: ActorCommit;
+  readonly turn: Turn;
+  readonly replies: readonly unknown[];
+  readonly items: readonly OutboxItem[];
+  failures: number;
+  /** An attempt ended without telling whether it was applied. */
+  doubtful: boolean;
+}
+
+export class JournaledActivation extends Activation {
+  #open: OpenCommit | null = null;
+  #commitWanted = false;
+  #flushArmed = false;
+  #claimFailures = 0;
+
+  open(): void {
+    this.phase = "opening";
+    this.host.store.claim(this.ref, this.host.owner).then(
+      (stored) => this.#claimed(stored),
+      (error: unknown) => this.#claimFailed(error),
+    );
+  }
+
+  /** The store found the actor due although it is active: moves its wake-up time on. */
+  nudge(): void {
+    if (this.outbox === null || this.phase !== "idle") return;
+    this.#wantCommit();
+  }
+
+  protected get batchMax(): number {
+    return this.host.limits.batchCommandsMax;
+  }
+
+  protected override get wantsCommit(): boolean {
+    return this.#commitWanted || (this.leaving && (this.outbox?.acknowledgedCount ?? 0) > 0);
+  }
+
+  protected acknowledged(): void {
+    if (this.#flushArmed || this.phase === "ended") return;
+    this.#flushArmed = true;
+    this.host.timers.schedule(this.host.limits.ackFlushMs, () => {
+      this.#flushArmed = false;
+      if (this.outbox !== null && this.outbox.acknowledgedCount > 0) this.#wantCommit();
+    });
+  }
+
+  protected take(batch: readonly Envelope[]): void {
+    this.phase = "working";
+    const { rows } = this.driver.definition;
+    if (rows === undefined) {
+      this.#turn(null, []);
+      return;
+    }
+    const selections: (readonly RowSelection[])[] = [];
+    let merged: readonly RowSelection[];
+    try {
+      for (const envelope of batch) {
+        selections.push(envelope.kind === "timer" ? [] : rows(envelope.message, this.ref.id));
+      }
+      merged = mergeSelections(selections);
+    } catch (error) {
+      this.crash(new TurnFailure(selections.length < batch.length ? selections.length : null, error), null);
+      return;
+    }
+    if (merged.length === 0) {
+      this.#turn(selections, []);
+      return;
+    }
+    this.host.store.readRows(this.ref, merged).then(
+      (loaded) => this.#turn(selections, loaded),
+      (error: unknown) => this.#readFailed(error),
+    );
+  }
+
+  #turn(selections: readonly (readonly RowSelection[])[] | null, loaded: readonly PartitionRow[]): void {
+    const { state, host } = this;
+    if (this.phase !== "working" || state === null) return;
+    let turn: Turn | null = null;
+    try {
+      const nowMs = host.clock.now();
+      turn = this.newTurn(state, nowMs);
+      if (loaded.length > 0 || selections !== null) turn.rows = new TurnRows(loaded, nowMs);
+      const replies = this.decide(turn, selections);
+      if (!turn.isChanged && !this.wantsCommit) {
+        this.settle(replies, turn);
+        return;
+      }
+      this.#commit(state.head, turn, replies, nowMs);
+    } catch (error) {
+      this.crash(error instanceof TurnFailure ? error : new TurnFailure(null, error), turn);
+    }
+  }
+
+  #commit(head: number, turn: Turn, replies: readonly unknown[], nowMs: number): void {
+    const { state, host, outbox } = this;
+    if (state === null) return;
+    const items = numberEffects(head, turn.effects);
+    const acknowledged = outbox?.takeAcknowledged() ?? [];
+    const settled = turn.settled.length === 0 ? acknowledged : [...acknowledged, ...turn.settled];
+    this.#commitWanted = false;
+    const commit = buildCommit(this.driver, state, turn, {
+      ref: this.ref,
+      op: host.entropy.newOperationId(),
+      nowMs,
+      limits: host.limits,
+      items,
+      settled,
+      outboxRemains: items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
+    });
+    this.#open = { commit, turn, replies, items, failures: 0, doubtful: false };
+    this.#sendCommit(this.#open);
+  }
+
+  #sendCommit(open: OpenCommit): void {
+    this.host.store.commit(open.commit).then(
+      (outcome) => this.#committed(open, outcome),
+      (error: unknown) => this.#commitFailed(open, error),
+    );
+  }
+
+  #committed(open: OpenCommit, outcome: CommitOutcome): void {
+    if (this.#open !== open || this.phase === "ended") return;
+    if (outcome.status === "refused") {
+      this.#lost(open, outcome);
+      return;
+    }
+    const { state, host } = this;
+    if (state === null) return;
+    this.#open = null;
+    host.counters.commits += 1;
+    const { commit, turn } = open;
+    state.head = commit.expectedHead + 1;
+    state.op = commit.op;
+    if (commit.snapshot !== undefined) state.snapshotSeq = commit.snapshot.seq;
+    applyTurn(state, turn, host.limits.lastEventsMax);
+    for (const seq of turn.settled) this.outbox?.settle(seq);
+    if (open.items.length > 0) {
+      this.outbox ??= this.newOutbox();
+      this.outbox.add(open.items);
+    }
+    this.settle(open.replies, turn);
+  }
+
+  /** A1: another activation owns the actor. Nothing of this turn became true, unless an earlier attempt did. */
+  #lost(open: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {
+    const { host, ref } = this;
+    host.counters.refusedCommits += 1;
+    host.log("warn", "actor.lost", this.key, `epoch ${open.commit.epoch} was followed by ${outcome.epoch}`);
+    const unmoved = outcome.head === open.commit.expectedHead && outcome.op === open.commit.expectedOp;
+    const isKnown = !open.doubtful || unmoved;
+    this.#open = null;
+    if (!isKnown || !host.isHere(ref)) {
+      this.end("restarting", isKnown ? "not_applied" : "unknown");
+      return;
+    }
+    const again: Envelope[] = [];
+    for (const envelope of [...this.batch, ...this.mailbox]) {
+      if (envelope.kind === "timer" || envelope.kind === "answer") continue;
+      envelope.tries += 1;
+      if (envelope.tries > triesMax) refuse(envelope, "restarting", "not_applied");
+      else again.push(envelope);
+    }
+    this.batch = [];
+    this.mailbox = [];
+    this.end("restarting", "not_applied");
+    host.resubmit(ref, again);
+  }
+
+  /** A5: the identical commit is sent again; its operation id makes it at most once. */
+  #commitFailed(open: OpenCommit, error: unknown): void {
+    if (this.#open !== open || this.phase === "ended") return;
+    if (!(error instanceof StoreError && error.effect === "not_applied")) open.doubtful = true;
+    open.failures += 1;
+    const { limits, timers } = this.host;
+    if (open.failures <= limits.commitResendsMax) {
+      timers.schedule(backOffMs(open.failures, limits.storeRetryMs, storeRetryMaxMs), () => {
+        if (this.#open === open && this.phase !== "ended") this.#sendCommit(open);
+      });
+      return;
+    }
+    this.host.log("error", "actor.commit_failed", this.key, describe(error));
+    if (!open.doubtful || !this.host.isHere(this.ref)) {
+      this.#giveUp(open.doubtful ? "unknown" : "not_applied");
+      return;
+    }
+    this.open();
+  }
+
+  /** Reads what is true now: a first claim, or one that settles a doubt (A5). */
+  #claimed(stored: StoredActivation): void {
+    if (this.phase === "ended") return;
+    this.#claimFailures = 0;
+    const open = this.#open;
+    this.#open = null;
+    if (open !== null) this.#settleDoubt(open, stored);
+    const { host } = this;
+    this.signal.aborted = true;
+    this.signal = { aborted: false };
+    this.outbox?.stop();
+    this.outbox = null;
+    try {
+      const context = { nowMs: host.clock.now(), lastEventsMax: host.limits.lastEventsMax };
+      this.state = rebuildState(this.driver, this.ref.id, stored, context);
+      const items = parseOutbox(stored.outbox);
+      this.armTimers();
+      this.becomeIdle();
+      if (items.length === 0 || this.isEnded) return;
+      this.outbox = this.newOutbox();
+      this.outbox.add(items);
+    } catch (error) {
+      this.crash(new TurnFailure(null, error), null);
+    }
+  }
+
+  #settleDoubt(open: OpenCommit, stored: StoredActivation): void {
+    const { commit, replies, turn } = open;
+    const { batch } = this;
+    this.batch = [];
+    const isApplied = stored.head.op === commit.op;
+    const isUnmoved = stored.head.head === commit.expectedHead && stored.head.op === commit.expectedOp;
+    if (isApplied) {
+      this.host.counters.commits += 1;
+      this.batch = batch;
+      this.answer(replies, turn);
+    } else if (isUnmoved) {
+      // The claim fenced the old epoch off, so the commit can no longer arrive: the turn may be taken again.
+      const again = batch.filter((envelope) => envelope.kind !== "timer" && envelope.kind !== "answer");
+      this.mailbox = [...again, ...this.mailbox];
+    } else for (const envelope of batch) refuse(envelope, "store", "unknown");
+    this.mailbox = this.mailbox.filter((envelope) => envelope.kind !== "timer" && envelope.kind !== "answer");
+  }
+
+  #claimFailed(error: unknown): void {
+    if (this.phase === "ended") return;
+    this.#claimFailures += 1;
+    const { limits, timers } = this.host;
+    if (this.#claimFailures >= limits.claimAttemptsMax) {
+      this.host.log("error", "actor.claim_failed", this.key, describe(error));
+      this.#giveUp(this.#open?.doubtful === true ? "unknown" : "not_applied");
+      return;
+    }
+    timers.schedule(backOffMs(this.#claimFailures, limits.storeRetryMs, storeRetryMaxMs), () => {
+      if (this.phase !== "ended") this.open();
+    });
+  }
+
+  #readFailed(error: unknown): void {
+    if (this.phase === "ended") return;
+    this.host.log("error", "actor.read_failed", this.key, describe(error));
+    this.#giveUp("not_applied");
+  }
+
+  /** The store does not answer: callers are told so, and waiting work is taken up again later. */
+  #giveUp(effect: "not_applied" | "unknown"): void {
+    const hasWork = this.outbox !== null || (this.state?.timers.size ?? 0) > 0 || this.mailbox.length > 0;
+    this.#open = null;
+    this.end("store", effect);
+    if (hasWork) this.host.reviveLater(this.ref, storeRetryMaxMs);
+  }
+
+  #wantCommit(): void {
+    this.#commitWanted = true;
+    if (this.phase === "idle") this.host.schedule(this);
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

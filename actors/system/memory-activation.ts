@@ -1,0 +1,68 @@
+// An actor without a journal: a turn is true as soon as it is decided, and everything ends with the activation.
+// Its messages are sent once and its activities repeated only while it lives; whoever needs more asks again.
+
+import { Activation, TurnFailure } from "./activation.ts";
+import type { Effect } from "./definition.ts";
+import type { Envelope } from "./envelope.ts";
+import { type ActorState, applyTurn, initialState, numberEffects, type OutboxItem } from "./journal.ts";
+import type { Turn } from "./turn.ts";
+
+export class MemoryActivation extends Activation {
+  #begun = false;
+
+  open(): void {
+    this.phase = "idle";
+    try {
+      this.state = initialState(this.driver, this.ref.id);
+    } catch (error) {
+      this.crash(new TurnFailure(null, error), null);
+    }
+  }
+
+  protected get batchMax(): number {
+    return this.host.limits.commandsPerFlushMax;
+  }
+
+  protected override get keepsTimers(): boolean {
+    return false;
+  }
+
+  protected take(_batch: readonly Envelope[]): void {
+    const { state } = this;
+    if (state === null) return;
+    let turn: Turn | null = null;
+    let replies: unknown[];
+    this.phase = "working";
+    try {
+      turn = this.newTurn(state, this.host.clock.now());
+      if (!this.#begun) turn.begin();
+      replies = this.decide(turn, null);
+    } catch (error) {
+      this.crash(error instanceof TurnFailure ? error : new TurnFailure(null, error), turn);
+      return;
+    }
+    this.#begun = true;
+    this.#become(state, turn);
+    this.settle(replies, turn);
+  }
+
+  protected acknowledged(): void {
+    this.outbox?.takeAcknowledged();
+  }
+
+  #become(state: ActorState, turn: Turn): void {
+    applyTurn(state, turn, this.host.limits.lastEventsMax);
+    for (const seq of turn.settled) this.outbox?.settle(seq);
+    if (turn.effects.length === 0) return;
+    const work: OutboxItem[] = [];
+    for (const item of numberEffects(state.head, turn.effects)) {
+      const effect: Effect = item.effect;
+      if (effect.kind === "tell") this.host.tell(effect.to, effect.message);
+      else work.push(item);
+    }
+    state.head += 1;
+    if (work.length === 0) return;
+    this.outbox ??= this.newOutbox();
+    this.outbox.add(work);
+  }
+}

@@ -1,0 +1,197 @@
+// One actor's effects on their way out, after the commit that made them true.
+//   E1. Effects are repeated with back-off, for ever, until they are acknowledged (A3).
+//   E2. To one target messages go in order: while some are on their way nothing later is sent, and after a failure
+//       the first unacknowledged one is sent first. So a receiver never hears a later message before an earlier one.
+//   E3. What is acknowledged is only noted here; its row goes with the actor's next commit (every write is fenced).
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { Effect, Message } from "./definition.ts";
+import type { OutboxItem } from "./journal.ts";
+import { type ActorLimits, backOffMs } from "./limits.ts";
+import type { Delivery, TimerPort } from "./ports.ts";
+
+export interface OutboxOwner {
+  readonly limits: ActorLimits;
+  readonly timers: TimerPort;
+  /** Sends messages; `done` is told the highest acknowledged sequence and why the rest was not. */
+  deliver(
+    to: ActorRef,
+    messages: readonly Delivery[],
+    done: (acknowledged: number, error: unknown) => void,
+  ): void;
+  /** Does the work and answers the command to be put into the actor's own mailbox, or null. */
+  perform(name: string, params: unknown, seq: number): Promise<Message | null>;
+  /** Puts an activity's answer into the mailbox; its turn settles the sequence. */
+  answer(seq: number, message: Message): void;
+  /** Something was acknowledged: a commit should remove it before long. */
+  acknowledged(): void;
+}
+
+export interface PendingEffect {
+  readonly seq: number;
+  readonly effect: Effect;
+  attempts: number;
+  lastError: string | null;
+}
+
+interface Lane {
+  readonly to: ActorRef;
+  waiting: PendingEffect[];
+  sending: boolean;
+  attempts: number;
+  cancelRetry: (() => void) | null;
+}
+
+export class Outbox {
+  /** Unsettled effects, ascending by sequence. */
+  readonly pending = new Map<number, PendingEffect>();
+  readonly #owner: OutboxOwner;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #work: PendingEffect[] = [];
+  readonly #retries = new Set<() => void>();
+  #acknowledged: number[] = [];
+  #running = 0;
+  #stopped = false;
+
+  constructor(owner: OutboxOwner) {
+    this.#owner = owner;
+  }
+
+  /** Sequences that are acknowledged and whose rows are still in the journal. */
+  get acknowledgedCount(): number {
+    return this.#acknowledged.length;
+  }
+
+  takeAcknowledged(): readonly number[] {
+    const taken = this.#acknowledged;
+    this.#acknowledged = [];
+    return taken;
+  }
+
+  /** Sends effects whose rows are committed. */
+  add(items: readonly OutboxItem[]): void {
+    const lanes = new Set<Lane>();
+    for (const { seq, effect } of items) {
+      const pending: PendingEffect = { seq, effect, attempts: 0, lastError: null };
+      this.pending.set(seq, pending);
+      if (effect.kind === "activity") this.#work.push(pending);
+      else {
+        const lane = this.#laneTo(effect.to);
+        lane.waiting.push(pending);
+        lanes.add(lane);
+      }
+    }
+    for (const lane of lanes) this.#send(lane);
+    this.#startWork();
+  }
+
+  /** The row of `seq` was removed by a commit (an activity's answer). */
+  settle(seq: number): void {
+    this.pending.delete(seq);
+  }
+
+  /** Sends nothing more. What was not acknowledged is sent again by a later activation. */
+  stop(): void {
+    this.#stopped = true;
+    for (const lane of this.#lanes.values()) lane.cancelRetry?.();
+    for (const cancel of this.#retries) cancel();
+    this.#lanes.clear();
+    this.#retries.clear();
+  }
+
+  #laneTo(to: ActorRef): Lane {
+    const key = `${to.kind}/${to.id}`;
+    const known = this.#lanes.get(key);
+    if (known !== undefined) return known;
+    const lane: Lane = { to, waiting: [], sending: false, attempts: 0, cancelRetry: null };
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  #send(lane: Lane): void {
+    if (this.#stopped || lane.sending || lane.cancelRetry !== null) return;
+    if (lane.waiting.length === 0) {
+      this.#lanes.delete(`${lane.to.kind}/${lane.to.id}`);
+      return;
+    }
+    lane.sending = true;
+    const messages: Delivery[] = [];
+    for (const { seq, effect } of lane.waiting.slice(0, this.#owner.limits.deliveryWindow)) {
+      if (effect.kind === "tell") messages.push({ seq, message: effect.message });
+    }
+    this.#owner.deliver(lane.to, messages, (acknowledged, error) => this.#sent(lane, acknowledged, error));
+  }
+
+  #sent(lane: Lane, acknowledged: number, error: unknown): void {
+    if (this.#stopped) return;
+    lane.sending = false;
+    const done = lane.waiting.findIndex((pending) => pending.seq > acknowledged);
+    const settled = lane.waiting.splice(0, done === -1 ? lane.waiting.length : done);
+    for (const pending of settled) this.#acknowledge(pending);
+    if (settled.length > 0) this.#owner.acknowledged();
+    if (error === null) {
+      lane.attempts = 0;
+      this.#send(lane);
+      return;
+    }
+    lane.attempts = settled.length > 0 ? 1 : lane.attempts + 1;
+    for (const pending of lane.waiting) {
+      pending.attempts += 1;
+      pending.lastError = describe(error);
+    }
+    lane.cancelRetry = this.#owner.timers.schedule(this.#backOff(lane.attempts), () => {
+      lane.cancelRetry = null;
+      this.#send(lane);
+    });
+  }
+
+  #acknowledge(pending: PendingEffect): void {
+    if (this.pending.delete(pending.seq)) this.#acknowledged.push(pending.seq);
+  }
+
+  #startWork(): void {
+    while (!this.#stopped && this.#work.length > 0 && this.#running < this.#owner.limits.actorActivitiesMax) {
+      const pending = this.#work.shift();
+      if (pending === undefined || pending.effect.kind !== "activity") return;
+      this.#running += 1;
+      const { name, params } = pending.effect;
+      this.#owner.perform(name, params, pending.seq).then(
+        (answer) => this.#performed(pending, answer),
+        (error: unknown) => this.#failed(pending, error),
+      );
+    }
+  }
+
+  #performed(pending: PendingEffect, answer: Message | null): void {
+    if (this.#stopped) return;
+    this.#running -= 1;
+    if (answer !== null) this.#owner.answer(pending.seq, answer);
+    else {
+      this.#acknowledge(pending);
+      this.#owner.acknowledged();
+    }
+    this.#startWork();
+  }
+
+  #failed(pending: PendingEffect, error: unknown): void {
+    if (this.#stopped) return;
+    this.#running -= 1;
+    pending.attempts += 1;
+    pending.lastError = describe(error);
+    const cancel = this.#owner.timers.schedule(this.#backOff(pending.attempts), () => {
+      this.#retries.delete(cancel);
+      this.#work.push(pending);
+      this.#startWork();
+    });
+    this.#retries.add(cancel);
+    this.#startWork();
+  }
+
+  #backOff(attempt: number): number {
+    return backOffMs(attempt, this.#owner.limits.effectRetryMs, this.#owner.limits.effectRetryMaxMs);
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

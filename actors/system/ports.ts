@@ -1,0 +1,70 @@
+// What the actor system needs from outside. It knows no clock, no timer and no source of ids but these, so that a
+// simulator which gives its own drives every step.
+
+import type { Clock } from "../../crypto/port.ts";
+import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
+import type { Activity, ActorDefinition, ActorSystem, Message } from "./definition.ts";
+import type { ActorLimits } from "./limits.ts";
+
+export interface TimerPort {
+  /** Calls `run` once, `delayMs` from now or a little later; the answer cancels it. */
+  schedule(delayMs: number, run: () => void): () => void;
+}
+
+export interface EntropyPort {
+  /** A fresh UUID. */
+  newOperationId(): string;
+}
+
+/** One message of an outbox on its way. */
+export interface Delivery {
+  /** Position in the sender's outbox; grows with every message. */
+  readonly seq: number;
+  readonly message: Message;
+}
+
+/** Another node, as far as actors are concerned. */
+export interface RemoteTarget {
+  /** As {@link ActorSystem.ask}. */
+  ask(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
+  /** Delivers in order and answers the highest `seq` that is committed at the receiver, 0 for none. */
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
+}
+
+export interface LogEntry {
+  readonly level: "info" | "warn" | "error";
+  readonly event: string;
+  readonly actor: string;
+  readonly detail: string;
+}
+
+export interface ActorSystemOptions {
+  readonly store: ActorStore;
+  readonly definitions: readonly ActorDefinition[];
+  readonly activities: Readonly<Record<string, Activity>>;
+  readonly clock: Clock;
+  readonly timers: TimerPort;
+  readonly entropy: EntropyPort;
+  /** The node incarnation that claims actors. */
+  readonly owner: string;
+  /** Where an actor lives now; without it everything is local. A hint only: the store's fence decides (A1). */
+  readonly route?: (ref: ActorRef) => "local" | RemoteTarget;
+  readonly limits?: Partial<ActorLimits>;
+  readonly log?: (entry: LogEntry) => void;
+}
+
+/** The system as its own node sees it. */
+export interface LocalActorSystem extends ActorSystem {
+  /** Sends a command nobody waits for. False when it was refused; nothing else is promised, see outbox effects. */
+  tell(to: ActorRef, command: Message): boolean;
+  /** As `ask`, for commands that another node routed here: never routed on. */
+  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
+  /** Receives from another node's outbox; see {@link RemoteTarget.deliver}. */
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
+  /** Looks for actors that another node left with waiting work; to be called when the membership changed. */
+  adopt(): Promise<void>;
+  /** Lets go of actors that `route` now places elsewhere, once each has finished what it accepted. */
+  handOver(): void;
+  /** Lifts a quarantine. False when the actor is in none. */
+  release(ref: ActorRef): boolean;
+}

@@ -1,0 +1,299 @@
+// The actor system of one node: takes commands, finds or makes the activation, and runs the machines of all kinds.
+// Guarantees A1–A10 are kept together by: journaled-activation.ts (A1, A2, A5), outbox.ts and turn.ts (A3),
+// activation.ts and journal.ts (A4), supervision.ts (A6), limits.ts and activation-table.ts (A7), drain here (A8),
+// machine-driver.ts (A9), inspect.ts (A10).
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { Activation } from "./activation.ts";
+import { ActivationTable } from "./activation-table.ts";
+import { type ActorReport, type ActorSystemStats, ActorUnavailable, type Message } from "./definition.ts";
+import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
+import { type Envelope, envelopeOf } from "./envelope.ts";
+import type { ActorHost, Counters } from "./host.ts";
+import { reportActive, reportStored } from "./inspect.ts";
+import { JournaledActivation } from "./journaled-activation.ts";
+import { type ActorLimits, defaultLimits } from "./limits.ts";
+import { isReservedName, MachineDriver } from "./machine-driver.ts";
+import { MemoryActivation } from "./memory-activation.ts";
+import type { ActorSystemOptions, Delivery, LocalActorSystem, RemoteTarget } from "./ports.ts";
+import { RunQueue } from "./run-queue.ts";
+import { Supervisor } from "./supervision.ts";
+import { Waker } from "./wake.ts";
+import { WorkPool } from "./work-pool.ts";
+
+/** Makes an actor system. Throws when a definition is not a pure machine with named effects. */
+export function createActorSystem(options: ActorSystemOptions): LocalActorSystem {
+  return new Runtime(options);
+}
+
+class Runtime implements LocalActorSystem {
+  readonly #options: ActorSystemOptions;
+  readonly #limits: ActorLimits;
+  readonly #drivers = new Map<string, MachineDriver>();
+  readonly #table: ActivationTable;
+  readonly #supervisor: Supervisor;
+  readonly #queue: RunQueue;
+  readonly #waker: Waker;
+  readonly #pool: WorkPool;
+  readonly #host: ActorHost;
+  readonly #busy = new Set<Activation>();
+  readonly #counters: Counters = { commits: 0, commandsHandled: 0, refusedCommits: 0, crashes: 0 };
+  readonly #incarnations = new WeakMap<Activation, number>();
+  #activations = 0;
+  #deadlinesArmed = false;
+  #sweepArmed = false;
+  #draining = false;
+  #emptied: (() => void) | null = null;
+
+  constructor(options: ActorSystemOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultLimits, ...options.limits };
+    for (const definition of options.definitions)
+      this.#drivers.set(definition.kind, new MachineDriver(definition));
+    this.#table = new ActivationTable(this.#limits);
+    this.#supervisor = new Supervisor(this.#limits);
+    this.#queue = new RunQueue(options.timers, this.#limits.commandsPerFlushMax);
+    this.#pool = new WorkPool(this.#limits.activitiesMax);
+    this.#host = this.#makeHost();
+    const { store, clock, timers } = options;
+    const wake = (ref: ActorRef): boolean => this.#wake(ref);
+    this.#waker = new Waker({ store, clock, timers, limits: this.#limits, wake, log: this.#host.log });
+  }
+
+  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R> {
+    const timeoutMs = options?.timeoutMs ?? this.#limits.askTimeoutMs;
+    const target = this.#options.route?.(to) ?? "local";
+    // The reply's type is the caller's claim about the actor kind; messages carry no types at run time.
+    return (
+      target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs)
+    ) as Promise<R>;
+  }
+
+  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const deadlineMs = this.#options.clock.now() + timeoutMs;
+      const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, deadlineMs }));
+      if (refusal !== null) reject(refusal);
+    });
+  }
+
+  tell(to: ActorRef, command: Message): boolean {
+    const target = this.#options.route?.(to) ?? "local";
+    if (target === "local") return this.#post(to, envelopeOf("tell", command)) === null;
+    target.ask(to, command, this.#limits.askTimeoutMs).catch(() => {});
+    return true;
+  }
+
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number> {
+    return new Promise((resolve) => this.#deliverHere(to, from, messages, resolve));
+  }
+
+  async inspect(ref: ActorRef): Promise<ActorReport | null> {
+    const activation = this.#table.get(ref);
+    if (activation !== undefined) return reportActive(activation, this.#limits);
+    const driver = this.#drivers.get(ref.kind);
+    if (driver === undefined) return null;
+    const { store, clock } = this.#options;
+    const crash = this.#supervisor.caseOf(keyOf(ref));
+    return reportStored(ref, { store, driver, limits: this.#limits, crash, nowMs: clock.now() });
+  }
+
+  stats(): ActorSystemStats {
+    let mailboxed = 0;
+    let outboxPending = 0;
+    for (const activation of this.#table.values()) {
+      mailboxed += activation.load;
+      outboxPending += activation.outbox?.pending.size ?? 0;
+    }
+    const { quarantined } = this.#supervisor;
+    return { active: this.#table.size, mailboxed, ...this.#counters, quarantined, outboxPending };
+  }
+
+  start(): Promise<void> {
+    return this.#waker.start();
+  }
+
+  adopt(): Promise<void> {
+    return this.#waker.adopt();
+  }
+
+  handOver(): void {
+    for (const activation of this.#table.values()) if (!this.#isHere(activation.ref)) activation.leave();
+  }
+
+  release(ref: ActorRef): boolean {
+    return this.#supervisor.release(keyOf(ref));
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    this.#waker.stop();
+    const emptied = Promise.withResolvers<void>();
+    this.#emptied = emptied.resolve;
+    for (const activation of this.#table.values()) activation.leave();
+    if (this.#table.size === 0) return;
+    const cancel = this.#options.timers.schedule(timeoutMs, () => {
+      for (const activation of this.#table.values()) activation.end("draining", "unknown");
+    });
+    await emptied.promise;
+    cancel();
+  }
+
+  /** Puts an envelope into the mailbox of its actor, activating it; the answer says why not. */
+  #post(to: ActorRef, envelope: Envelope): Error | null {
+    if (isReservedName(envelope.message.type)) {
+      return new TypeError(`message name ${String(envelope.message.type)} is reserved`);
+    }
+    if (this.#draining) return unavailable("draining");
+    const activation = this.#table.get(to) ?? this.#activate(to);
+    if (activation instanceof Error) return activation;
+    if (activation.load >= this.#limits.mailboxMax) return unavailable("overloaded");
+    // Messages of other actors are let in nevertheless: refusing them could make a circle of full actors stand still.
+    if (envelope.kind !== "delivery" && (activation.outbox?.pending.size ?? 0) >= this.#limits.outboxMax) {
+      return unavailable("overloaded");
+    }
+    activation.enqueue(envelope);
+    return null;
+  }
+
+  #activate(ref: ActorRef): Activation | Error {
+    const driver = this.#drivers.get(ref.kind);
+    if (driver === undefined) return new TypeError(`there is no actor kind ${ref.kind}`);
+    const key = keyOf(ref);
+    const nowMs = this.#options.clock.now();
+    const refusal = this.#supervisor.refusal(key, nowMs);
+    if (refusal !== null) return refusal;
+    if (!this.#table.makeRoom(nowMs)) return unavailable("overloaded");
+    const isJournaled = driver.definition.durability === "journal";
+    const own = { kind: ref.kind, id: ref.id };
+    const activation = new (isJournaled ? JournaledActivation : MemoryActivation)(
+      own,
+      key,
+      driver,
+      this.#host,
+    );
+    this.#activations += 1;
+    this.#incarnations.set(activation, this.#activations);
+    this.#table.add(activation);
+    if (!this.#sweepArmed) this.#armSweep();
+    activation.open();
+    if (activation.isEnded) return unavailable("restarting");
+    return activation;
+  }
+
+  #deliverHere(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void {
+    postDeliveries(from, messages, (envelope) => this.#post(to, envelope), done);
+  }
+
+  #send(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void {
+    const target: "local" | RemoteTarget = this.#options.route?.(to) ?? "local";
+    if (target === "local") {
+      this.#deliverHere(to, from, messages, done);
+      return;
+    }
+    const last = messages[messages.length - 1]?.seq ?? 0;
+    target.deliver(to, from, messages).then(
+      (acknowledged) =>
+        done(acknowledged, acknowledged >= last ? null : new Error("the receiver took only a part")),
+      (error: unknown) => done(0, error),
+    );
+  }
+
+  async #perform(
+    activation: Activation,
+    name: string,
+    params: unknown,
+    seq: number,
+  ): Promise<Message | null> {
+    const activity = this.#options.activities[name];
+    if (activity === undefined) throw new Error(`there is no activity ${name}`);
+    const { clock, owner } = this.#options;
+    // Sequences of an actor without a journal start anew with every activation.
+    const isJournaled = activation.driver.definition.durability === "journal";
+    const prefix = isJournaled ? "" : `${owner}.${this.#incarnations.get(activation)}.`;
+    const context = {
+      actor: activation.ref,
+      workId: `${activation.key}#${prefix}${seq}`,
+      nowMs: () => clock.now(),
+      ask: <R>(to: ActorRef, command: Message): Promise<R> => this.ask<R>(to, command),
+      signal: activation.signal,
+    };
+    // The kind that names the activity gives it the parameters that it takes.
+    return this.#pool.run(name, () => activity(params as never, context));
+  }
+
+  /** For the waker: an actor that the store found due. */
+  #wake(ref: ActorRef): boolean {
+    if (this.#draining || !this.#isHere(ref) || !this.#drivers.has(ref.kind)) return false;
+    const known = this.#table.get(ref);
+    if (known instanceof JournaledActivation) known.nudge();
+    return known !== undefined || !(this.#activate(ref) instanceof Error);
+  }
+
+  #isHere(ref: ActorRef): boolean {
+    return !this.#draining && (this.#options.route?.(ref) ?? "local") === "local";
+  }
+
+  #makeHost(): ActorHost {
+    const { store, clock, timers, entropy, owner, log } = this.#options;
+    return {
+      ...{ store, clock, timers, entropy, owner },
+      limits: this.#limits,
+      supervisor: this.#supervisor,
+      counters: this.#counters,
+      schedule: (activation) => this.#queue.add(activation),
+      noteBusy: (activation) => {
+        this.#busy.add(activation);
+        if (!this.#deadlinesArmed) this.#armDeadlines();
+      },
+      noteIdle: (activation) => void this.#busy.delete(activation),
+      isHere: (ref) => this.#isHere(ref),
+      send: (to, from, messages, done) => this.#send(to, from, messages, done),
+      tell: (to, message) => void this.tell(to, message),
+      perform: (activation, name, params, seq) => this.#perform(activation, name, params, seq),
+      ended: (activation) => {
+        this.#table.delete(activation);
+        if (this.#table.size === 0) this.#emptied?.();
+      },
+      reviveLater: (ref, delayMs) => {
+        timers.schedule(delayMs, () => {
+          if (this.#isHere(ref) && this.#table.get(ref) === undefined) this.#activate(ref);
+        });
+      },
+      resubmit: (ref, envelopes) => {
+        for (const envelope of envelopes) {
+          const refusal = this.#post(ref, envelope);
+          if (refusal !== null) envelope.reject?.(refusal);
+        }
+      },
+      log: (level, event, actor, detail) => log?.({ level, event, actor, detail }),
+    };
+  }
+
+  #armDeadlines(): void {
+    this.#deadlinesArmed = true;
+    this.#options.timers.schedule(this.#limits.deadlineSweepMs, () => {
+      const nowMs = this.#options.clock.now();
+      for (const activation of [...this.#busy]) activation.expire(nowMs);
+      this.#deadlinesArmed = false;
+      if (this.#busy.size > 0) this.#armDeadlines();
+    });
+  }
+
+  #armSweep(): void {
+    this.#sweepArmed = true;
+    this.#options.timers.schedule(this.#limits.idleSweepMs, () => {
+      this.#table.sweep(this.#options.clock.now());
+      this.#sweepArmed = false;
+      if (this.#table.size > 0) this.#armSweep();
+    });
+  }
+}
+
+function keyOf(ref: ActorRef): string {
+  return `${ref.kind}/${ref.id}`;
+}
+
+function unavailable(reason: "overloaded" | "draining" | "restarting"): ActorUnavailable {
+  return new ActorUnavailable(reason, { retryAfterSeconds: 1, effect: "not_applied" });
+}

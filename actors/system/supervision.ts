@@ -1,0 +1,93 @@
+// Who may run, after crashes (A6). A crashed actor rests before it is rebuilt from its journal, longer every time;
+// one that keeps crashing is quarantined until an operator releases it or its node ends. Other actors feel nothing.
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import { ActorUnavailable } from "./definition.ts";
+import { type ActorLimits, backOffMs } from "./limits.ts";
+
+/** Actors with a crash behind them that are remembered; the oldest that is not quarantined is forgotten first. */
+const casesMax = 10_000;
+
+export interface CrashCase {
+  readonly ref: ActorRef;
+  /** Unix milliseconds of the crashes within the window, oldest first. */
+  crashesMs: number[];
+  quarantined: boolean;
+  /** Until then the actor rests. */
+  restartAtMs: number;
+  failure: string;
+  lastEvents: readonly unknown[];
+}
+
+export class Supervisor {
+  readonly #cases = new Map<string, CrashCase>();
+  readonly #limits: ActorLimits;
+
+  constructor(limits: ActorLimits) {
+    this.#limits = limits;
+  }
+
+  /** Null when the actor may be activated now. */
+  refusal(key: string, nowMs: number): ActorUnavailable | null {
+    if (this.#cases.size === 0) return null;
+    const known = this.#cases.get(key);
+    if (known === undefined) return null;
+    if (known.quarantined) return unavailable("quarantined", 60);
+    if (nowMs < known.restartAtMs)
+      return unavailable("restarting", Math.ceil((known.restartAtMs - nowMs) / 1_000));
+    return null;
+  }
+
+  /** Notes a crash and answers the case: quarantined now, or to be restarted at `restartAtMs`. */
+  noteCrash(
+    key: string,
+    ref: ActorRef,
+    failure: string,
+    lastEvents: readonly unknown[],
+    nowMs: number,
+  ): CrashCase {
+    const { crashWindowMs, crashesMax, restartMs, restartMaxMs } = this.#limits;
+    const before = this.#cases.get(key)?.crashesMs ?? [];
+    const crashesMs = [...before.filter((crashMs) => crashMs > nowMs - crashWindowMs), nowMs];
+    const known: CrashCase = {
+      ref,
+      crashesMs,
+      quarantined: crashesMs.length >= crashesMax,
+      restartAtMs: nowMs + backOffMs(crashesMs.length, restartMs, restartMaxMs),
+      failure,
+      lastEvents,
+    };
+    this.#cases.delete(key);
+    this.#cases.set(key, known);
+    if (this.#cases.size > casesMax) this.#forgetOldest(nowMs);
+    return known;
+  }
+
+  caseOf(key: string): CrashCase | undefined {
+    return this.#cases.get(key);
+  }
+
+  /** Forgets the crashes of an actor. False when there were none. */
+  release(key: string): boolean {
+    return this.#cases.delete(key);
+  }
+
+  get quarantined(): readonly ActorRef[] {
+    return [...this.#cases.values()].filter((each) => each.quarantined).map((each) => each.ref);
+  }
+
+  #forgetOldest(nowMs: number): void {
+    for (const [key, each] of this.#cases) {
+      if (each.quarantined) continue;
+      this.#cases.delete(key);
+      if (nowMs >= each.restartAtMs) return;
+    }
+  }
+}
+
+function unavailable(reason: "quarantined" | "restarting", retryAfterSeconds: number): ActorUnavailable {
+  return new ActorUnavailable(reason, {
+    retryAfterSeconds: Math.max(1, retryAfterSeconds),
+    effect: "not_applied",
+  });
+}

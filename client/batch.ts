@@ -1,0 +1,113 @@
+// A batch of records, sealed and ready to be pushed (specification, «Seals» and «B. Business machine API»).
+
+import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
+import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
+import { leafHash, merkleRoot } from "../protocol/merkle.ts";
+import { sealPayload } from "../protocol/seal.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+/** Specification, «Limits». */
+export const batchRecordsMax = 10_000;
+export const recordCharactersMax = 204_800;
+export const bodyBytesMax = 32 * 1024 * 1024;
+/** Room in the body for the seal and the punctuation around it. */
+const bodyOverheadBytes = 4_096;
+
+export interface SealFacts {
+  readonly businessUuid: string;
+  /** The certificate and the AI policy version in force, as the seal context names them. */
+  readonly certId: string;
+  readonly aiPolicyVersion: number;
+  readonly recordType: string;
+  /** Greater than every seq that the key used before. */
+  readonly seq: number;
+  /** Unix milliseconds, within five minutes of the service's clock. */
+  readonly sealedAtMs: number;
+}
+
+/** Everything that must be kept to send exactly this batch again. Plain JSON. */
+export interface SealedBatch {
+  readonly push_id: string;
+  readonly seq: number;
+  readonly sealed_at: string;
+  /** `sha256:<hex>` Merkle root over the records. */
+  readonly root: string;
+  readonly batch_seal: Envelope;
+}
+
+/** The RFC 6962 root over the exact bytes of the records, in order, as `sha256:<hex>`. */
+export function recordsRoot(records: readonly Uint8Array[]): string {
+  return `sha256:${toHex(merkleRoot(records.map((record) => leafHash(record))))}`;
+}
+
+/** Seals 1 to 10,000 records with an integration key (path A, seal format 2). */
+export async function sealBatch(
+  records: readonly Uint8Array[],
+  facts: SealFacts,
+  key: SigningKey,
+): Promise<SealedBatch> {
+  if (records.length === 0 || records.length > batchRecordsMax) {
+    throw new RangeError(`A batch has 1 to ${batchRecordsMax} records, not ${records.length}.`);
+  }
+  const root = recordsRoot(records);
+  const sealedAt = formatTimestamp(facts.sealedAtMs);
+  const payload = sealPayload({
+    v: 2,
+    key_id: key.keyId,
+    cert_id: facts.certId,
+    root,
+    tree_size: records.length,
+    seq: facts.seq,
+    sealed_at: sealedAt,
+    record_type: facts.recordType,
+    ai_policy_version: facts.aiPolicyVersion,
+  });
+  const payloadType = payloadTypes["batch-seal.v2"];
+  const sig = await key.sign(pae(payloadType, payload));
+  return {
+    push_id: pushIdOf(facts.businessUuid, payload),
+    seq: facts.seq,
+    sealed_at: sealedAt,
+    root,
+    batch_seal: makeEnvelope(payloadType, payload, [{ keyid: key.keyId, sig }]),
+  };
+}
+
+/** Exact body bytes of POST /v1/publish/{type}. */
+export function publishBody(batchSeal: Envelope, records: readonly Uint8Array[]): Uint8Array {
+  const items = records.map((record) => `"${toBase64(record)}"`).join(",");
+  return utf8(`{"batch_seal":${JSON.stringify(batchSeal)},"records":[${items}]}`);
+}
+
+export interface BatchRange {
+  /** Index of the batch's first record. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Cuts records into batches, in order, none over `recordsMax` records or the limit of a request body. */
+export function planBatches(
+  records: readonly Uint8Array[],
+  recordsMax: number = batchRecordsMax,
+): readonly BatchRange[] {
+  const batches: { first: number; count: number }[] = [];
+  let bytes = 0;
+  for (const [index, record] of records.entries()) {
+    const size = base64Length(record.length) + 3;
+    const open = batches.at(-1);
+    if (open === undefined || open.count >= recordsMax || bytes + size > bodyBytesMax - bodyOverheadBytes) {
+      batches.push({ first: index, count: 1 });
+      bytes = size;
+    } else {
+      open.count += 1;
+      bytes += size;
+    }
+  }
+  return batches;
+}
+
+/** Characters of the padded base64 of that many bytes. */
+export function base64Length(byteLength: number): number {
+  return 4 * Math.ceil(byteLength / 3);
+}

@@ -1,0 +1,70 @@
+// The two ways in which a request fails: the service said no, or nobody knows.
+
+/** The service answered with problem details (RFC 9457). */
+export class SvcProblemError extends Error {
+  readonly status: number;
+  /** Stable code, for example `rate_limited`; `unexpected_answer` where the answer was no problem document. */
+  readonly code: string;
+  readonly detail: string;
+  /** From `Retry-After`, or the problem's own member; null where the service named none. */
+  readonly retryAfterSeconds: number | null;
+  /** The problem document as received; empty where there was none. */
+  readonly problem: Readonly<Record<string, unknown>>;
+
+  constructor(answer: {
+    readonly status: number;
+    readonly code: string;
+    readonly detail: string;
+    readonly retryAfterSeconds: number | null;
+    readonly problem: Readonly<Record<string, unknown>>;
+  }) {
+    super(`${answer.status} ${answer.code}: ${answer.detail}`);
+    this.name = "SvcProblemError";
+    this.status = answer.status;
+    this.code = answer.code;
+    this.detail = answer.detail;
+    this.retryAfterSeconds = answer.retryAfterSeconds;
+    this.problem = answer.problem;
+  }
+}
+
+/** No answer arrived. */
+export class SvcConnectionError extends Error {
+  /** `not_applied`: the request never left. `unknown`: it may have been served; only what is repeatable is sent again. */
+  readonly effect: "not_applied" | "unknown";
+
+  constructor(
+    message: string,
+    options: { readonly effect: "not_applied" | "unknown"; readonly cause: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "SvcConnectionError";
+    this.effect = options.effect;
+  }
+}
+
+const neverSentCodes = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
+
+const causesMax = 8;
+
+/**
+ * True where the connection itself failed, so that nothing was sent. Node names the reason in a chain of causes;
+ * a browser says nothing, and then it is not assumed.
+ */
+export function neverSent(error: unknown): boolean {
+  let cause: unknown = error;
+  for (let depth = 0; depth < causesMax && cause instanceof Error; depth += 1) {
+    const { code } = cause as { code?: unknown };
+    if (typeof code === "string" && neverSentCodes.includes(code)) return true;
+    if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(neverSent);
+    cause = cause.cause;
+  }
+  return false;
+}

@@ -1,0 +1,149 @@
+// A model of the service's publish routes for tests: acceptance at most once by push_id, seq, the skew of sealed_at,
+// chunks settled as time passes. It knows nothing of HTTP.
+
+import { parseBase64 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import { pushIdOf } from "../protocol/identifiers.ts";
+import { openBatchSeal } from "../protocol/seal.ts";
+import { recordsRoot } from "./batch.ts";
+import { SvcProblemError } from "./errors.ts";
+import type { JsonAnswer, PushStatus, SvcClient } from "./service-client.ts";
+
+export interface ModelService {
+  readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext">;
+  /** How often each record (by its text) was published. */
+  readonly published: ReadonlyMap<string, number>;
+  /** Batches accepted. */
+  readonly accepted: readonly string[];
+  readonly seqs: readonly number[];
+  certId: string;
+  aiPolicyVersion: number;
+  /** Texts of records that the service rejects. */
+  readonly rejects: Set<string>;
+  /** Batches are held instead of published. */
+  holds: boolean;
+}
+
+interface Push {
+  readonly records: readonly string[];
+  readonly seq: number;
+  settled: number;
+  held: boolean;
+}
+
+const businessUuid = "0b7e1b1e-6a43-4a7c-9c39-3d8a1f0c2b11";
+const chunk = 200;
+const skewMs = 300_000;
+
+export function createModelService(now: () => number): ModelService {
+  const pushes = new Map<string, Push>();
+  const published = new Map<string, number>();
+  const accepted: string[] = [];
+  const seqs: number[] = [];
+  const service = {
+    published,
+    accepted,
+    seqs,
+    certId: `sha256:${"c".repeat(64)}`,
+    aiPolicyVersion: 1,
+    rejects: new Set<string>(),
+    holds: false,
+  };
+  const settleChunk = (push: Push): void => {
+    for (const record of push.records.slice(push.settled, push.settled + chunk)) {
+      if (!service.rejects.has(record)) published.set(record, (published.get(record) ?? 0) + 1);
+    }
+    push.settled = Math.min(push.records.length, push.settled + chunk);
+  };
+  const acceptNew = (pushId: string, envelope: Envelope, records: readonly string[]): void => {
+    const opened = openBatchSeal(envelope);
+    if (!opened.ok || opened.value.v !== 2) throw refusal("seal_invalid", "malformed");
+    const seal = opened.value;
+    if (seal.root !== recordsRoot(records.map((record) => new TextEncoder().encode(record)))) {
+      throw refusal("seal_invalid", "root");
+    }
+    if (seal.cert_id !== service.certId || seal.ai_policy_version !== service.aiPolicyVersion) {
+      throw refusal("seal_invalid", "standing");
+    }
+    if (Math.abs(now() - Date.parse(seal.sealed_at)) > skewMs) throw refusal("seal_invalid", "skew");
+    if (seal.seq <= (seqs.at(-1) ?? 0)) throw refusal("seq_not_increasing", "seq");
+    seqs.push(seal.seq);
+    accepted.push(pushId);
+    pushes.set(pushId, { records, seq: seal.seq, settled: 0, held: service.holds });
+  };
+  const client: ModelService["client"] = {
+    sealContext: async () =>
+      answer(200, {
+        business_uuid: businessUuid,
+        cert_id: service.certId,
+        certificate_status: "active",
+        ai_policy_version: service.aiPolicyVersion,
+      }),
+    publishProducts: async ({ body }) => {
+      const { batch_seal, records } = JSON.parse(new TextDecoder().decode(body)) as {
+        batch_seal: Envelope;
+        records: string[];
+      };
+      const texts = records.map((record) => new TextDecoder().decode(parseBase64(record) ?? undefined));
+      const pushId = pushIdOf(businessUuid, parseBase64(batch_seal.payload) ?? new Uint8Array());
+      if (!pushes.has(pushId)) acceptNew(pushId, batch_seal, texts);
+      return answer(202, statusOf(pushId, pushes.get(pushId) as Push, service.rejects, null));
+    },
+    pushStatus: async (pushId, page = {}) => {
+      const push = pushes.get(pushId);
+      if (push === undefined)
+        throw new SvcProblemError({ ...nothing, status: 404, code: "not_found", detail: "" });
+      if (!push.held) settleChunk(push);
+      return answer(200, statusOf(pushId, push, service.rejects, page.outcome ?? null));
+    },
+  };
+  return Object.assign(service, { client });
+}
+
+const nothing = { retryAfterSeconds: null, problem: {} };
+
+function refusal(code: string, detail: string): SvcProblemError {
+  return new SvcProblemError({ ...nothing, status: 422, code, detail });
+}
+
+function answer<T>(status: number, body: T): JsonAnswer<T> {
+  return { body, status, text: JSON.stringify(body), requestHash: null };
+}
+
+function statusOf(
+  pushId: string,
+  push: Push,
+  rejects: ReadonlySet<string>,
+  outcome: string | null,
+): PushStatus {
+  const isDone = push.settled === push.records.length;
+  const rejected = push.records.flatMap((record, leaf) => (rejects.has(record) ? [leaf] : []));
+  return {
+    push_id: pushId,
+    seq: push.seq,
+    state: push.held ? "held" : isDone ? "complete" : "processing",
+    held_reasons: push.held ? [{ code: "price_changes", detail: "" }] : [],
+    records: push.records.length,
+    counts: {
+      accepted: push.settled - rejected.length,
+      updated: 0,
+      rejected: rejected.length,
+      held: 0,
+      pending: 0,
+    },
+    progress: { settled: push.settled, total: push.records.length },
+    error: null,
+    stalled: false,
+    results:
+      outcome === "rejected"
+        ? rejected.map((leaf) => ({
+            leaf_index: leaf,
+            outcome: "rejected",
+            record_id: null,
+            version: null,
+            errors: [],
+          }))
+        : [],
+    next_cursor: null,
+  };
+}

@@ -1,0 +1,34 @@
+// Which failures are tried again: only what was certainly not served (specification, «D. Tool server»).
+
+import { SvcConnectionError, SvcProblemError } from "./errors.ts";
+
+export interface RetryPolicy {
+  /** All attempts together, the first included. */
+  readonly maxAttempts: number;
+  /** A longer Retry-After is not waited for; the error goes to the caller. */
+  readonly maxDelayMs: number;
+}
+
+export const defaultRetry: RetryPolicy = { maxAttempts: 3, maxDelayMs: 5_000 };
+
+const firstDelayMs = 200;
+
+/** Milliseconds to wait before the next attempt, or null when there is none. `attempt` counts from 1. */
+export function decideRetry(error: unknown, attempt: number, policy: RetryPolicy): number | null {
+  if (attempt >= policy.maxAttempts) return null;
+  const backOffMs = Math.min(firstDelayMs * 2 ** (attempt - 1), policy.maxDelayMs);
+  if (error instanceof SvcConnectionError) return error.effect === "not_applied" ? backOffMs : null;
+  if (!(error instanceof SvcProblemError)) return null;
+  if (error.status === 502 || error.status === 504) return backOffMs;
+  if (error.status !== 429 && error.status !== 503) return null;
+  const delayMs = error.retryAfterSeconds === null ? backOffMs : error.retryAfterSeconds * 1000;
+  return delayMs <= policy.maxDelayMs ? delayMs : null;
+}
+
+/** `Retry-After` in seconds: a number of them, or an HTTP date (RFC 9110 §10.2.3). */
+export function parseRetryAfter(header: string | null, nowMs: number): number | null {
+  if (header === null) return null;
+  if (/^[0-9]{1,9}$/.test(header)) return Number(header);
+  const atMs = Date.parse(header);
+  return Number.isNaN(atMs) ? null : Math.max(0, Math.ceil((atMs - nowMs) / 1000));
+}

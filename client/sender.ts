@@ -1,0 +1,201 @@
+// Sends signed requests over the fetch that it is given, each attempt signed anew, and reads answers exactly.
+
+import { parseUtf8, toBase64Url } from "../protocol/bytes.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
+import { neverSent, SvcConnectionError, SvcProblemError } from "./errors.ts";
+import { decideRetry, defaultRetry, parseRetryAfter, type RetryPolicy } from "./retry.ts";
+import { signRequest } from "./sign-request.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+/** The part of the Fetch standard that the client needs. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: string;
+    readonly headers: Record<string, string>;
+    readonly body?: Uint8Array<ArrayBuffer>;
+    readonly redirect: "error";
+    readonly signal: AbortSignal;
+  },
+) => Promise<{
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  arrayBuffer(): Promise<ArrayBuffer>;
+}>;
+
+export interface SenderOptions {
+  readonly fetch: Fetch;
+  /** Null for a client that only reads what is public. */
+  readonly key: SigningKey | null;
+  /** Sandbox grant of the key, sent as `SVC-Sandbox-Key`; sandbox only. */
+  readonly grant?: string | null;
+  readonly timeoutMs?: number;
+  readonly retry?: RetryPolicy;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  readonly wait?: (delayMs: number) => Promise<void>;
+  readonly randomBytes?: (length: number) => Uint8Array;
+}
+
+export interface RequestToSend {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  /** Null for a request that is not signed. */
+  readonly tag: SignatureTag | null;
+  readonly body?: Uint8Array | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  /** Exact body text. */
+  readonly text: string;
+  /** `sha256:<hex>` of the signature base that was answered; null for a request that is not signed. */
+  readonly requestHash: string | null;
+}
+
+export type Sender = (request: RequestToSend) => Promise<ServiceAnswer>;
+
+const defaultTimeoutMs = 10_000;
+
+/** Rejects with {@link SvcProblemError} for an answer that is no success, {@link SvcConnectionError} for none. */
+export function createSender(options: SenderOptions): Sender {
+  const policy = options.retry ?? defaultRetry;
+  const wait = options.wait ?? ((delayMs) => new Promise((wake) => setTimeout(wake, delayMs)));
+  return async (request) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await sendOnce(options, request);
+      } catch (error) {
+        const delayMs = decideRetry(error, attempt, policy);
+        if (delayMs === null) throw error;
+        await wait(delayMs);
+      }
+    }
+  };
+}
+
+async function sendOnce(options: SenderOptions, request: RequestToSend): Promise<ServiceAnswer> {
+  const now = options.now ?? Date.now;
+  const url = new URL(request.url);
+  const body = request.body ?? null;
+  const signed =
+    request.tag === null ? null : await sign(options, request, { url, body, tag: request.tag, nowMs: now() });
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    ...(body === null ? {} : { "content-type": "application/json" }),
+    ...(signed && options.grant ? { "svc-sandbox-key": options.grant } : {}),
+    ...request.headers,
+    ...signed?.headers,
+  };
+  const timeoutMs = request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs;
+  const {
+    status,
+    headers: answered,
+    bytes,
+  } = await exchange(options.fetch, { url, request, headers, body, timeoutMs });
+  const text = parseUtf8(bytes);
+  if (status < 200 || status > 299)
+    throw problemOf(status, text, parseRetryAfter(answered.get("retry-after"), now()));
+  if (text === null) {
+    throw new SvcProblemError({ ...unexpected, status, detail: "The answer is not UTF-8." });
+  }
+  return { status, headers: answered, text, requestHash: signed?.requestHash ?? null };
+}
+
+async function sign(
+  options: SenderOptions,
+  request: RequestToSend,
+  parts: {
+    readonly url: URL;
+    readonly body: Uint8Array | null;
+    readonly tag: SignatureTag;
+    readonly nowMs: number;
+  },
+) {
+  if (options.key === null)
+    throw new Error(`${request.method} ${parts.url.pathname} is signed, and the client has no key.`);
+  const randomBytes = options.randomBytes ?? ((length) => crypto.getRandomValues(new Uint8Array(length)));
+  const { nowMs, ...rest } = parts;
+  return await signRequest({
+    ...rest,
+    method: request.method,
+    key: options.key,
+    created: Math.floor(nowMs / 1000),
+    nonce: toBase64Url(randomBytes(32)),
+  });
+}
+
+interface Exchange {
+  readonly url: URL;
+  readonly request: RequestToSend;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array | null;
+  readonly timeoutMs: number;
+}
+
+async function exchange(fetch: Fetch, { url, request, headers, body, timeoutMs }: Exchange) {
+  // What is signed has no query; neither has what is sent.
+  const address =
+    url.search === "" ? `${url.origin}${url.pathname}` : `${url.origin}${url.pathname}${url.search}`;
+  try {
+    const response = await fetch(address, {
+      method: request.method,
+      headers,
+      ...(body === null ? {} : { body: new Uint8Array(body) }),
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes: new Uint8Array(await response.arrayBuffer()),
+    };
+  } catch (cause) {
+    const effect = neverSent(cause) ? "not_applied" : "unknown";
+    const why = effect === "not_applied" ? "cannot be reached" : "gave no answer";
+    throw new SvcConnectionError(`${url.origin} ${why} (${reasonOf(cause)}).`, { effect, cause });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return (cause as { code?: string }).code ?? (cause.message || cause.name);
+  return error.message;
+}
+
+const unexpected = { code: "unexpected_answer", retryAfterSeconds: null, problem: {} };
+
+function problemOf(status: number, text: string | null, retryAfterSeconds: number | null): SvcProblemError {
+  const problem = parseProblem(text);
+  if (problem === null) {
+    return new SvcProblemError({
+      ...unexpected,
+      status,
+      retryAfterSeconds,
+      detail: "The answer is no problem document.",
+    });
+  }
+  const { code, detail, retry_after_seconds: named } = problem;
+  return new SvcProblemError({
+    status,
+    code: String(code),
+    detail: typeof detail === "string" ? detail : "",
+    retryAfterSeconds: retryAfterSeconds ?? (typeof named === "number" ? named : null),
+    problem,
+  });
+}
+
+function parseProblem(text: string | null): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    const isProblem =
+      value !== null && typeof value === "object" && typeof (value as { code?: unknown }).code === "string";
+    return isProblem ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

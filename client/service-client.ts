@@ -1,0 +1,234 @@
+// The signing client of the service: one method a request. Answers keep their exact text, because what is hashed
+// and verified is bytes, not a parsed and printed copy of them. For Node and browsers.
+
+import { utf8 } from "../protocol/bytes.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { SvcProblemError } from "./errors.ts";
+import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
+
+export interface SvcClientOptions extends SenderOptions {
+  /** Base URLs without trailing slash; null for a surface that is not used. */
+  readonly baseUrl: string | null;
+  readonly businessUrl: string | null;
+  readonly verifyUrl: string | null;
+}
+
+/** An answer read as JSON, with the text it was read from. */
+export interface JsonAnswer<T> {
+  readonly body: T;
+  readonly text: string;
+  readonly status: number;
+  /** Hash of the signature base that was answered, as the receipt names it; null where nothing was signed. */
+  readonly requestHash: string | null;
+}
+
+/** Search request body (specification, «POST /v1/search»); the service checks it. */
+export interface SearchRequest {
+  readonly collection: string;
+  readonly filter: { readonly all: readonly Readonly<Record<string, unknown>>[] };
+  readonly sort_by: string;
+  readonly q?: string;
+  readonly query_by?: readonly string[];
+  readonly limit?: number;
+  readonly client_query_id?: string;
+  readonly session_ref?: string;
+  readonly topic_keywords?: readonly string[];
+}
+
+export type SearchRow = Readonly<Record<string, unknown>> & {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  readonly adl_origin: string;
+};
+
+export interface SearchAnswer {
+  readonly retrieval_id: string;
+  readonly collection: string;
+  readonly country: string;
+  readonly rows: readonly SearchRow[];
+  readonly receipt: Envelope;
+}
+
+export interface FetchedRecord {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  readonly type: string;
+  readonly published_at: string;
+  readonly record: Readonly<Record<string, unknown>>;
+  readonly seal: unknown;
+  readonly sidecar: Envelope;
+  readonly ai_policy: { readonly version: number; readonly record: unknown; readonly seal: unknown };
+  readonly provenance: { readonly certificate_url: string; readonly source_line: string } & Readonly<
+    Record<string, unknown>
+  >;
+  readonly receipt: Envelope;
+}
+
+export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
+  /** The exact bytes that the business sealed. */
+  readonly recordBytes: Uint8Array;
+}
+
+export interface RecordFault {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface PublishOutcome {
+  readonly leaf_index: number;
+  readonly outcome: "accepted" | "updated" | "rejected" | "held" | "pending";
+  readonly record_id: string | null;
+  readonly version: number | null;
+  readonly errors: readonly RecordFault[];
+}
+
+export interface PushStatus {
+  readonly push_id: string;
+  readonly seq: number;
+  readonly state: "queued" | "processing" | "complete" | "held" | "failed";
+  readonly held_reasons: readonly { readonly code: string; readonly detail: string }[];
+  readonly records: number;
+  readonly counts: Readonly<Record<"accepted" | "updated" | "rejected" | "held" | "pending", number>>;
+  readonly progress: { readonly settled: number; readonly total: number };
+  readonly error: { readonly code: string; readonly detail: string } | null;
+  readonly poll_after_seconds?: number;
+  readonly stalled: boolean;
+  readonly results: readonly PublishOutcome[];
+  readonly next_cursor: string | null;
+}
+
+/** Answer to 1 to 50 records, which are processed in the request. */
+export interface InlineOutcome {
+  readonly batch_id: string;
+  readonly seq: number;
+  readonly held: boolean;
+  readonly results: readonly PublishOutcome[];
+}
+
+export interface SealContext {
+  readonly business_uuid: string;
+  readonly cert_id: string;
+  readonly certificate_status: string;
+  readonly ai_policy_version: number;
+}
+
+export interface PublishRequest {
+  /** Path name of the type, for example `products`. */
+  readonly type: string;
+  /** Exact body bytes; resend the same ones to resume. */
+  readonly body: Uint8Array;
+  readonly idempotencyKey: string;
+}
+
+/** Query of GET /v1/pushes/{push_id}. */
+export interface PushPage {
+  readonly outcome?: string;
+  readonly cursor?: string;
+}
+
+export interface SvcClient {
+  search(request: SearchRequest): Promise<JsonAnswer<SearchAnswer>>;
+  fetchRecord(recordId: string): Promise<RecordAnswer>;
+  /** Sends a sealed batch: 200 for up to 50 records, else 202. */
+  publishProducts(request: Omit<PublishRequest, "type">): Promise<JsonAnswer<InlineOutcome | PushStatus>>;
+  pushStatus(pushId: string, page?: PushPage): Promise<JsonAnswer<PushStatus>>;
+  sealContext(): Promise<JsonAnswer<SealContext>>;
+  /** Public reads of the verification surface, unsigned. `path` starts with a slash. */
+  verificationRead(path: string): Promise<JsonAnswer<unknown>>;
+  /** POST /v1/verify. */
+  verify(request: Readonly<Record<string, unknown>>): Promise<JsonAnswer<unknown>>;
+  /** Any other request of a surface, signed with its tag. */
+  send(
+    surface: Surface,
+    request: Omit<RequestToSend, "url"> & { readonly path: string },
+  ): Promise<ServiceAnswer>;
+}
+
+export type Surface = "retrieval" | "business" | "verification";
+
+/** Uploads are large. */
+const publishTimeoutMs = 120_000;
+
+/** Every method rejects with {@link SvcProblemError} or {@link SvcConnectionError}. */
+export function createSvcClient(options: SvcClientOptions): SvcClient {
+  const sender = createSender(options);
+  const bases = {
+    retrieval: options.baseUrl,
+    business: options.businessUrl,
+    verification: options.verifyUrl,
+  };
+  const send: SvcClient["send"] = (surface, { path, ...request }) => {
+    const base = bases[surface];
+    if (base === null) throw new Error(`The client has no address of the ${surface} surface.`);
+    return sender({ ...request, url: `${base}${path}` });
+  };
+  const read = async <T>(surface: Surface, request: Omit<RequestToSend, "url"> & { readonly path: string }) =>
+    jsonAnswer<T>(await send(surface, request));
+  return {
+    send,
+    search: (request) =>
+      read("retrieval", {
+        method: "POST",
+        path: "/v1/search",
+        tag: "svc-retrieval",
+        body: jsonBody(request),
+      }),
+    fetchRecord: async (recordId) => {
+      const path = `/v1/records/${encodeURIComponent(recordId)}`;
+      return recordAnswer(await read("retrieval", { method: "GET", path, tag: "svc-retrieval" }));
+    },
+    publishProducts: ({ body, idempotencyKey }) =>
+      read("business", {
+        method: "POST",
+        path: "/v1/publish/products",
+        tag: "svc-push",
+        body,
+        headers: { "idempotency-key": idempotencyKey },
+        timeoutMs: publishTimeoutMs,
+      }),
+    pushStatus: (pushId, page = {}) => {
+      const path = `/v1/pushes/${encodeURIComponent(pushId)}${queryOf(page)}`;
+      return read("business", { method: "GET", path, tag: "svc-business-read" });
+    },
+    sealContext: () =>
+      read("business", { method: "GET", path: "/v1/seal-context", tag: "svc-business-read" }),
+    verificationRead: (path) => read("verification", { method: "GET", path, tag: null }),
+    verify: (request) =>
+      read("verification", { method: "POST", path: "/v1/verify", tag: null, body: jsonBody(request) }),
+  };
+}
+
+function jsonBody(value: object): Uint8Array {
+  return utf8(JSON.stringify(value));
+}
+
+function queryOf(page: PushPage): string {
+  const query = new URLSearchParams(Object.entries(page)).toString();
+  return query === "" ? "" : `?${query}`;
+}
+
+function jsonAnswer<T>({ text, status, requestHash }: ServiceAnswer): JsonAnswer<T> {
+  try {
+    return { body: JSON.parse(text) as T, text, status, requestHash };
+  } catch {
+    throw unexpectedAnswer(status, "The answer is not JSON.");
+  }
+}
+
+function recordAnswer(answer: JsonAnswer<FetchedRecord>): RecordAnswer {
+  const record = exactMember(answer.text, "record");
+  if (record === null) throw unexpectedAnswer(answer.status, "The answer has no record.");
+  return { ...answer, recordBytes: utf8(record) };
+}
+
+function unexpectedAnswer(status: number, detail: string): SvcProblemError {
+  return new SvcProblemError({
+    status,
+    code: "unexpected_answer",
+    detail,
+    retryAfterSeconds: null,
+    problem: {},
+  });
+}

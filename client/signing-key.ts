@@ -1,0 +1,61 @@
+// The caller's key. It never leaves the process: the client hands it messages and gets signatures back.
+
+import { type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+
+export interface SigningKey {
+  /** RFC 7638 thumbprint of the public half. */
+  readonly keyId: string;
+  readonly publicJwk: PublicJwk;
+  /** Raw signature: Ed25519 over the message, ES256 as r‖s over its SHA-256. */
+  sign(message: Uint8Array): Promise<Uint8Array>;
+}
+
+/**
+ * Makes a key from a private JWK (Ed25519 or P-256, RFC 7517) with WebCrypto, not extractable.
+ * Members other than `kty`, `crv`, `x`, `y` and `d` are ignored. Refuses with `jwk_malformed`.
+ */
+export async function parseSigningKey(privateJwk: unknown): Promise<Result<SigningKey, "jwk_malformed">> {
+  if (privateJwk === null || typeof privateJwk !== "object") {
+    return refuse("jwk_malformed", "A private key is a JWK object.");
+  }
+  const { d, ...others } = privateJwk as Record<string, unknown>;
+  if (typeof d !== "string") return refuse("jwk_malformed", "The JWK has no private member d.", "/d");
+  const publicJwk = parsePublicJwk(others);
+  if (!publicJwk.ok) return publicJwk;
+  const algorithm = webCryptoAlgorithm(publicJwk.value);
+  if (algorithm === null) return refuse("jwk_malformed", "A caller's key is Ed25519 or P-256.", "/kty");
+  const jwk = { ...publicJwk.value, d };
+  try {
+    const key = await crypto.subtle.importKey("jwk", jwk, algorithm.key, false, ["sign"]);
+    return ok({
+      keyId: thumbprint(publicJwk.value),
+      publicJwk: publicJwk.value,
+      sign: async (message) =>
+        new Uint8Array(await crypto.subtle.sign(algorithm.sign, key, message.slice().buffer)),
+    });
+  } catch {
+    // WebCrypto says only «DataError»: the private half is not a key of this curve, or not this public key's.
+    return refuse("jwk_malformed", "The private member d does not belong to this public key.", "/d");
+  }
+}
+
+function webCryptoAlgorithm(jwk: PublicJwk) {
+  if (jwk.kty === "OKP") return { key: { name: "Ed25519" }, sign: { name: "Ed25519" } };
+  if (jwk.kty === "EC") {
+    return { key: { name: "ECDSA", namedCurve: "P-256" }, sign: { name: "ECDSA", hash: "SHA-256" } };
+  }
+  return null;
+}
+
+export type GeneratedAlgorithm = "Ed25519" | "ES256";
+
+/** A new private JWK with exactly the members of its type (RFC 8037 §2, RFC 7518 §6.2). */
+export async function generatePrivateJwk(alg: GeneratedAlgorithm): Promise<Readonly<Record<string, string>>> {
+  const algorithm = alg === "Ed25519" ? { name: "Ed25519" } : { name: "ECDSA", namedCurve: "P-256" };
+  const pair = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  if (!("privateKey" in pair)) throw new Error("WebCrypto gave no key pair.");
+  const { kty, crv, x, y, d } = await crypto.subtle.exportKey("jwk", pair.privateKey);
+  if (!kty || !crv || !x || !d) throw new Error("WebCrypto gave an incomplete key.");
+  return y === undefined ? { kty, crv, x, d } : { kty, crv, x, y, d };
+}

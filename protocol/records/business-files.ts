@@ -1,0 +1,127 @@
+// svc/business_files/1: the Business & Brand Identity file. Its members follow from what the specification filters,
+// sorts and shows of it («Filter fields», «Fetched record»); the names are this service's.
+
+import {
+  array,
+  boolean,
+  code,
+  emailForm,
+  form,
+  geopoint,
+  integer,
+  longText,
+  object,
+  optional,
+  phoneForm,
+  subdivisionForm,
+  text,
+} from "./fields.ts";
+import { httpsUrlForm } from "./https-url.ts";
+import { coreMembers, type RecordType } from "./record-type.ts";
+import { countries } from "./vocabularies/countries.ts";
+import { deliveryOptions, endpointKinds, paymentMethods } from "./vocabularies/taxonomy.ts";
+
+/** The five texts that say how the business wants to be represented: fetched with the record, never on a search row. */
+export const representUsNames = [
+  "who_we_are",
+  "what_we_offer",
+  "who_we_serve",
+  "what_sets_us_apart",
+  "how_to_describe_us",
+] as const;
+
+const representUsLengthMax = 2_000;
+
+const brand = object({ name: text(100, "Name of the brand.") }, "A brand.");
+
+const location = object(
+  {
+    name: optional(text(100, "Name of the place.")),
+    address: optional(text(200, "Street address.")),
+    city: text(100, "City."),
+    region: optional(form(subdivisionForm, "ISO 3166-2 subdivision.")),
+    postal_code: optional(text(16, "Postal code.")),
+    country: code(countries, "Country."),
+    geo: optional(geopoint("Where it is.")),
+  },
+  "A place where the business can be visited.",
+);
+
+const endpoint = object(
+  {
+    kind: code(endpointKinds, "What the address is for."),
+    url: form(httpsUrlForm, "The address."),
+    description: optional(text(200, "What a caller should know.")),
+  },
+  "An address that the business authorises.",
+);
+
+const contact = object(
+  {
+    email: optional(form(emailForm, "E-mail address for customers.")),
+    phone: optional(form(phoneForm, "Telephone number for customers.")),
+    url: optional(form(httpsUrlForm, "Contact page.")),
+  },
+  "How customers reach the business.",
+);
+
+export const businessFiles: RecordType = {
+  collection: "business_files",
+  version: 1,
+  title: "Business & Brand Identity file",
+  members: {
+    ...coreMembers("svc/business_files/1"),
+    business_name: text(200, "Name that customers know."),
+    description: longText(2_000, "What the business is and does."),
+    website: form(httpsUrlForm, "Home page."),
+    brands_owned: array(brand, { min: 0, max: 50 }, "Brands that belong to the business."),
+    brands_sold: array(brand, { min: 0, max: 200 }, "Brands of others that the business sells."),
+    markets_served: array(
+      text(100, "One market."),
+      { min: 0, max: 50 },
+      "Markets and kinds of customer served.",
+    ),
+    locations: array(location, { min: 0, max: 200 }, "Places that can be visited."),
+    delivery: object(
+      {
+        options: array(
+          code(deliveryOptions, "Delivery option."),
+          { min: 0, max: 20 },
+          "Ways of delivery offered.",
+        ),
+      },
+      "Delivery.",
+    ),
+    ships_internationally: boolean("Whether goods are sent abroad."),
+    payment: object(
+      {
+        methods: array(
+          code(paymentMethods, "Payment method."),
+          { min: 0, max: 20 },
+          "Ways to pay that are taken.",
+        ),
+      },
+      "Payment.",
+    ),
+    year_established: optional(
+      integer({ min: 1000, max: 2100 }, "Year in which the business was established."),
+    ),
+    contact: optional(contact),
+    represent_us: object(
+      {
+        who_we_are: longText(representUsLengthMax, "Who the business is."),
+        what_we_offer: longText(representUsLengthMax, "What it offers."),
+        who_we_serve: longText(representUsLengthMax, "Whom it serves."),
+        what_sets_us_apart: longText(representUsLengthMax, "What is particular to it."),
+        how_to_describe_us: longText(representUsLengthMax, "Words that it uses and does not use of itself."),
+      },
+      "How the business wants to be represented.",
+    ),
+    endpoints: array(
+      endpoint,
+      { min: 0, max: 20 },
+      "Checkout, order, booking and API addresses that the business authorises.",
+    ),
+  },
+  rules: [],
+};

@@ -1,0 +1,180 @@
+// The field language in which record types are written down. One declaration gives the validator
+// (record-validator.ts), the JSON Schema (json-schema.ts) and the documentation of a record type.
+
+import type { CodeList } from "./vocabularies/code-list.ts";
+import { countries } from "./vocabularies/countries.ts";
+import { subdivisionPattern } from "./vocabularies/vocabulary-document.ts";
+
+export type Field = FieldType & {
+  /** One sentence for the people who fill the field in. */
+  readonly description: string;
+  /** A field is required unless it says otherwise. */
+  readonly optional?: boolean;
+};
+
+export type FieldType =
+  /** The record schema string itself. */
+  | { readonly kind: "schema"; readonly value: string }
+  /** Text for people: 1 to `max` Unicode characters, not only white space; line feeds only where `multiline`. */
+  | { readonly kind: "text"; readonly max: number; readonly multiline: boolean }
+  /** Text of a fixed form. */
+  | { readonly kind: "form"; readonly form: Form }
+  /** A code of a controlled vocabulary. */
+  | { readonly kind: "code"; readonly list: CodeList }
+  /** Money: a decimal string, never a JSON number (specification, «Identifiers and formats»). */
+  | { readonly kind: "money" }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number }
+  | { readonly kind: "boolean" }
+  /** ISO 8601 UTC with milliseconds and `Z`. */
+  | { readonly kind: "timestamp" }
+  | {
+      readonly kind: "array";
+      readonly items: Field;
+      readonly min: number;
+      readonly max: number;
+      readonly unique: boolean;
+    }
+  | { readonly kind: "object"; readonly members: Members }
+  | { readonly kind: "number"; readonly min: number; readonly max: number };
+
+export type Members = Readonly<Record<string, Field>>;
+
+/** A textual form: `accepts` decides, `pattern` (ECMA-262) is its published approximation, no narrower than it. */
+export interface Form {
+  readonly name: string;
+  readonly pattern: string;
+  readonly max: number;
+  readonly accepts: (text: string) => boolean;
+  /** What the text must be, for the detail of a fault: completes «must be …». */
+  readonly meaning: string;
+}
+
+export function optional(field: Field): Field {
+  return { ...field, optional: true };
+}
+
+export function text(max: number, description: string): Field {
+  return { kind: "text", max, multiline: false, description };
+}
+
+export function longText(max: number, description: string): Field {
+  return { kind: "text", max, multiline: true, description };
+}
+
+export function code(list: CodeList, description: string): Field {
+  return { kind: "code", list, description };
+}
+
+export function money(description: string): Field {
+  return { kind: "money", description };
+}
+
+export function boolean(description: string): Field {
+  return { kind: "boolean", description };
+}
+
+export function integer(range: { readonly min: number; readonly max: number }, description: string): Field {
+  return { kind: "integer", ...range, description };
+}
+
+export function timestamp(description: string): Field {
+  return { kind: "timestamp", description };
+}
+
+/** Without `unique: false` no value may occur twice. */
+export function array(
+  items: Field,
+  bounds: { readonly min: number; readonly max: number; readonly unique?: boolean },
+  description: string,
+): Field {
+  return {
+    kind: "array",
+    items,
+    min: bounds.min,
+    max: bounds.max,
+    unique: bounds.unique ?? true,
+    description,
+  };
+}
+
+export function object(members: Members, description: string): Field {
+  return { kind: "object", members, description };
+}
+
+export function form(shape: Form, description: string): Field {
+  return { kind: "form", form: shape, description };
+}
+
+/** WGS 84 coordinates in degrees. */
+export function geopoint(description: string): Field {
+  return object(
+    {
+      lat: { kind: "number", min: -90, max: 90, description: "Latitude in degrees." },
+      lng: { kind: "number", min: -180, max: 180, description: "Longitude in degrees." },
+    },
+    description,
+  );
+}
+
+/** Array of the countries that a record is published for. */
+export function countryCodes(description: string): Field {
+  return array(code(countries, "Country code."), { min: 1, max: countries.codes.size }, description);
+}
+
+const subdivision = new RegExp(subdivisionPattern);
+
+/** ISO 3166-2 code whose country part is assigned. */
+export const subdivisionForm: Form = {
+  name: "subdivision",
+  pattern: subdivisionPattern,
+  max: 6,
+  accepts: (value) => subdivision.test(value) && countries.codes.has(value.slice(0, 2)),
+  meaning: "an ISO 3166-2 subdivision code such as US-CA",
+};
+
+const emailPattern =
+  "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
+const email = new RegExp(emailPattern);
+
+/** A plain mailbox address: the form that HTML's e-mail input accepts, with a domain of at least two labels. */
+export const emailForm: Form = {
+  name: "email",
+  pattern: emailPattern,
+  max: 254,
+  accepts: (value) => email.test(value),
+  meaning: "an e-mail address",
+};
+
+const phonePattern = "^\\+[1-9][0-9]{6,14}$";
+const phone = new RegExp(phonePattern);
+
+/** ITU-T E.164 number. */
+export const phoneForm: Form = {
+  name: "phone",
+  pattern: phonePattern,
+  max: 16,
+  accepts: (value) => phone.test(value),
+  meaning: "a telephone number in international form, + and 7 to 15 digits",
+};
+
+const gtinPattern = "^(?:[0-9]{8}|[0-9]{12,14})$";
+const gtin = new RegExp(gtinPattern);
+
+/** GTIN-8, -12, -13 or -14 with its check digit (GS1 General Specifications, section 7.9). */
+export const gtinForm: Form = {
+  name: "gtin",
+  pattern: gtinPattern,
+  max: 14,
+  accepts: (value) => gtin.test(value) && hasGtinCheckDigit(value),
+  meaning: "a GTIN of 8, 12, 13 or 14 digits with a right check digit",
+};
+
+/** Digits from the right, check digit included, weigh 1, 3, 1, 3 …; their sum is a multiple of ten. */
+function hasGtinCheckDigit(digits: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index += 1) {
+    const weight = (digits.length - index) % 2 === 0 ? 3 : 1;
+    sum += weight * (digits.charCodeAt(index) - 48);
+  }
+  return sum % 10 === 0;
+}

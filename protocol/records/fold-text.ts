@@ -1,0 +1,47 @@
+// Folding: the same text for what people take to be the same word. Shared by the scope rule and by text search, for a
+// name that search finds is a name that the rule must see.
+
+/** Letters that stay apart under compatibility decomposition but are commonly written as plain ones. */
+const plainLetters: Readonly<Record<string, string>> = {
+  ß: "ss",
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  đ: "d",
+  ð: "d",
+  þ: "th",
+  ł: "l",
+  ħ: "h",
+  ı: "i",
+  ŋ: "n",
+  ς: "σ",
+};
+const plainable = new RegExp(`[${Object.keys(plainLetters).join("")}]`, "gu");
+const notAscii = /\P{ASCII}/u;
+/** Combining diacritical marks of the Latin, Greek and Cyrillic scripts; marks of other scripts carry meaning. */
+const diacritics = /[\u0300-\u036f]/g;
+const invisible = /\p{Cf}/gu;
+
+/**
+ * Lower case, compatibility form (NFKC), without diacritics and invisible format characters. Idempotent. Not for
+ * display and not for comparing codes.
+ */
+export function foldText(text: string): string {
+  if (!notAscii.test(text)) return text.toLowerCase();
+  return text
+    .normalize("NFKC")
+    .replace(invisible, "")
+    .toLowerCase()
+    .normalize("NFKD")
+    .replace(diacritics, "")
+    .replace(plainable, (letter) => plainLetters[letter] ?? letter)
+    .normalize("NFKC");
+}
+
+const apostrophes = /['\u2019\u02bc]/g;
+const words = /[\p{L}\p{N}\p{M}]+/gu;
+
+/** Folded words: runs of letters, digits and marks; an apostrophe inside a word vanishes (`don't` is `dont`). */
+export function foldedWords(text: string): readonly string[] {
+  return foldText(text).replace(apostrophes, "").match(words) ?? [];
+}

@@ -1,0 +1,76 @@
+// JSON Schema (2020-12) of the record types, for OpenAPI and for the businesses' own tools. It says no more than the
+// validator demands; what JSON Schema cannot say (check digits, rules between members) only the validator knows.
+
+import type { JsonObject, JsonValue } from "../canonical-json.ts";
+import type { CollectionName } from "../identifiers.ts";
+import type { Field, Members } from "./fields.ts";
+import { recordTypes } from "./parse-record.ts";
+
+/** The schema of one record type. */
+export function recordJsonSchema(collection: CollectionName): JsonObject {
+  const type = recordTypes[collection];
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: `urn:svc:record:${collection}:${type.version}`,
+    title: type.title,
+    ...objectSchema(type.members),
+  };
+}
+
+function objectSchema(members: Members): JsonObject {
+  const names = Object.keys(members);
+  return {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(members[name] as Field)])),
+    required: names.filter((name) => members[name]?.optional !== true),
+    additionalProperties: false,
+  };
+}
+
+function fieldSchema(field: Field): JsonObject {
+  return { ...typeSchema(field), description: field.description };
+}
+
+function typeSchema(field: Field): Readonly<Record<string, JsonValue>> {
+  switch (field.kind) {
+    case "schema":
+      return { type: "string", const: field.value };
+    case "text":
+      // Somewhere something visible, and nowhere a control character.
+      return {
+        type: "string",
+        maxLength: field.max,
+        pattern: field.multiline
+          ? "^(?=[\\s\\S]*\\S)[^\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f]*$"
+          : "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+      };
+    case "form":
+      return { type: "string", maxLength: field.form.max, pattern: field.form.pattern };
+    case "code":
+      return { type: "string", enum: [...field.list.codes] };
+    case "money":
+      return { type: "string", pattern: "^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,6})?$" };
+    case "integer":
+      return { type: "integer", minimum: field.min, maximum: field.max };
+    case "number":
+      return { type: "number", minimum: field.min, maximum: field.max };
+    case "boolean":
+      return { type: "boolean" };
+    case "timestamp":
+      return {
+        type: "string",
+        format: "date-time",
+        pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
+      };
+    case "array":
+      return {
+        type: "array",
+        items: fieldSchema(field.items),
+        minItems: field.min,
+        maxItems: field.max,
+        uniqueItems: field.unique,
+      };
+    case "object":
+      return objectSchema(field.members);
+  }
+}

@@ -1,0 +1,70 @@
+// Reading a record: its exact bytes, as the business sealed them, to a value whose every member is known.
+
+import type { JsonObject } from "../canonical-json.ts";
+import type { CollectionName } from "../identifiers.ts";
+import { parseStrictJson } from "../strict-json.ts";
+import { businessFiles } from "./business-files.ts";
+import { events } from "./events.ts";
+import { jobs } from "./jobs.ts";
+import { type ProductRecord, products } from "./products.ts";
+import { FaultList, type RecordFault } from "./record-fault.ts";
+import type { RecordCore, RecordType } from "./record-type.ts";
+import { type Check, membersCheck } from "./record-validator.ts";
+import { updates } from "./updates.ts";
+
+/** The record types that exist, by collection. */
+export const recordTypes: Readonly<Record<CollectionName, RecordType>> = {
+  products,
+  business_files: businessFiles,
+  events,
+  jobs,
+  updates,
+};
+
+/** A record whose members were all checked. */
+export type ParsedRecord = JsonObject & RecordCore;
+export type ParsedProduct = JsonObject & ProductRecord;
+
+export type RecordOutcome<T extends RecordCore = ParsedRecord> =
+  | { readonly ok: true; readonly record: T }
+  | { readonly ok: false; readonly faults: readonly RecordFault[] };
+
+/** Deepest record type is four levels; more is not read. */
+const recordDepthMax = 8;
+
+const checks = new Map<CollectionName, Check>();
+
+/**
+ * Reads the bytes of a record of `collection` and answers it, or every fault of it at once: strict JSON first, then the
+ * members, then the rules between members. Says nothing of the record's content (content-rules.ts).
+ */
+export function parseRecord(collection: "products", bytes: Uint8Array): RecordOutcome<ParsedProduct>;
+export function parseRecord(collection: CollectionName, bytes: Uint8Array): RecordOutcome;
+export function parseRecord(collection: CollectionName, bytes: Uint8Array): RecordOutcome {
+  const parsed = parseStrictJson(bytes, { depthMax: recordDepthMax });
+  if (!parsed.ok)
+    return {
+      ok: false,
+      faults: [{ code: parsed.code, pointer: parsed.pointer ?? "", detail: parsed.detail }],
+    };
+  const faults = new FaultList();
+  checkOf(collection)(parsed.value, "", faults);
+  const isRecord = typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value);
+  if (isRecord) for (const rule of recordTypes[collection].rules) rule(parsed.value as JsonObject, faults);
+  return faults.faults.length === 0
+    ? { ok: true, record: parsed.value as ParsedRecord }
+    : { ok: false, faults: faults.faults };
+}
+
+/** `svc/<collection>/<version>` of the records that are accepted now. */
+export function recordSchema(collection: CollectionName): string {
+  return `svc/${collection}/${recordTypes[collection].version}`;
+}
+
+function checkOf(collection: CollectionName): Check {
+  const known = checks.get(collection);
+  if (known !== undefined) return known;
+  const check = membersCheck(recordTypes[collection].members);
+  checks.set(collection, check);
+  return check;
+}

@@ -1,0 +1,117 @@
+// svc/products/1. Specification, «Product record». The members are those listed there; `gtin`, `display_domain` and
+// `destination_url`, which the specification names only where it filters and checks, are optional.
+
+import type { JsonObject } from "../canonical-json.ts";
+import { array, boolean, code, form, gtinForm, longText, money, object, optional, text } from "./fields.ts";
+import { hostForm, httpsUrlForm, parseHttpsUrl } from "./https-url.ts";
+import type { FaultList } from "./record-fault.ts";
+import { coreMembers, type RecordCore, type RecordType, tags } from "./record-type.ts";
+import { isArray, isObject } from "./record-validator.ts";
+import { countries } from "./vocabularies/countries.ts";
+import { currencies } from "./vocabularies/currencies.ts";
+import {
+  availabilities,
+  categoryCodes,
+  channels,
+  verticalCodes,
+  verticalOf,
+} from "./vocabularies/taxonomy.ts";
+
+export interface ProductRecord extends RecordCore {
+  readonly product_name: string;
+  readonly vertical: string;
+  readonly category: string;
+  readonly channel: string;
+  readonly brand: string;
+  readonly tags: readonly string[];
+  readonly short_description: string;
+  readonly prices: readonly ProductPrice[];
+  readonly on_sale: boolean;
+  readonly availability: string;
+  readonly product_url: string;
+  readonly gtin?: string;
+  readonly display_domain?: string;
+  readonly destination_url?: string;
+}
+
+export interface ProductPrice {
+  readonly country: string;
+  readonly currency: string;
+  /** Decimal string. */
+  readonly amount: string;
+}
+
+const price = object(
+  {
+    country: code(countries, "Country of this price, one of the record's countries."),
+    currency: code(currencies, "Currency of the amount."),
+    amount: money("Price as a decimal string."),
+  },
+  "Price in one country.",
+);
+
+export const products: RecordType = {
+  collection: "products",
+  version: 1,
+  title: "Product",
+  members: {
+    ...coreMembers("svc/products/1"),
+    product_name: text(200, "Name of the product as customers know it."),
+    vertical: code(verticalCodes, "Vertical of the taxonomy."),
+    category: code(categoryCodes, "Category of the taxonomy, one of the vertical's."),
+    channel: code(channels, "How the product is obtained."),
+    brand: text(100, "Brand of the product."),
+    tags: tags("Terms by which the product is also found."),
+    short_description: longText(500, "What the product is, in a sentence or two."),
+    prices: array(price, { min: 0, max: countries.codes.size }, "At most one price a country."),
+    on_sale: boolean("Whether the price is reduced now."),
+    availability: code(availabilities, "Whether it can be had now."),
+    product_url: form(httpsUrlForm, "Page of the product."),
+    gtin: optional(form(gtinForm, "Global trade item number.")),
+    display_domain: optional(form(hostForm, "Host that readers are shown; the host of destination_url.")),
+    destination_url: optional(form(httpsUrlForm, "Address that a reader is sent to.")),
+  },
+  rules: [categoryOfVertical, onePriceForCountry, displayDomainIsDestination],
+};
+
+function categoryOfVertical(record: JsonObject, faults: FaultList): void {
+  const { category, vertical } = record;
+  if (typeof category !== "string" || typeof vertical !== "string") return;
+  const wanted = verticalOf(category);
+  if (wanted === undefined || wanted === vertical || !verticalCodes.codes.has(vertical)) return;
+  faults.add("value_invalid", "/category", `${category} is a category of the vertical ${wanted}.`);
+}
+
+function onePriceForCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
+  if (!isArray(published) || !isArray(prices)) return;
+  const seen = new Set<string>();
+  for (let index = 0; index < prices.length; index += 1) {
+    const item = prices[index];
+    if (!isObject(item) || typeof item["country"] !== "string") continue;
+    const country = item["country"];
+    const pointer = `/prices/${index}/country`;
+    if (seen.has(country)) faults.add("value_invalid", pointer, `There is an earlier price for ${country}.`);
+    else if (!published.includes(country) && countries.codes.has(country)) {
+      faults.add("value_invalid", pointer, `The record is not published for ${country}.`);
+    }
+    seen.add(country);
+  }
+}
+
+/** Specification, «Publish behaviour» 5: `display_domain` must equal the host of `destination_url`. */
+function displayDomainIsDestination(record: JsonObject, faults: FaultList): void {
+  const { display_domain: domain, destination_url: destination } = record;
+  if (typeof domain !== "string") return;
+  if (destination === undefined) {
+    faults.add(
+      "member_missing",
+      "/destination_url",
+      "display_domain needs the destination_url that it shows.",
+    );
+    return;
+  }
+  const host = typeof destination === "string" ? parseHttpsUrl(destination)?.host : undefined;
+  if (host !== undefined && host !== domain.toLowerCase()) {
+    faults.add("display_domain_mismatch", "/display_domain", `The host of destination_url is ${host}.`, host);
+  }
+}

@@ -1,0 +1,46 @@
+import type { JsonFault } from "../strict-json.ts";
+
+/** What can be wrong with one record. Specification, «Errors» (publish codes) and «Push, outcome, status» (`errors[]`). */
+export type RecordFaultCode =
+  | JsonFault
+  /** Another JSON type than the member has. */
+  | "type_invalid"
+  | "member_missing"
+  /** A member that the record type does not have; `suggestion` names the nearest that it has. */
+  | "member_unknown"
+  /** The right type, but not an allowed value. */
+  | "value_invalid"
+  /** A code that is not in the controlled vocabulary; `suggestion` names the nearest that is. */
+  | "vocabulary_unknown"
+  /** A JSON number where money must be a decimal string. */
+  | "money_not_string"
+  /** A version of the record schema that this service does not know. */
+  | "version_unknown"
+  /** The schema string names another record type. */
+  | "record_type_mismatch"
+  | "scope_violation"
+  | "url_flagged"
+  | "display_domain_mismatch";
+
+export interface RecordFault {
+  readonly code: RecordFaultCode;
+  /** RFC 6901 pointer inside the record; empty for the record as a whole. */
+  readonly pointer: string;
+  /** One sentence for the person who keeps the record. */
+  readonly detail: string;
+  /** The nearest valid name or code. */
+  readonly suggestion?: string;
+}
+
+/** Faults answered for one record; a record with more than this is not described better by more of them. */
+export const recordFaultsMax = 100;
+
+/** Collects the faults of one record, up to {@link recordFaultsMax}. */
+export class FaultList {
+  readonly faults: RecordFault[] = [];
+
+  add(code: RecordFaultCode, pointer: string, detail: string, suggestion: string | null = null): void {
+    if (this.faults.length >= recordFaultsMax) return;
+    this.faults.push(suggestion === null ? { code, pointer, detail } : { code, pointer, detail, suggestion });
+  }
+}

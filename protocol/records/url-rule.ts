@@ -1,0 +1,46 @@
+// The malware and phishing check (specification, «Publish behaviour» 5): hosts are compared with a list that the
+// service keeps. The few hosts below are flagged by every deployment, so that a business can see the refusal in its tests.
+
+import { parseHttpsUrl } from "./https-url.ts";
+
+/** Hosts reserved or run for testing such checks. */
+export const flaggedTestHosts = [
+  "malware.test",
+  "phishing.test",
+  "malware.testing.google.test",
+  "testsafebrowsing.appspot.com",
+  "malware.wicar.org",
+] as const;
+
+const hostInText = /(?:https?:\/\/|\bwww\.)([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi;
+
+export type HostList = ReadonlySet<string>;
+
+export function flaggedHosts(blockedHosts: readonly string[]): HostList {
+  return new Set([...flaggedTestHosts, ...blockedHosts.map((host) => host.toLowerCase())]);
+}
+
+/** The listed host that an address leads to, itself or as a subdomain; null when it leads to none. */
+export function flaggedHostOfUrl(url: string, hosts: HostList): string | null {
+  const host = parseHttpsUrl(url)?.host;
+  return host === undefined ? null : listedParent(host, hosts);
+}
+
+/** The first listed host among the addresses written in a text; null when there is none. */
+export function flaggedHostInText(text: string, hosts: HostList): string | null {
+  if (!text.includes("://") && !/www\./i.test(text)) return null;
+  for (const match of text.matchAll(hostInText)) {
+    const host = match[0].toLowerCase().startsWith("www.") ? match[0] : match[1];
+    const listed = listedParent((host ?? "").toLowerCase(), hosts);
+    if (listed !== null) return listed;
+  }
+  return null;
+}
+
+function listedParent(host: string, hosts: HostList): string | null {
+  for (let at = 0; at >= 0; at = host.indexOf(".", at) + 1 || -1) {
+    const parent = host.slice(at);
+    if (hosts.has(parent)) return parent;
+  }
+  return null;
+}

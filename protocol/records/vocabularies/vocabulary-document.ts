@@ -1,0 +1,77 @@
+// The documents behind the vocabulary read (specification, «Public verification API»). A version that was published is
+// answered for ever; so far each has one.
+
+import type { CodeEntry, CodeList } from "./code-list.ts";
+import { countries } from "./countries.ts";
+import { currencies } from "./currencies.ts";
+import { languages } from "./languages.ts";
+import { taxonomyLists, taxonomyVersion, type Vertical, verticals } from "./taxonomy.ts";
+import { timeZones } from "./time-zones.ts";
+
+export const vocabularyNames = [
+  "taxonomy",
+  "countries",
+  "subdivisions",
+  "currencies",
+  "time_zones",
+  "languages",
+] as const;
+
+export type VocabularyName = (typeof vocabularyNames)[number];
+
+export type VocabularyDocument =
+  | {
+      readonly name: VocabularyName;
+      readonly version: number;
+      readonly standard: string;
+      readonly entries: readonly CodeEntry[];
+    }
+  | {
+      readonly name: "taxonomy";
+      readonly version: number;
+      readonly standard: string;
+      readonly verticals: readonly Vertical[];
+      readonly lists: Readonly<Record<string, readonly CodeEntry[]>>;
+    }
+  | {
+      readonly name: "subdivisions";
+      readonly version: number;
+      readonly standard: string;
+      /** ECMA-262 pattern of every code. */
+      readonly pattern: string;
+      readonly rule: string;
+    };
+
+/** ISO 3166-2 codes are checked by form; their country part must be in the vocabulary `countries`. */
+export const subdivisionPattern = "^[A-Z]{2}-[A-Z0-9]{1,3}$";
+
+const documents: Readonly<Record<VocabularyName, VocabularyDocument>> = {
+  taxonomy: {
+    name: "taxonomy",
+    version: taxonomyVersion,
+    standard: "svc",
+    verticals,
+    lists: Object.fromEntries(taxonomyLists.map((list) => [list.name, list.entries])),
+  },
+  countries: listDocument("countries", countries),
+  subdivisions: {
+    name: "subdivisions",
+    version: 1,
+    standard: "ISO 3166-2",
+    pattern: subdivisionPattern,
+    rule: "The two letters before the hyphen are a code of the vocabulary countries.",
+  },
+  currencies: listDocument("currencies", currencies),
+  time_zones: listDocument("time_zones", timeZones),
+  languages: listDocument("languages", languages),
+};
+
+/** A vocabulary, the latest version unless one is asked for; null when it has no such version. */
+export function vocabularyDocument(name: VocabularyName, version?: number): VocabularyDocument | null {
+  const document = documents[name];
+  return version === undefined || version === document.version ? document : null;
+}
+
+function listDocument(name: VocabularyName, list: CodeList): VocabularyDocument {
+  return { name, version: list.version, standard: list.standard, entries: list.entries };
+}

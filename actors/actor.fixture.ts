@@ -1,0 +1,92 @@
+// Drives one actor kind without the actor system: decide, machine, rows. For tests of what a kind decides; what the
+// system guarantees around it has its own tests.
+
+import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
+import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
+import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
+
+export interface ActorHarness {
+  /** Reply of the decision; undefined when the caller would wait. */
+  send(command: Message): unknown;
+  readonly effects: Effect[];
+  readonly snapshot: AnyMachineSnapshot;
+  nowMs: number;
+  epoch: number;
+  /** Rows kept, for looking at. */
+  rows(rt: number): readonly PartitionRow[];
+  /** Delays that the machine asked for, by id. */
+  readonly timers: Map<string, number>;
+}
+
+export function driveActor(definition: ActorDefinition<never, unknown>, id: string): ActorHarness {
+  const kept = new Map<string, PartitionRow>();
+  const [initial] = initialTransition(definition.machine, definition.input(id));
+  let snapshot = initial as AnyMachineSnapshot;
+  const harness: ActorHarness & { nowMs: number } = {
+    effects: [],
+    timers: new Map(),
+    nowMs: Date.UTC(2026, 0, 1),
+    epoch: 1,
+    get snapshot() {
+      return snapshot;
+    },
+    rows: (rt) => [...kept.values()].filter((row) => row.rt === rt),
+    send: (command) => {
+      const selections = definition.rows?.(command as never, id) ?? [];
+      const loaded = selections.flatMap((selection) => select(kept, selection));
+      const view = viewOf(harness, id, loaded);
+      const decision = definition.decide(command as never, view);
+      for (const key of decision.deletes ?? []) kept.delete(keyOf(key));
+      for (const row of decision.puts ?? []) kept.set(keyOf(row), row);
+      harness.effects.push(...(decision.effects ?? []));
+      for (const event of decision.events ?? []) {
+        const [next, actions] = transition(definition.machine, snapshot, event);
+        snapshot = next as AnyMachineSnapshot;
+        for (const action of actions) perform(definition, harness, viewOf(harness, id, loaded), action);
+      }
+      return decision.wait ? undefined : decision.reply;
+    },
+  };
+  return harness;
+}
+
+function perform(
+  definition: ActorDefinition<never, unknown>,
+  harness: ActorHarness,
+  view: ActorView,
+  action: { readonly type: string; readonly params?: unknown },
+): void {
+  const params = action.params as { id?: string; delay?: number; sendId?: string } | undefined;
+  if (action.type === "xstate.raise") harness.timers.set(params?.id ?? "", params?.delay ?? 0);
+  else if (action.type === "xstate.cancel") harness.timers.delete(params?.sendId ?? "");
+  else {
+    const effect = definition.effects[action.type];
+    if (!effect) throw new Error(`The machine asks for ${action.type}, which the kind does not know.`);
+    harness.effects.push(...effect(action.params as never, view));
+  }
+}
+
+function viewOf(harness: ActorHarness, id: string, loaded: readonly PartitionRow[]): ActorView {
+  return {
+    id,
+    epoch: harness.epoch,
+    nowMs: harness.nowMs,
+    snapshot: harness.snapshot,
+    row: (rt, k, k2) => loaded.find((row) => row.rt === rt && row.k === k && row.k2 === k2),
+    rowsOf: (rt) => loaded.filter((row) => row.rt === rt).sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1)),
+  };
+}
+
+function select(kept: ReadonlyMap<string, PartitionRow>, selection: RowSelection): readonly PartitionRow[] {
+  const rows = [...kept.values()].filter((row) => row.rt === selection.rt);
+  if ("keys" in selection) return rows.filter((row) => selection.keys.includes(row.k2));
+  const { after, limit } = selection;
+  return rows
+    .sort((a, b) => a.k - b.k || (a.k2 < b.k2 ? -1 : 1))
+    .filter((row) => !after || row.k > after.k || (row.k === after.k && row.k2 > after.k2))
+    .slice(0, limit);
+}
+
+function keyOf({ rt, k, k2 }: { readonly rt: number; readonly k: number; readonly k2: string }): string {
+  return `${rt}/${k}/${k2}`;
+}

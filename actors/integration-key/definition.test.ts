@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { driveActor } from "../actor.fixture.ts";
+import { integrationKeyActor } from "./definition.ts";
+
+const open = () => driveActor(integrationKeyActor as never, "key");
+const caps = { records_per_hour: 100, bytes_per_day: 1_000 };
+const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
+  type: "push.charge",
+  seq,
+  push_id: push,
+  digest: `digest of ${push}`,
+  records,
+  bytes,
+});
+
+describe("nonces (Q1)", () => {
+  it("are claimed once until their signature expires", () => {
+    const key = open();
+    const claim = { type: "nonce.claim", nonce: "n".repeat(16), expires_ms: key.nowMs + 1_000 };
+    expect(key.send(claim)).toEqual({ status: "claimed" });
+    expect(key.send(claim)).toEqual({ status: "reused" });
+    key.nowMs += 999;
+    expect(key.send(claim)).toEqual({ status: "reused" });
+    key.nowMs += 1;
+    expect(key.send(claim)).toEqual({ status: "claimed" });
+  });
+
+  it("of one key say nothing of another nonce", () => {
+    const key = open();
+    const claim = (nonce: string) => key.send({ type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as never);
+    expect(claim("a".repeat(16))).toEqual({ status: "claimed" });
+    expect(claim("b".repeat(16))).toEqual({ status: "claimed" });
+  });
+});
+
+describe("seq and charges (Q2)", () => {
+  it("charges a pair once and answers its repetition", () => {
+    const key = open();
+    expect(key.send(charge(5, "p5"))).toEqual({ status: "accepted" });
+    expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
+    expect(key.snapshot.context.recordsThisHour.used).toBe(10);
+    expect(key.snapshot.context.lastSeq).toBe(5);
+  });
+
+  it("refuses another push under a used or lower seq, and still knows an older push", () => {
+    const key = open();
+    key.send(charge(5, "p5"));
+    expect(key.send(charge(5, "other"))).toEqual({ status: "seq_not_increasing", last_seq: 5 });
+    expect(key.send(charge(4, "p4"))).toEqual({ status: "seq_not_increasing", last_seq: 5 });
+    expect(key.send(charge(9, "p9"))).toEqual({ status: "accepted" });
+    expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
+    expect(key.send({ type: "seq.check", seq: 5, push_id: "p5" } as never)).toEqual({ status: "known" });
+    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" } as never)).toEqual({ status: "seq_not_increasing", last_seq: 9 });
+  });
+});
+
+describe("caps", () => {
+  const check = (key: ReturnType<typeof open>, digest: string, length: number) =>
+    key.send({ type: "caps.check", digest, content_length: length, caps } as never);
+
+  it("refuses when the records of the hour are used up, until the next hour", () => {
+    const key = open();
+    key.send(charge(1, "p1", 100, 1));
+    expect(check(key, "new", 1)).toEqual({ status: "over", cap: "records_per_hour", retry_after_seconds: 3_600 });
+    key.nowMs += 3_599_999;
+    expect(check(key, "new", 1)).toMatchObject({ status: "over", retry_after_seconds: 1 });
+    key.nowMs += 1;
+    expect(check(key, "new", 1)).toEqual({ status: "within", known_push_id: null });
+  });
+
+  it("counts the announced length against the bytes of the day", () => {
+    const key = open();
+    key.send(charge(1, "p1", 1, 900));
+    expect(check(key, "new", 100)).toMatchObject({ status: "within" });
+    expect(check(key, "new", 101)).toMatchObject({ status: "over", cap: "bytes_per_day" });
+  });
+
+  it("lets the body of a charged push through, so that it can be resumed", () => {
+    const key = open();
+    key.send(charge(1, "p1", 100, 1_000));
+    expect(check(key, "digest of p1", 500)).toEqual({ status: "within", known_push_id: "p1" });
+  });
+});
+
+describe("idempotency (Q3)", () => {
+  const begin = (digest: string) => ({ type: "idempotency.begin", scope: "s", digest });
+  const settle = { type: "idempotency.settle", scope: "s", digest: "d", answer: { status: 200, headers: {}, body: "{}" } };
+
+  it("is fresh, in progress, then replayed", () => {
+    const key = open();
+    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+    expect(key.send(begin("d"))).toEqual({ status: "in_progress" });
+    key.send(settle);
+    expect(key.send(begin("d"))).toEqual({ status: "replay", answer: settle.answer });
+  });
+
+  it("conflicts with another request under the same key", () => {
+    const key = open();
+    key.send(begin("d"));
+    expect(key.send(begin("e"))).toEqual({ status: "conflict" });
+    key.send(settle);
+    expect(key.send(begin("e"))).toEqual({ status: "conflict" });
+  });
+
+  it("forgets «in progress» with its activation, but not an answer", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.epoch += 1;
+    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+    key.send(settle);
+    key.epoch += 1;
+    expect(key.send(begin("d"))).toMatchObject({ status: "replay" });
+  });
+
+  it("is free again once released, and 24 hours after the answer", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.send({ type: "idempotency.release", scope: "s" } as never);
+    expect(key.send(begin("e"))).toEqual({ status: "fresh" });
+    key.send({ ...settle, digest: "e" });
+    key.send({ type: "idempotency.release", scope: "s" } as never);
+    expect(key.send(begin("e"))).toMatchObject({ status: "replay" });
+    key.nowMs += 86_400_000;
+    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { driveActor } from "../actor.fixture.ts";
+import type { PublishOutcome, PushReport } from "../messages/push.ts";
+import { pushActor } from "./definition.ts";
+
+const facts = (records: number) => ({
+  push_id: "bat_0",
+  business_uuid: "b",
+  collection: "products",
+  records,
+  received_at: "2026-01-01T00:00:00.000Z",
+});
+
+const open = (records: number, held: readonly unknown[] = []) => {
+  const push = driveActor(pushActor as never, "bat_0");
+  push.send({ type: "push.accept", facts: facts(records), held_reasons: held } as never);
+  return push;
+};
+
+type Push = ReturnType<typeof open>;
+
+const outcomes = (chunk: number, count: number): PublishOutcome[] =>
+  Array.from({ length: count }, (_, index) => ({
+    leaf_index: chunk * 200 + index,
+    outcome: index === 0 ? "rejected" : "accepted",
+    record_id: index === 0 ? null : `svc_${index}`,
+    version: index === 0 ? null : 1,
+    errors: index === 0 ? [{ code: "money_not_string", pointer: "/prices/0/amount", detail: "d" }] : [],
+  }));
+
+const settle = (push: Push, chunk: number, count: number, unindexed: readonly string[] = []) =>
+  push.send({ type: "chunk.settle", chunk, outcomes: outcomes(chunk, count), references: [{ record_id: "svc_1", hash: "h", change: 1 }], unindexed } as never);
+
+const status = (push: Push, from = 0, outcome: string | null = null, limit = 100) =>
+  push.send({ type: "push.status", outcome, from_leaf: from, limit } as never) as PushReport;
+
+const activities = (push: Push) => push.effects.map((effect) => (effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect));
+
+describe("a queued push", () => {
+  it("settles its chunks in order, each once (P1, U2), and is complete after the last", () => {
+    const push = open(450);
+    expect(status(push)).toMatchObject({ state: "queued", counts: { pending: 450, accepted: 0 } });
+    settle(push, 1, 200);
+    expect(status(push).state).toBe("queued");
+    settle(push, 0, 200);
+    settle(push, 0, 200);
+    expect(status(push)).toMatchObject({ state: "processing", settled: 200, counts: { pending: 250, accepted: 199, rejected: 1 } });
+    settle(push, 1, 200);
+    settle(push, 2, 50);
+    expect(status(push)).toMatchObject({ state: "complete", counts: { pending: 0, accepted: 447, rejected: 3 }, completed_at: expect.any(String) });
+    expect(activities(push)).toEqual([
+      ["processChunk", 0],
+      ["processChunk", 1],
+      ["processChunk", 2],
+      ["finishPush", undefined],
+    ]);
+  });
+
+  it("is accepted once, whoever accepts it again (U1)", () => {
+    const push = open(10);
+    expect(push.send({ type: "push.accept", facts: facts(99), held_reasons: [] } as never)).toEqual({ status: "known", state: "queued" });
+    expect(status(push).facts.records).toBe(10);
+  });
+
+  it("is complete only when every region has its rows (P2), told again from references", () => {
+    const push = open(10);
+    settle(push, 0, 10, ["eu-west1", "us-east1"]);
+    expect(status(push).state).toBe("processing");
+    expect(activities(push).slice(1)).toEqual([
+      ["indexChunk", 0],
+      ["indexChunk", 0],
+    ]);
+    expect(push.send({ type: "push.references", chunk: 0 } as never)).toMatchObject({ references: [{ record_id: "svc_1" }] });
+    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
+    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
+    expect(status(push).state).toBe("processing");
+    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" } as never);
+    expect(status(push).state).toBe("complete");
+  });
+
+  it("asks for a stall timer of ten minutes that every step starts anew (P3)", () => {
+    const push = open(450);
+    expect([...push.timers.values()]).toEqual([600_000]);
+    settle(push, 0, 200);
+    expect([...push.timers.values()]).toEqual([600_000]);
+    settle(push, 1, 200);
+    settle(push, 2, 50);
+    expect([...push.timers.values()]).toEqual([]);
+  });
+
+  it("lets an awaiting caller wait until it is settled", () => {
+    const push = open(10);
+    expect(push.send({ type: "push.await" })).toBeUndefined();
+    settle(push, 0, 10);
+    expect(push.send({ type: "push.await" })).toMatchObject({ state: "complete", results: { length: 10 } });
+  });
+
+  it("does not exist before it was accepted", () => {
+    expect(status(driveActor(pushActor as never, "bat_1"))).toBeNull();
+  });
+});
+
+describe("pages of outcomes (U3)", () => {
+  it("are in leaf order, complete, and 100 long", () => {
+    const push = open(450);
+    settle(push, 0, 200);
+    const seen: number[] = [];
+    let from: number | null = 0;
+    while (from !== null) {
+      const report: PushReport = status(push, from);
+      seen.push(...report.results.map((result) => result.leaf_index));
+      from = report.next_leaf;
+    }
+    expect(seen).toEqual(Array.from({ length: 450 }, (_, index) => index));
+    expect(status(push, 100).results).toHaveLength(100);
+    expect(status(push, 199, null, 2).results.map((result) => result.outcome)).toEqual(["accepted", "pending"]);
+  });
+
+  it("can be filtered by outcome, over all chunks", () => {
+    const push = open(450);
+    for (const [chunk, count] of [200, 200, 50].entries()) settle(push, chunk, count);
+    expect(status(push, 0, "rejected").results.map((result) => result.leaf_index)).toEqual([0, 200, 400]);
+    expect(status(push, 0, "rejected").results[0]?.errors[0]?.code).toBe("money_not_string");
+    expect(status(push, 0, "accepted").next_leaf).not.toBeNull();
+  });
+});
+
+describe("a held push", () => {
+  const reasons = [{ code: "price_jump", detail: "d" }];
+
+  it("waits, then goes its way when confirmed", () => {
+    const push = open(10, reasons);
+    expect(status(push)).toMatchObject({ state: "held", held_reasons: reasons, counts: { held: 10, pending: 0 } });
+    expect(status(push).results[0]?.outcome).toBe("held");
+    expect(push.effects).toEqual([]);
+    push.send({ type: "hold.release", confirmed: true } as never);
+    expect(activities(push)).toEqual([["processChunk", 0]]);
+    settle(push, 0, 10);
+    expect(status(push).state).toBe("complete");
+  });
+
+  it("fails when rejected, with its reason", () => {
+    const push = open(10, reasons);
+    push.send({ type: "hold.release", confirmed: false } as never);
+    expect(status(push)).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
+    expect(activities(push)).toEqual([["finishPush", undefined]]);
+  });
+});

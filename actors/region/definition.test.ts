@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { driveActor } from "../actor.fixture.ts";
+import { minuteName } from "./activities.ts";
+import { regionActor } from "./definition.ts";
+
+const apply = (id: string) => ({ type: "rows.apply", work_id: id, changes: [] });
+const applied = (id: string) => ({ type: "rows.applied", work_id: id, stale: 1, rows: 3 });
+
+describe("region", () => {
+  it("answers when the rows are in the index, and starts a piece of work once (R1)", () => {
+    const region = driveActor(regionActor as never, "eu-west1");
+    expect(region.send(apply("w"))).toBeUndefined();
+    expect(region.send(apply("w"))).toBeUndefined();
+    expect(region.effects).toHaveLength(1);
+    region.send(applied("w"));
+    expect(region.send(apply("w"))).toEqual({ status: "applied", stale: 1 });
+    expect(region.snapshot.context).toMatchObject({ work: {}, rowsApplied: 3 });
+  });
+
+  it("says unavailable when the index fails, and is serving again after a success", () => {
+    const region = driveActor(regionActor as never, "eu-west1");
+    region.send(apply("w"));
+    region.send({ type: "rows.failed", work_id: "w", detail: "no disk" } as never);
+    expect(region.send(apply("w"))).toMatchObject({ status: "unavailable" });
+    expect(region.snapshot.value).toMatchObject({ index: "catching_up" });
+    region.send(apply("v"));
+    region.send(applied("v"));
+    expect(region.snapshot.value).toMatchObject({ index: "serving" });
+  });
+
+  it("takes a bounded number of pieces of work at once", () => {
+    const region = driveActor(regionActor as never, "eu-west1");
+    for (let index = 0; index < 64; index += 1) expect(region.send(apply(`w${index}`))).toBeUndefined();
+    expect(region.send(apply("one more"))).toMatchObject({ status: "unavailable" });
+  });
+
+  it("closes receipt batches once a minute (R2)", () => {
+    const region = driveActor(regionActor as never, "eu-west1");
+    region.send({ type: "region.open", region: "eu-west1" } as never);
+    expect(regionActor.effects["closeReceipts"]?.({} as never, { id: "eu-west1" } as never)).toEqual([
+      { kind: "activity", name: "closeReceipts", params: { region: "eu-west1" } },
+    ]);
+    expect(minuteName(Date.UTC(2026, 0, 2, 3, 4, 59))).toBe("202601020304");
+  });
+});

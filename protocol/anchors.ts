@@ -5,7 +5,7 @@ import type { JsonValue } from "./canonical-json.ts";
 import type { Sha256 } from "./hash.ts";
 import { classicalAlgorithm, postQuantumAlgorithm } from "./hybrid.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
-import type { PasskeyPolicy } from "./passkey.ts";
+import type { PasskeyOrigins } from "./passkey.ts";
 import {
   closed,
   distinct,
@@ -27,7 +27,7 @@ export interface Anchors {
   readonly environment: Environment;
   /** Both halves of every pinned root. */
   readonly roots: readonly RootAnchor[];
-  readonly passkeys: PasskeyPolicy;
+  readonly passkeys: PasskeyOrigins;
   readonly log: LogAnchor;
 }
 
@@ -57,7 +57,7 @@ const shape = closed<Anchors>({
     }),
     { min: 2, max: 32 },
   ),
-  passkeys: closed<PasskeyPolicy>({
+  passkeys: closed<PasskeyOrigins>({
     rp_ids: distinct(text(253), { min: 1, max: 16 }),
     origins: distinct(text(512), { min: 1, max: 64 }),
   }),

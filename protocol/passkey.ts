@@ -11,7 +11,7 @@ import { derToRawP256, type SignatureVerifier } from "./signatures.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** Where passkeys of this deployment may be used (pinned, never taken from the assertion). */
-export interface PasskeyPolicy {
+export interface PasskeyOrigins {
   /** Relying party ids: registrable domains. */
   readonly rp_ids: readonly string[];
   /** Full origins, for example `https://portal.example`. */
@@ -23,7 +23,7 @@ export interface PasskeyCheck {
   /** Pre-authentication encoding of the sealed document. */
   readonly message: Uint8Array;
   readonly signature: EnvelopeSignature;
-  readonly policy: PasskeyPolicy;
+  readonly origins: PasskeyOrigins;
   readonly verify: SignatureVerifier;
   readonly sha256: Sha256;
 }
@@ -52,8 +52,8 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
     return invalid("A passkey signature carries authenticatorData and clientDataJSON.");
   }
   const fault =
-    clientDataFault(clientData, passkeyChallenge(check.message, sha256), check.policy) ??
-    authenticatorFault(authenticatorData, check.policy, sha256);
+    clientDataFault(clientData, passkeyChallenge(check.message, sha256), check.origins) ??
+    authenticatorFault(authenticatorData, check.origins, sha256);
   if (fault !== null) return invalid(fault);
   const rawSignature = check.jwk.kty === "EC" ? derToRawP256(raw) : raw;
   if (rawSignature === null || check.jwk.kty === "AKP")
@@ -67,13 +67,13 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
 }
 
 /** §7.2 steps 11 to 14. Members that a client may add are passed over. */
-function clientDataFault(bytes: Uint8Array, challenge: string, policy: PasskeyPolicy): string | null {
+function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyOrigins): string | null {
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
   const { type, challenge: given, origin, crossOrigin } = parsed.value;
   if (type !== "webauthn.get") return "The assertion is of another ceremony.";
   if (given !== challenge) return "The assertion was made for something else.";
-  if (typeof origin !== "string" || !policy.origins.includes(origin))
+  if (typeof origin !== "string" || !allowed.origins.includes(origin))
     return "The assertion was made at an origin that is not allowed.";
   return crossOrigin === undefined || crossOrigin === false
     ? null
@@ -81,10 +81,10 @@ function clientDataFault(bytes: Uint8Array, challenge: string, policy: PasskeyPo
 }
 
 /** §7.2 steps 15 to 19. */
-function authenticatorFault(bytes: Uint8Array, policy: PasskeyPolicy, sha256: Sha256): string | null {
+function authenticatorFault(bytes: Uint8Array, allowed: PasskeyOrigins, sha256: Sha256): string | null {
   if (bytes.length < authenticatorDataLength) return "The authenticator data is too short.";
   const rpIdHash = bytes.subarray(0, 32);
-  if (!policy.rp_ids.some((id) => equalBytes(sha256(utf8(id)), rpIdHash)))
+  if (!allowed.rp_ids.some((id) => equalBytes(sha256(utf8(id)), rpIdHash)))
     return "The assertion is for another relying party.";
   const flags = bytes[32] ?? 0;
   if ((flags & userPresent) === 0) return "The assertion was made without user presence.";

@@ -1,0 +1,68 @@
+// Published keys of a business, and the seals that they make.
+
+import { type BusinessKey, type BusinessKeys, openBusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type Envelope, openEnvelope, pae, parseEnvelope } from "../protocol/dsse.ts";
+import { verifyOne } from "../protocol/hybrid.ts";
+import { verifyPasskey } from "../protocol/passkey.ts";
+import { isObject } from "../protocol/payload.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { Trust } from "./trust.ts";
+import { verifyWorking } from "./working-signature.ts";
+
+/**
+ * Verifies a business's published keys: the parsed answer of `GET /v1/certificates/{uuid}/keys`, of which only `signed`
+ * counts, or that envelope. Signed by a statement key valid at `issued_at`; a list of another business is `key_unknown`.
+ */
+export function verifyBusinessKeys(trust: Trust, uuid: string, value: JsonValue): Verdict<BusinessKeys> {
+  const envelope = parseEnvelope(isObject(value) && Object.hasOwn(value, "signed") ? value["signed"] : value);
+  if (!envelope.ok) return envelope;
+  const keys = openBusinessKeys(envelope.value, trust.sha256);
+  if (!keys.ok) return keys;
+  const signer = { use: "statement", region: null, at: keys.value.issued_at } as const;
+  const signed = verifyWorking(trust, envelope.value, signer);
+  if (!signed.ok) return signed;
+  return keys.value.uuid === uuid ? keys : refuse("key_unknown", "The keys are those of another business.");
+}
+
+/** Who may make a seal: which kinds of key, named by the document itself. */
+export interface SealerRule {
+  /** The `key_id` in the sealed payload; null where the payload names no sealer. */
+  readonly keyId: string | null;
+  readonly kinds: readonly BusinessKey["kind"][];
+}
+
+/**
+ * Verifies the one signature of a seal by a key of the business. Refuses `envelope_malformed` for more than one
+ * signature, `key_mismatch` when the payload names another key, `key_unknown` for a key that is not the business's or
+ * may not seal this, `signature_invalid`. Says nothing of when the key was valid.
+ */
+export function verifySealer(
+  trust: Trust,
+  keys: BusinessKeys,
+  envelope: Envelope,
+  rule: SealerRule,
+): Verdict<BusinessKey> {
+  const [signature, ...others] = envelope.signatures;
+  if (signature === undefined || others.length > 0)
+    return refuse("envelope_malformed", "A seal carries exactly one signature.");
+  if (rule.keyId !== null && signature.keyid !== rule.keyId) {
+    return refuse("key_mismatch", "The seal names another key than the one that signed it.");
+  }
+  const key = keys.keys.find((candidate) => candidate.key_id === signature.keyid);
+  if (key === undefined) return refuse("key_unknown", `Key ${signature.keyid} is not a key of the business.`);
+  if (!rule.kinds.includes(key.kind)) return refuse("key_unknown", `A ${key.kind} key may not seal this.`);
+  const payload = openEnvelope(envelope, envelope.payloadType);
+  if (!payload.ok) return payload;
+  const message = pae(envelope.payloadType, payload.value);
+  if (key.kind === "passkey") {
+    const { verify, sha256 } = trust;
+    const origins = trust.anchors.passkeys;
+    const verdict = verifyPasskey({ jwk: key.public_key, message, signature, origins, verify, sha256 });
+    return verdict.ok ? ok(key) : verdict;
+  }
+  if (signature.clientDataJSON !== undefined)
+    return refuse("signature_invalid", "Only a passkey makes assertions.");
+  const valid = verifyOne(trust.verify, key.public_key, message, signature);
+  return valid ? ok(key) : refuse("signature_invalid", "The seal's signature does not verify.");
+}

@@ -1,0 +1,117 @@
+// Certificates of a party: each issuance verified, ordered into one history, and asked whether a seal stood under it.
+
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type Certificate, type IssuedCertificate, openCertificate } from "../protocol/certificate.ts";
+import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { isObject } from "../protocol/payload.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { sealedAtSkewMs } from "../protocol/seal.ts";
+import { instantOf } from "./instant.ts";
+import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
+
+/** Every issuance that is known of one party's certificate, newest first, each naming the one after it as previous. */
+export interface CertificateHistory {
+  readonly uuid: string;
+  readonly issuances: readonly IssuedCertificate[];
+}
+
+/** Verifies one certificate envelope: both halves, the issuance key valid at `issued_at`, the sandbox mark. */
+export function verifyCertificate(trust: Trust, value: JsonValue): Verdict<IssuedCertificate> {
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const issued = openCertificate(envelope.value, trust.sha256);
+  if (!issued.ok) return issued;
+  const { sandbox, issued_at: at } = issued.value.certificate;
+  const fault = sandboxFault(trust.anchors, sandbox);
+  if (fault !== null) return fault;
+  const verdict = verifyIssued(trust, envelope.value, { payloadType: payloadTypes["certificate.v1"], at });
+  return verdict.ok ? issued : verdict;
+}
+
+/**
+ * Verifies all known certificate envelopes of one party, in any order. Issuances that do not form one chain by their
+ * `previous`, or name another party, are `certificate_unknown`: one that is left out could be the one that revokes.
+ */
+export function verifyCertificates(
+  trust: Trust,
+  uuid: string,
+  values: readonly JsonValue[],
+): Verdict<CertificateHistory> {
+  const issuances: IssuedCertificate[] = [];
+  for (const value of values) {
+    const issued = verifyCertificate(trust, value);
+    if (!issued.ok) return issued;
+    issuances.push(issued.value);
+  }
+  return orderHistory(uuid, issuances);
+}
+
+/** Orders issuances that are already verified; refuses as {@link verifyCertificates}. */
+export function orderHistory(
+  uuid: string,
+  issuances: readonly IssuedCertificate[],
+): Verdict<CertificateHistory> {
+  const byId = new Map(issuances.map((issued) => [issued.certId, issued]));
+  const named = new Set(issuances.map((issued) => issued.certificate.previous));
+  const newest = [...byId.values()].filter((issued) => !named.has(issued.certId));
+  if (newest.length !== 1) return refuse("certificate_unknown", "The certificates do not form one history.");
+  const ordered: IssuedCertificate[] = [];
+  for (let next = newest[0]; next !== undefined; next = byId.get(next.certificate.previous ?? "")) {
+    if (next.certificate.subject.uuid !== uuid)
+      return refuse("certificate_unknown", "A certificate names another party.");
+    ordered.push(next);
+  }
+  if (ordered.length !== byId.size)
+    return refuse("certificate_unknown", "The certificates do not form one history.");
+  return ok({ uuid, issuances: ordered });
+}
+
+/**
+ * Envelopes in the parsed answer of `GET /v1/certificates/{uuid}`: the newest issuance and its history. Refuses
+ * `payload_malformed` for anything that is no such answer.
+ */
+export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonValue[]> {
+  if (!isObject(answer)) return refuse("payload_malformed", "The certificate answer is not an object.");
+  const { certificate, history = [] } = answer;
+  if (certificate === undefined || !Array.isArray(history)) {
+    return refuse("payload_malformed", "The certificate answer carries a certificate and its history.");
+  }
+  const earlier = history.map((entry: JsonValue) =>
+    isObject(entry) ? (entry["certificate"] ?? null) : null,
+  );
+  return ok([certificate, ...earlier]);
+}
+
+/**
+ * The certificate that a seal names, if that seal stood under it: it must be the issuance in force at `sealed_at`, and
+ * no later issuance may have ended it by then, whenever that was decided. Otherwise `certificate_unknown`,
+ * `certificate_not_in_force` or `certificate_withdrawn`.
+ */
+export function certificateAt(
+  history: CertificateHistory,
+  seal: { readonly cert_id: string; readonly sealed_at: string },
+): Verdict<Certificate> {
+  const index = history.issuances.findIndex((issued) => issued.certId === seal.cert_id);
+  const named = history.issuances[index]?.certificate;
+  if (named === undefined)
+    return refuse("certificate_unknown", "The seal names a certificate that the business does not have.");
+  if (named.status !== "active") return ended(named);
+  // The clock that set sealed_at may be behind the clock that set issued_at, by what publishing allows.
+  if (instantOf(seal.sealed_at) < instantOf(named.issued_at) - sealedAtSkewMs) {
+    return refuse("certificate_not_in_force", "The seal is older than the certificate that it names.");
+  }
+  for (const { certificate: later } of history.issuances.slice(0, index)) {
+    if (later.status === "active" && later.issued_at <= seal.sealed_at) {
+      return refuse("certificate_not_in_force", "A later certificate was in force when this was sealed.");
+    }
+    if (later.status !== "active" && later.status_effective_from <= seal.sealed_at) return ended(later);
+  }
+  return ok(named);
+}
+
+function ended({ status, status_effective_from: from, status_reason: reason }: Certificate): Verdict<never> {
+  const why = reason === undefined ? "" : ` (${reason})`;
+  if (status === "withdrawn")
+    return refuse("certificate_withdrawn", `The certificate was withdrawn from ${from} on${why}.`);
+  return refuse("certificate_not_in_force", `The certificate is ${status} from ${from} on${why}.`);
+}

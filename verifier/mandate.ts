@@ -1,0 +1,28 @@
+// Mandates: under what authority an integration key sealed.
+
+import type { BusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { type Mandate, openMandate } from "../protocol/mandate.ts";
+import { refuse, type Verdict } from "../protocol/result.ts";
+import { verifySealer } from "./business-keys.ts";
+import { windowFault } from "./key-window.ts";
+import type { Trust } from "./trust.ts";
+
+/**
+ * Verifies a mandate: sealed by a passkey or hosted key of the business that stood at `valid_from`. One that a
+ * machine's key signed is `key_unknown`; one changed after sealing `signature_invalid`.
+ */
+export function verifyMandate(trust: Trust, keys: BusinessKeys, value: JsonValue): Verdict<Mandate> {
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const mandate = openMandate(envelope.value);
+  if (!mandate.ok) return mandate;
+  const sealer = verifySealer(trust, keys, envelope.value, { keyId: null, kinds: ["passkey", "hosted"] });
+  if (!sealer.ok) return sealer;
+  const fault = windowFault(sealer.value, mandate.value.valid_from);
+  if (fault !== null) return fault;
+  return mandate.value.business_uuid === keys.uuid
+    ? mandate
+    : refuse("out_of_scope", "The mandate is another business's.");
+}

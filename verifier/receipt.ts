@@ -1,0 +1,88 @@
+// Receipts: what the service stated that it served, to whom and when.
+
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { openReceipt, type Receipt } from "../protocol/receipt.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { IndexRow } from "../protocol/row.ts";
+import type { Trust } from "./trust.ts";
+import { verifyWorking } from "./working-signature.ts";
+
+/** What a receipt is held against; whatever is left out is not compared. */
+export interface ReceiptSubject {
+  /** The presenter: the receipt must name this key. */
+  readonly callerKeyId?: string;
+  /** SHA-256 of the signature base that the presenter sent. */
+  readonly requestHash?: string;
+  readonly retrievalId?: string;
+  /** Each must be in the receipt as it is. */
+  readonly rows?: readonly IndexRow[];
+  /** Whether `rows` are all that was served: then the receipt lists these, in this order, and nothing else. */
+  readonly isWhole?: boolean;
+}
+
+/**
+ * Verifies a receipt: signed by a receipt key of the region it names that stood at `served_at`. Another region's key is
+ * `key_unknown`; another caller, or a format 1 receipt where a caller must be named, `receipt_caller_mismatch`; a row
+ * that is not in it as it is `receipt_row_mismatch`.
+ */
+export function verifyReceipt(
+  trust: Trust,
+  value: JsonValue,
+  subject: ReceiptSubject = {},
+): Verdict<Receipt> {
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const receipt = openReceipt(envelope.value);
+  if (!receipt.ok) return receipt;
+  const { region, served_at: at } = receipt.value;
+  const signed = verifyWorking(trust, envelope.value, { use: "receipt", region, at });
+  if (!signed.ok) return signed;
+  const caller = judgeCaller(receipt.value, subject);
+  if (!caller.ok) return caller;
+  const rows = judgeRows(receipt.value, subject);
+  return rows.ok ? receipt : rows;
+}
+
+function judgeCaller(
+  receipt: Receipt,
+  { callerKeyId, requestHash, retrievalId }: ReceiptSubject,
+): Verdict<void> {
+  if (callerKeyId !== undefined) {
+    if (receipt.v === 1) return otherCaller("A format 1 receipt names no caller.");
+    if (receipt.key_id !== callerKeyId) return otherCaller("The receipt was given to another caller.");
+  }
+  if (requestHash !== undefined && receipt.request_hash !== requestHash)
+    return otherCaller("The receipt answers another request.");
+  if (retrievalId !== undefined && receipt.retrieval_id !== retrievalId)
+    return otherCaller("The receipt is of another retrieval.");
+  return ok(undefined);
+}
+
+function judgeRows(receipt: Receipt, { rows = [], isWhole = false }: ReceiptSubject): Verdict<void> {
+  if (isWhole && rows.length !== receipt.rows.length)
+    return otherRows("The receipt lists another number of rows.");
+  for (const [index, row] of rows.entries()) {
+    const place = isWhole
+      ? index
+      : receipt.rows.findIndex((candidate) => candidate.record_id === row.record_id);
+    const entry = receipt.rows[place];
+    const pointer = `/rows/${index}`;
+    if (entry === undefined || entry.record_id !== row.record_id)
+      return otherRows("The receipt does not list this row.", pointer);
+    if (entry.adl_origin !== row.adl_origin) return otherRows("The row is of other record bytes.", pointer);
+    if (entry.adl_row_sig !== row.adl_row_sig) return otherRows("The row is another projection.", pointer);
+    if ("ai_policy_version" in entry && entry.ai_policy_version !== row.ai_policy_version) {
+      return otherRows("The row names another AI policy version.", pointer);
+    }
+  }
+  return ok(undefined);
+}
+
+function otherCaller(detail: string): Verdict<never> {
+  return refuse("receipt_caller_mismatch", detail);
+}
+
+function otherRows(detail: string, pointer?: string): Verdict<never> {
+  return refuse("receipt_row_mismatch", detail, pointer);
+}

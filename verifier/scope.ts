@@ -1,0 +1,83 @@
+// Scope: whether the key was authorised to publish what it sealed.
+
+import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { scopeAllows } from "../protocol/mandate.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { BatchSeal, Seal } from "../protocol/seal.ts";
+import type { Sidecar } from "../protocol/sidecar.ts";
+import { verifyMandate } from "./mandate.ts";
+import type { CheckState } from "./seal.ts";
+import type { Trust } from "./trust.ts";
+
+export interface ScopeEvidence {
+  readonly payload: Seal | BatchSeal;
+  readonly key: BusinessKey;
+  readonly keys: BusinessKeys;
+  /** The sealed record, for its countries. */
+  readonly content: JsonObject;
+  readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
+  /** Verified. */
+  readonly sidecar: Sidecar | null;
+}
+
+/**
+ * Judges the authority of the sealing key: of an integration key by its mandate, or where that is not at hand by what
+ * the service stated in the sidecar; a passkey and a hosted key seal by their own right. Refuses `out_of_scope` and the
+ * reasons of a mandate; without either piece of evidence the state is `not_checked`.
+ */
+export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<CheckState> {
+  const { payload, key, sidecar } = evidence;
+  if (sidecar !== null) {
+    const stated = judgeStatement(sidecar, payload, key);
+    if (!stated.ok) return stated;
+  }
+  if (key.kind !== "system") return ok("ok");
+  if (evidence.mandate === undefined) return ok(sidecar === null ? "not_checked" : "ok");
+  const mandate = verifyMandate(trust, evidence.keys, evidence.mandate.envelope);
+  if (!mandate.ok) return mandate;
+  const { revoked_at: revokedAt } = evidence.mandate;
+  if (revokedAt !== null && payload.sealed_at >= revokedAt)
+    return outOfScope(`The mandate was revoked at ${revokedAt}.`);
+  if (sidecar !== null && sidecar.scope.mandate_id !== mandate.value.mandate_id) {
+    return outOfScope("The record was published under another mandate.");
+  }
+  const allowed = scopeAllows(mandate.value, {
+    business_uuid: evidence.keys.uuid,
+    key_id: payload.key_id,
+    record_type: payload.record_type,
+    countries: countriesOf(evidence.content),
+    at: payload.sealed_at,
+  });
+  return allowed.ok ? ok("ok") : allowed;
+}
+
+const basisOf = { system: "mandate", passkey: "role", hosted: "standard_publishing" } as const;
+
+function judgeStatement(
+  { scope, path }: Sidecar,
+  payload: Seal | BatchSeal,
+  key: BusinessKey,
+): Verdict<void> {
+  const fits =
+    scope.kind === key.kind &&
+    scope.basis === basisOf[key.kind] &&
+    path === (key.kind === "system" ? "A" : "B");
+  if (!fits) return outOfScope("The sidecar states another kind of authority than the key has.");
+  const allowed = scope.permissions.includes(`publish:${payload.record_type}`);
+  return allowed
+    ? ok(undefined)
+    : outOfScope(`The sidecar does not state a permission to publish ${payload.record_type}.`);
+}
+
+/** Every record type lists the countries that it is published for. */
+function countriesOf(record: JsonObject): readonly string[] {
+  const { countries } = record;
+  return Array.isArray(countries)
+    ? (countries as readonly JsonValue[]).filter((item) => typeof item === "string")
+    : [];
+}
+
+function outOfScope(detail: string): Verdict<never> {
+  return refuse("out_of_scope", detail);
+}

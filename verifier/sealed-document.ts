@@ -1,0 +1,66 @@
+// What sealed bytes are: a record of a collection, an AI policy record, or a withdrawal document.
+
+import { parseAiPolicy } from "../protocol/ai-policy.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
+import { isCollectionName, recordType } from "../protocol/identifiers.ts";
+import { parseObject } from "../protocol/payload.ts";
+import { recordSchema } from "../protocol/records/parse-record.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { parseWithdrawal } from "../protocol/withdrawal.ts";
+
+export type SealedDocument = "record" | "ai_policy" | "withdrawal";
+
+/** `record_type` in the seal of an AI policy record. */
+export const aiPolicyRecordType = "ai_policy";
+
+/**
+ * Reads sealed bytes and holds them against the seal's `record_type`. Refuses `payload_malformed`,
+ * `record_type_mismatch` and, for a schema version that is not known, `version_unknown`. Whether a record's own members
+ * are right is judged when it is published, not here.
+ */
+export function sealedDocument(
+  document: SealedDocument,
+  bytes: Uint8Array,
+  sealedType: string,
+): Verdict<JsonObject> {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return parsed;
+  const fault = faultOf(document, bytes, parsed.value, sealedType);
+  return fault.ok ? parsed : fault;
+}
+
+function faultOf(
+  document: SealedDocument,
+  bytes: Uint8Array,
+  content: JsonObject,
+  sealedType: string,
+): Verdict<unknown> {
+  if (document === "withdrawal") {
+    const withdrawal = parseWithdrawal(bytes);
+    if (!withdrawal.ok) return withdrawal;
+    return recordType(withdrawal.value.record_id) === sealedType
+      ? withdrawal
+      : mismatch("The record id", sealedType);
+  }
+  if (document === "ai_policy") {
+    return sealedType === aiPolicyRecordType
+      ? parseAiPolicy(bytes)
+      : mismatch("An AI policy record", sealedType);
+  }
+  return judgeSchema(content["schema"], sealedType);
+}
+
+function judgeSchema(schema: unknown, sealedType: string): Verdict<void> {
+  const match = typeof schema === "string" ? /^svc\/([a-z_]{1,32})\/([0-9]{1,9})$/.exec(schema) : null;
+  if (match === null)
+    return refuse("record_type_mismatch", "The record does not name its schema.", "/schema");
+  const [, type = ""] = match;
+  if (type !== sealedType || !isCollectionName(type)) return mismatch("The record's schema", sealedType);
+  return schema === recordSchema(type)
+    ? ok(undefined)
+    : refuse("version_unknown", `Record schema ${schema} is not known.`, "/schema");
+}
+
+function mismatch(what: string, sealedType: string): Verdict<never> {
+  return refuse("record_type_mismatch", `${what} is not of the sealed type ${sealedType}.`);
+}

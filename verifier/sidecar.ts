@@ -1,0 +1,79 @@
+// Sidecars: what the service stated about the version of a record when it published it.
+
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { refuse, type Verdict } from "../protocol/result.ts";
+import type { BatchSeal, Seal } from "../protocol/seal.ts";
+import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
+import type { Trust } from "./trust.ts";
+import { verifyWorking } from "./working-signature.ts";
+
+/** What a sidecar is held against; whatever is left out is not compared. */
+export interface SidecarSubject {
+  readonly record_id?: string;
+  readonly business_uuid?: string;
+  /** Hash of the exact record bytes. */
+  readonly hash?: string;
+  readonly seal?: Seal | BatchSeal;
+}
+
+/**
+ * Verifies a sidecar: signed by a sidecar key that stood at `published_at`, and about this record under this seal.
+ * About other bytes, another record or another moment of sealing it is `hash_mismatch`; naming another sealing key
+ * `key_mismatch`, another certificate `certificate_unknown`, another type `record_type_mismatch`, another AI policy
+ * version `ai_policy_version_mismatch`.
+ */
+export function verifySidecar(
+  trust: Trust,
+  value: JsonValue,
+  subject: SidecarSubject = {},
+): Verdict<Sidecar> {
+  const envelope = parseEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const sidecar = openSidecar(envelope.value);
+  if (!sidecar.ok) return sidecar;
+  const signer = { use: "sidecar", region: null, at: sidecar.value.published_at } as const;
+  const signed = verifyWorking(trust, envelope.value, signer);
+  if (!signed.ok) return signed;
+  return (
+    compareSubject(sidecar.value, subject) ??
+    (subject.seal && compareSeal(sidecar.value, subject.seal)) ??
+    sidecar
+  );
+}
+
+function compareSubject(sidecar: Sidecar, subject: SidecarSubject): Verdict<never> | undefined {
+  if (subject.hash !== undefined && subject.hash !== sidecar.sha256) {
+    return refuse("hash_mismatch", "The sidecar is about other record bytes.", "/sha256");
+  }
+  for (const member of ["record_id", "business_uuid"] as const) {
+    if (subject[member] !== undefined && subject[member] !== sidecar[member]) {
+      return refuse("hash_mismatch", `The sidecar names another ${member}.`, `/${member}`);
+    }
+  }
+  return undefined;
+}
+
+function compareSeal(sidecar: Sidecar, seal: Seal | BatchSeal): Verdict<never> | undefined {
+  if (sidecar.sealed_by_key_id !== seal.key_id || sidecar.scope.key_id !== seal.key_id) {
+    return refuse("key_mismatch", "The sidecar names another sealing key.", "/sealed_by_key_id");
+  }
+  if (sidecar.record_type !== seal.record_type) {
+    return refuse("record_type_mismatch", "The sidecar names another record type.", "/record_type");
+  }
+  if (sidecar.cert_id !== seal.cert_id) {
+    return refuse("certificate_unknown", "The sidecar names another certificate than the seal.", "/cert_id");
+  }
+  if (versionNamed(sidecar) !== versionNamed(seal)) {
+    return refuse("ai_policy_version_mismatch", "The sidecar and the seal name different versions.", "/v");
+  }
+  if (sidecar.sealed_at !== seal.sealed_at) {
+    return refuse("hash_mismatch", "The sidecar is about another seal.", "/sealed_at");
+  }
+  return undefined;
+}
+
+/** AI policy versions and terms versions are told apart, so that one never passes for the other. */
+function versionNamed(document: Sidecar | Seal | BatchSeal): string {
+  return document.v === 2 ? `policy ${document.ai_policy_version}` : `terms ${document.terms_version}`;
+}

@@ -1,0 +1,250 @@
+// Trust: which keys of the service count, and for what. It starts at the pinned roots and nowhere else.
+//   V1. A key is trusted only with a certificate whose issuer is trusted, may issue it, and stood when it was issued.
+//   V2. Both halves of an issuer must have signed; one half alone proves nothing.
+//   V3. Sandbox marks and anchors agree: sandbox keys count under sandbox anchors only, and no others do there.
+//   V4. A key set is believed as a whole or not at all: one key without a chain refuses it.
+
+import type { Anchors } from "../protocol/anchors.ts";
+import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import type { Sha256 } from "../protocol/hash.ts";
+import { splitHybrid, verifyHybrid } from "../protocol/hybrid.ts";
+import type { PublicJwk } from "../protocol/jwk.ts";
+import {
+  isPaired,
+  type KeyCertificate,
+  type KeyEntry,
+  type KeySet,
+  type KeyUse,
+  keySetEnvelope,
+  openKeyCertificate,
+  parseKeySet,
+} from "../protocol/key-set.ts";
+import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
+import type { SignatureVerifier } from "../protocol/signatures.ts";
+import { earliest, windowFault } from "./key-window.ts";
+
+/** The primitives that verification runs on: portable ones, or a node's native ones. */
+export interface Primitives {
+  readonly verify: SignatureVerifier;
+  readonly sha256: Sha256;
+}
+
+export interface Trust extends Primitives {
+  readonly anchors: Anchors;
+  readonly keySet: KeySet;
+  /** Trusted keys by key_id; `compromised_from` is the earliest that anything trusted names. */
+  readonly keys: ReadonlyMap<string, KeyEntry>;
+}
+
+interface ParsedCertificate {
+  readonly envelope: Envelope;
+  readonly certificate: KeyCertificate;
+}
+
+/** What each use may certify (specification, «Key set and key directory»). */
+const mayCertify: Readonly<Partial<Record<KeyUse, readonly KeyUse[]>>> = {
+  root: ["root", "issuance"],
+  issuance: ["projection", "receipt", "sidecar", "statement", "log"],
+};
+
+/**
+ * Verifies a key set against the anchors. `value` is the parsed answer of `GET /.well-known/keys` or the envelope in
+ * it. Refuses `key_unknown` for a set of another environment or an unknown signer, `post_quantum_required` where a half
+ * is missing, `trust_chain_broken` where a key has no chain to an anchor, and the reasons of envelopes and payloads.
+ */
+export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Primitives): Verdict<Trust> {
+  const envelope = keySetEnvelope(value);
+  if (!envelope.ok) return envelope;
+  const payload = openEnvelope(envelope.value, payloadTypes["key-set.v1"]);
+  if (!payload.ok) return payload;
+  const keySet = parseKeySet(payload.value, primitives.sha256);
+  if (!keySet.ok) return keySet;
+  const certificates = parseCertificates(keySet.value, anchors, primitives);
+  if (!certificates.ok) return certificates;
+  const keys = followChains(anchors, keySet.value, certificates.value, primitives);
+  if (!keys.ok) return keys;
+  const trust: Trust = { ...primitives, anchors, keySet: keySet.value, keys: keys.value };
+  const signed = verifyIssued(trust, envelope.value, {
+    payloadType: payloadTypes["key-set.v1"],
+    at: keySet.value.issued_at,
+  });
+  return signed.ok ? ok(trust) : signed;
+}
+
+/**
+ * Verifies an envelope that both halves of one issuance key must have signed, each valid at `at`. Refuses
+ * `post_quantum_required` for one half alone, `key_unknown` for a key that may not issue, `signature_invalid`,
+ * `key_not_valid`, `key_compromised`.
+ */
+export function verifyIssued(
+  trust: Trust,
+  envelope: Envelope,
+  expected: { readonly payloadType: string; readonly at: string },
+): Verdict<Uint8Array> {
+  const issuer = (keyId: string) => keyForUse(trust.keys, keyId, "issuance");
+  return verifyPair({ keyOf: issuer, verify: trust.verify }, envelope, expected);
+}
+
+/** A key that signs alone, for one use; a receipt key also for one region. */
+export interface WorkingUse {
+  readonly use: KeyUse;
+  /** Null unless the use is `receipt`. */
+  readonly region: string | null;
+}
+
+/** The trusted key with this id and use, or null. A keyid selects a candidate and proves nothing. */
+export function workingKey(trust: Trust, keyId: string, wanted: WorkingUse): KeyEntry | null {
+  const key = keyForUse(trust.keys, keyId, wanted.use);
+  return key !== null && key.region === wanted.region ? key : null;
+}
+
+/** Whether a document's sandbox mark fits the anchors (V3); otherwise `key_unknown`. */
+export function sandboxFault(anchors: Anchors, mark: true | undefined): Refusal<"key_unknown"> | null {
+  const isSandbox = anchors.environment === "sandbox";
+  if ((mark === true) === isSandbox) return null;
+  const which = isSandbox ? "A production document" : "A sandbox document";
+  return refuse("key_unknown", `${which} does not verify under ${anchors.environment} anchors.`);
+}
+
+function parseCertificates(
+  keySet: KeySet,
+  anchors: Anchors,
+  primitives: Primitives,
+): Verdict<readonly ParsedCertificate[]> {
+  const parsed: ParsedCertificate[] = [];
+  for (const [index, envelope] of keySet.certificates.entries()) {
+    const certificate = openKeyCertificate(envelope, primitives.sha256);
+    if (!certificate.ok) return refuse(certificate.code, certificate.detail, `/certificates/${index}`);
+    const fault = sandboxFault(anchors, certificate.value.sandbox);
+    if (fault !== null) return fault;
+    parsed.push({ envelope, certificate: certificate.value });
+  }
+  return ok(parsed);
+}
+
+/** Walks from the anchors along the certificates until nothing new is trusted (V1), then demands every key (V4). */
+function followChains(
+  anchors: Anchors,
+  keySet: KeySet,
+  certificates: readonly ParsedCertificate[],
+  primitives: Primitives,
+): Verdict<ReadonlyMap<string, KeyEntry>> {
+  const entries = new Map(keySet.keys.map((key) => [key.key_id, withCompromise(key, certificates)]));
+  const trusted = new Map<string, KeyEntry>();
+  for (const root of anchors.roots) {
+    const entry = entries.get(root.key_id);
+    if (entry?.use === "root" && entry.pair === root.pair) trusted.set(entry.key_id, entry);
+  }
+  let waiting = certificates;
+  for (let before = -1; before !== waiting.length; ) {
+    before = waiting.length;
+    const later: ParsedCertificate[] = [];
+    for (const each of waiting) {
+      if (!each.certificate.issuer.every((keyId) => trusted.has(keyId))) {
+        later.push(each);
+        continue;
+      }
+      const verdict = verifyKeyCertificate(each, trusted, primitives.verify);
+      if (!verdict.ok) return verdict;
+      const certified = certifiedEntries(each.certificate, entries);
+      if (!certified.ok) return certified;
+      for (const entry of certified.value) trusted.set(entry.key_id, entry);
+    }
+    waiting = later;
+  }
+  for (const key of entries.values()) {
+    if (!trusted.has(key.key_id)) return broken(`Key ${key.key_id} (${key.use}) has no chain to an anchor.`);
+  }
+  return ok(trusted);
+}
+
+/** The earliest compromise that the entry or any certificate of the key names. */
+function withCompromise(entry: KeyEntry, certificates: readonly ParsedCertificate[]): KeyEntry {
+  let compromised = entry.compromised_from;
+  for (const { certificate } of certificates) {
+    if (certificate.keys.some((key) => key.key_id === entry.key_id))
+      compromised = earliest(compromised, certificate.compromised_from);
+  }
+  return { ...entry, compromised_from: compromised };
+}
+
+function verifyKeyCertificate(
+  { envelope, certificate }: ParsedCertificate,
+  trusted: ReadonlyMap<string, KeyEntry>,
+  verify: SignatureVerifier,
+): Verdict<Uint8Array> {
+  const keyOf = (keyId: string): KeyEntry | null => {
+    const key = certificate.issuer.includes(keyId) ? trusted.get(keyId) : undefined;
+    return key !== undefined && mayCertify[key.use]?.includes(certificate.use) === true ? key : null;
+  };
+  const expected = { payloadType: payloadTypes["key-certificate.v1"], at: certificate.issued_at };
+  const verdict = verifyPair({ keyOf, verify }, envelope, expected);
+  if (verdict.ok || verdict.code === "post_quantum_required") return verdict;
+  return broken(`A certificate for a ${certificate.use} key does not hold: ${verdict.detail}`);
+}
+
+/** The entries of the keys that a certificate is for, when they say what the certificate says. */
+function certifiedEntries(
+  certificate: KeyCertificate,
+  entries: ReadonlyMap<string, KeyEntry>,
+): Verdict<readonly KeyEntry[]> {
+  const found: KeyEntry[] = [];
+  for (const key of certificate.keys) {
+    const entry = entries.get(key.key_id);
+    // A certificate of a key that the set does not list vouches for nothing that anyone will ask for.
+    if (entry === undefined) continue;
+    const pair = certificate.keys.find((other) => other.key_id !== key.key_id)?.key_id ?? null;
+    const agrees =
+      entry.use === certificate.use &&
+      entry.region === certificate.region &&
+      entry.pair === pair &&
+      entry.valid_from === certificate.valid_from &&
+      entry.valid_until === certificate.valid_until &&
+      sameKey(entry.public_key, key.public_key);
+    if (!agrees) return broken(`Key ${key.key_id} is listed with other facts than it was certified with.`);
+    found.push(entry);
+  }
+  return ok(found);
+}
+
+function sameKey(a: PublicJwk, b: PublicJwk): boolean {
+  return canonicalize({ ...a }) === canonicalize({ ...b });
+}
+
+interface PairSource {
+  keyOf(keyId: string): KeyEntry | null;
+  readonly verify: SignatureVerifier;
+}
+
+function verifyPair(
+  source: PairSource,
+  envelope: Envelope,
+  expected: { readonly payloadType: string; readonly at: string },
+): Verdict<Uint8Array> {
+  const signatures = splitHybrid(envelope, (keyId) => source.keyOf(keyId)?.public_key ?? null);
+  if (!signatures.ok) return signatures;
+  const classical = source.keyOf(signatures.value.classical.keyid);
+  const postQuantum = source.keyOf(signatures.value.postQuantum.keyid);
+  if (classical === null || postQuantum === null || classical.pair !== postQuantum.key_id) {
+    return refuse("key_unknown", "The two signatures are not by the halves of one key.");
+  }
+  const pair = { classical: classical.public_key, postQuantum: postQuantum.public_key };
+  const payload = verifyHybrid(envelope, {
+    payloadType: expected.payloadType,
+    signatures: signatures.value,
+    pair,
+    verify: source.verify,
+  });
+  if (!payload.ok) return payload;
+  return windowFault(classical, expected.at) ?? windowFault(postQuantum, expected.at) ?? payload;
+}
+
+function keyForUse(keys: ReadonlyMap<string, KeyEntry>, keyId: string, use: KeyUse): KeyEntry | null {
+  const key = keys.get(keyId);
+  return key?.use === use && isPaired(use) === (key.pair !== null) ? key : null;
+}
+
+function broken(detail: string): Verdict<never> {
+  return refuse("trust_chain_broken", detail);
+}

@@ -21,9 +21,11 @@ import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
 import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
 import { openMandate } from "../protocol/mandate.ts";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { openSeal } from "../protocol/seal.ts";
 import type { ServiceKeys } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
+import { verifySealing } from "./verify-sealing.ts";
 
 export interface PartiesDeps {
   readonly actors: ActorSystem;
@@ -32,6 +34,8 @@ export interface PartiesDeps {
   readonly keys: ServiceKeys;
   /** Secret of record ids: makes them unguessable; never rotates. */
   readonly recordIdKey: Uint8Array;
+  /** Origins and relying-party ids whose passkeys count. */
+  readonly passkeys: PasskeyOrigins;
 }
 
 /** The register would not take it: a refusal of the business actor, or a document that is not what it should be. */
@@ -95,10 +99,12 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     acceptMandate: async (envelope) => {
       const mandate = mandateFacts(envelope);
+      await assertSealed(deps, mandate.business_uuid, envelope);
       await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
     },
     acceptPolicy: async (request) => {
       const policy = policyFacts(deps, request);
+      await assertSealed(deps, request.uuid, request.seal);
       const { policy: inForce } = await facts(request.uuid, "");
       if (inForce.version < policy.version) await ask(request.uuid, { type: "policy.accept", policy });
       return { record_id: policy.record_id, version: policy.version };
@@ -135,6 +141,12 @@ async function buildCertificate(deps: PartiesDeps, request: CertificateRequest, 
     issued_at: issuedAt,
     envelope: JSON.stringify(envelope),
   };
+}
+
+/** Only an owner's or admin's passkey, or the key held for the business, seals what the register then says. */
+async function assertSealed(deps: PartiesDeps, uuid: string, envelope: Envelope): Promise<void> {
+  const sealed = await verifySealing(deps, uuid, envelope);
+  if (!sealed.ok) throw new RegisterRefused(sealed.code, sealed.detail);
 }
 
 function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {

@@ -7,14 +7,14 @@ import type { CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { type Envelope, pae } from "../protocol/dsse.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
-import { type PasskeyPolicy, verifyPasskey } from "../protocol/passkey.ts";
+import { type PasskeyOrigins, verifyPasskey } from "../protocol/passkey.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 
 export interface SealingDeps {
   readonly actors: ActorSystem;
   readonly crypto: CryptoPort;
   /** Origins and relying-party ids whose passkeys count. */
-  readonly passkeys: PasskeyPolicy;
+  readonly passkeys: PasskeyOrigins;
 }
 
 /** The registered key that sealed the envelope; `key_unknown` unless it is a live sealing or hosted key of this business. */
@@ -33,7 +33,7 @@ export async function verifySealing(deps: SealingDeps, businessUuid: string, env
   const message = pae(envelope.payloadType, payload);
   const jwk = key.public_key as unknown as PublicJwk;
   if (key.role === "sealing") {
-    const verdict = verifyPasskey({ jwk, message, signature, policy: deps.passkeys, verify: deps.crypto.verify, sha256: deps.crypto.sha256 });
+    const verdict = verifyPasskey({ jwk, message, signature, origins: deps.passkeys, verify: deps.crypto.verify, sha256: deps.crypto.sha256 });
     return verdict.ok ? ok(key) : verdict;
   }
   const sig = parseBase64(signature.sig);

@@ -117,7 +117,7 @@ describe("idempotency (Q3)", () => {
     key.send(begin("d"));
     key.send({ type: "idempotency.release", scope: "s" } as never);
     expect(key.send(begin("e"))).toEqual({ status: "fresh" });
-    key.send({ ...settle, digest: "e" });
+    key.send({ ...settle, digest: "e" } as never);
     key.send({ type: "idempotency.release", scope: "s" } as never);
     expect(key.send(begin("e"))).toMatchObject({ status: "replay" });
     key.nowMs += 86_400_000;

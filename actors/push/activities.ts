@@ -1,8 +1,8 @@
 // What a push actor has done outside.
 
 import { indexDocument } from "../../collections/index-document.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import { parseStrictJsonText } from "../../protocol/strict-json.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { BusinessCommand } from "../messages/business.ts";
 import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
@@ -41,9 +41,7 @@ async function indexChunk(ports: PushPorts, params: IndexChunk, context: Activit
 }
 
 function putOf(collection: string, reference: RowReference, row: string): RowChange {
-  const parsed = parseStrictJsonText(row);
-  if (!parsed.ok) throw new Error("A stored row is not JSON.");
-  const projected = parsed.value as { readonly business_uuid: string };
+  const projected = JSON.parse(row) as JsonObject & { readonly business_uuid: string };
   return {
     kind: "put",
     collection,
@@ -51,7 +49,7 @@ function putOf(collection: string, reference: RowReference, row: string): RowCha
     business_uuid: projected.business_uuid,
     change: reference.change,
     row,
-    document: indexDocument(collection as CollectionName, parsed.value as never),
+    document: indexDocument(collection as CollectionName, projected),
   };
 }
 

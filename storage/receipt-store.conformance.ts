@@ -1,0 +1,187 @@
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T3 and the reads beside them.
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
+
+export interface OpenReceiptStore {
+  readonly store: ReceiptStore;
+  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  reopen(): Promise<OpenReceiptStore>;
+  close(): Promise<void>;
+}
+
+let counter = 0;
+/** A region of its own for each test, so that stores which keep their contents between runs can be used. */
+function freshRegion(): string {
+  counter += 1;
+  return `test-${Date.now().toString(36)}${counter}`;
+}
+
+function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow {
+  return {
+    region,
+    batch: "202611211358-i1",
+    retrieval_id: "r1",
+    key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+    nonce: "n-1",
+    billable: true,
+    served_at_ms: 1_780_000_000_123,
+    envelope: '{"payloadType":"receipt","payload":"w6k=","note":"ü😀"}',
+    ...changes,
+  };
+}
+
+function closed(region: string, changes: Partial<ClosedBatch> = {}): ClosedBatch {
+  const root = `sha256:${"a".repeat(64)}`;
+  return {
+    region,
+    batch: "202611211358-i1",
+    root,
+    tree_size: 1,
+    closed_at_ms: 1_780_000_060_000,
+    ...changes,
+  };
+}
+
+const later = "999912312359";
+
+export function receiptStoreConformance(name: string, open: () => Promise<OpenReceiptStore>): void {
+  let opened: OpenReceiptStore;
+  let store: ReceiptStore;
+  const reopen = async (): Promise<void> => {
+    opened = await opened.reopen();
+    store = opened.store;
+  };
+
+  describe(`${name} keeps the contract of a receipt store`, () => {
+    beforeEach(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterEach(() => opened.close());
+
+    describe("receipts", () => receiptTests(() => store, reopen));
+    describe("batches", () => batchTests(() => store, reopen));
+  });
+}
+
+function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
+  it("are given back as they were appended, after a loss of the process too (T1)", async () => {
+    const region = freshRegion();
+    const rows = [receipt(region), receipt(region, { retrieval_id: "r2", nonce: "n-2", billable: false })];
+    for (const row of rows) await store().append(row);
+    await reopen();
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
+    expect(await store().readReceipt(region, "r2")).toEqual(rows[1]);
+  });
+
+  it("change nothing when appended again (T2)", async () => {
+    const region = freshRegion();
+    await store().append(receipt(region));
+    await store().append(receipt(region));
+    await store().append(receipt(region, { envelope: "{}", nonce: "other", billable: false }));
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual([receipt(region)]);
+  });
+
+  it("are all kept when many are appended at once", async () => {
+    const region = freshRegion();
+    const rows = Array.from({ length: 150 }, (_, index) =>
+      receipt(region, {
+        retrieval_id: `r${String(index).padStart(4, "0")}`,
+        batch: `20261121135${index % 3}-i1`,
+      }),
+    );
+    await Promise.all(rows.map((row) => store().append(row)));
+    for (const batch of ["202611211350-i1", "202611211351-i1", "202611211352-i1"]) {
+      expect(await store().readBatch(region, batch)).toEqual(rows.filter((row) => row.batch === batch));
+    }
+  });
+
+  it("come ascending by retrieval id, whatever order they were appended in", async () => {
+    const region = freshRegion();
+    for (const retrieval_id of ["b", "A", "a1", "a", "0", "~", "_"])
+      await store().append(receipt(region, { retrieval_id }));
+    const rows = await store().readBatch(region, "202611211358-i1");
+    expect(rows.map((row) => row.retrieval_id)).toEqual(["0", "A", "_", "a", "a1", "b", "~"]);
+  });
+
+  it("belong to one region", async () => {
+    const [here, there] = [freshRegion(), freshRegion()];
+    await store().append(receipt(here));
+    expect(await store().readReceipt(there, "r1")).toBeNull();
+    expect(await store().readReceipt(here, "r9")).toBeNull();
+    expect(await store().readBatch(there, "202611211358-i1")).toEqual([]);
+    expect(await store().openBatches(there, later, 10)).toEqual([]);
+    await store().append(receipt(there, { nonce: "n-9" }));
+    expect(await store().readReceipt(here, "r1")).toEqual(receipt(here));
+    expect(await store().readReceipt(there, "r1")).toEqual(receipt(there, { nonce: "n-9" }));
+  });
+}
+
+function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
+  it("are open from their first receipt until closed, oldest first, those of an earlier minute only", async () => {
+    const region = freshRegion();
+    const names = [
+      "202611211359-i1",
+      "202611211357-i2",
+      "202611211358-i1",
+      "202611211357-i1",
+      "202612010000-i1",
+    ];
+    for (const batch of names) await store().append(receipt(region, { batch }));
+    expect(await store().openBatches(region, "202611211359", 10)).toEqual([
+      "202611211357-i1",
+      "202611211357-i2",
+      "202611211358-i1",
+    ]);
+    expect(await store().openBatches(region, later, 2)).toEqual(["202611211357-i1", "202611211357-i2"]);
+    await store().closeBatch(closed(region, { batch: "202611211357-i2" }));
+    expect(await store().openBatches(region, "202611211359", 10)).toEqual([
+      "202611211357-i1",
+      "202611211358-i1",
+    ]);
+    await reopen();
+    expect(await store().openBatches(region, "202611211359", 10)).toEqual([
+      "202611211357-i1",
+      "202611211358-i1",
+    ]);
+  });
+
+  it("are told as closed, and closing again changes nothing", async () => {
+    const region = freshRegion();
+    await store().append(receipt(region));
+    expect(await store().readClosed(region, "202611211358-i1")).toBeNull();
+    await store().closeBatch(closed(region));
+    await store().closeBatch(closed(region));
+    await reopen();
+    expect(await store().readClosed(region, "202611211358-i1")).toEqual(closed(region));
+    expect(await store().readClosed(region, "202611211359-i1")).toBeNull();
+  });
+
+  it("take a late receipt after they were closed, and can be closed again over it (T3)", async () => {
+    const region = freshRegion();
+    await store().append(receipt(region));
+    await store().closeBatch(closed(region));
+    const late = receipt(region, { retrieval_id: "r0", nonce: "n-0" });
+    await store().append(late);
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual([late, receipt(region)]);
+    const again = closed(region, {
+      tree_size: 2,
+      root: `sha256:${"b".repeat(64)}`,
+      closed_at_ms: 1_780_000_120_000,
+    });
+    await store().closeBatch(again);
+    expect(await store().readClosed(region, "202611211358-i1")).toEqual(again);
+  });
+
+  it("of a few hundred receipts are read whole", async () => {
+    const region = freshRegion();
+    const rows = Array.from({ length: 400 }, (_, index) =>
+      receipt(region, { retrieval_id: `r${String(index).padStart(4, "0")}`, envelope: "e".repeat(5_000) }),
+    );
+    for (let first = 0; first < 400; first += 50) {
+      await Promise.all(rows.slice(first, first + 50).map((row) => store().append(row)));
+    }
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
+  });
+}

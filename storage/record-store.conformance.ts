@@ -1,0 +1,286 @@
+// What every implementation of the port in record-store.ts must pass: obligations R1–R4 and the reads beside them.
+// An adapter's test calls `recordStoreConformance` with a way to open it.
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RecordHead, RecordStore, RecordVersion, StoredSeal } from "./record-store.ts";
+
+export interface OpenRecordStore {
+  readonly store: RecordStore;
+  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  reopen(): Promise<OpenRecordStore>;
+  close(): Promise<void>;
+}
+
+let counter = 0;
+/** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
+function fresh(prefix: string): string {
+  counter += 1;
+  return `${prefix}_${Date.now().toString(36)}_${counter}`;
+}
+
+function bytes(...values: readonly number[]): Uint8Array {
+  return Uint8Array.from(values);
+}
+
+function hash(digit: string): string {
+  return `sha256:${digit.repeat(64)}`;
+}
+
+const business = "6f1c2f5e-8a8b-4a37-9d0c-2f1d7c3b5a10";
+
+function version(record_id: string, seal_id: string, changes: Partial<RecordVersion> = {}): RecordVersion {
+  return {
+    record_id,
+    business_uuid: business,
+    type: "products",
+    generation: 1,
+    hash: hash("1"),
+    bytes: bytes(0, 123, 255, 128, 10),
+    seal_id,
+    leaf_index: 3,
+    proof: new Uint8Array(64).fill(9),
+    sidecar: '{"payloadType":"sidecar","payload":"é\\u0000"}',
+    row: '{"product_name":"Größe 4 – 日本語 😀"}',
+    cert_id: hash("c"),
+    published_at_ms: 1_780_000_000_123,
+    ...changes,
+  };
+}
+
+function head(record_id: string, changes: Partial<RecordHead> = {}): RecordHead {
+  const common = { record_id, business_uuid: business, type: "products" };
+  return { ...common, live: true, generation: 1, change: 1, hash: hash("1"), ...changes };
+}
+
+function seal(seal_id: string, changes: Partial<StoredSeal> = {}): StoredSeal {
+  return { seal_id, envelope: '{"payloadType":"batch-seal","signatures":[]}', tree_size: 8, ...changes };
+}
+
+export function recordStoreConformance(name: string, open: () => Promise<OpenRecordStore>): void {
+  let opened: OpenRecordStore;
+  let store: RecordStore;
+  const reopen = async (): Promise<void> => {
+    opened = await opened.reopen();
+    store = opened.store;
+  };
+
+  describe(`${name} keeps the contract of a record store`, () => {
+    beforeEach(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterEach(() => opened.close());
+
+    describe("versions and heads", () => versionTests(() => store, reopen));
+    describe("what is served", () => servingTests(() => store));
+    describe("staged pushes", () => stagingTests(() => store, reopen));
+  });
+}
+
+function versionTests(store: () => RecordStore, reopen: () => Promise<void>): void {
+  it("give back every member as it was put, after a loss of the process too (R3)", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    await store().putSeal(seal(sealId));
+    await store().putVersions([version(id, sealId)], [head(id)]);
+    const expected = { head: head(id), version: version(id, sealId), seal: seal(sealId) };
+    expect(await store().readServed(id)).toEqual(expected);
+    await reopen();
+    expect(await store().readServed(id)).toEqual(expected);
+    expect(await store().readHead(id)).toEqual(head(id));
+    expect(await store().readSeal(sealId)).toEqual(seal(sealId));
+  });
+
+  it("keep a record that was sealed alone: no leaf, no proof, no tree", async () => {
+    const [id, sealId] = [fresh("bf"), fresh("sha256")];
+    const alone = version(id, sealId, { leaf_index: null, proof: bytes(), type: "business_files" });
+    await store().putSeal(seal(sealId, { tree_size: null }));
+    await store().putVersions([alone], [head(id, { type: "business_files" })]);
+    const served = await store().readServed(id);
+    expect(served?.version).toEqual(alone);
+    expect(served?.seal.tree_size).toBeNull();
+    expect(served?.version.proof).toHaveLength(0);
+  });
+
+  it("take every write again without a change (R1), and immutable ones only once (R2)", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    const other = version(id, sealId, {
+      bytes: bytes(6, 6, 6),
+      row: "{}",
+      sidecar: "{}",
+      cert_id: hash("d"),
+    });
+    for (const changes of [{}, { envelope: "{}", tree_size: 1 }])
+      await store().putSeal(seal(sealId, changes));
+    for (const each of [version(id, sealId), version(id, sealId), other]) {
+      await store().putVersions([each], [head(id)]);
+    }
+    const expected = { head: head(id), version: version(id, sealId), seal: seal(sealId) };
+    expect(await store().readServed(id)).toEqual(expected);
+  });
+
+  it("replace a head only by one with a higher change, in whatever order they come (R2)", async () => {
+    const id = fresh("svc");
+    const withdrawn = head(id, { live: false, change: 5 });
+    for (const change of [3, 5, 4, 1]) {
+      await store().putHeads([change === 5 ? withdrawn : head(id, { change, generation: change })]);
+    }
+    expect(await store().readHead(id)).toEqual(withdrawn);
+    await store().putHeads([head(id, { change: 5, generation: 9 })]);
+    expect(await store().readHead(id)).toEqual(withdrawn);
+    await store().putHeads([head(id, { change: 6, generation: 4, hash: hash("6") })]);
+    expect(await store().readHead(id)).toEqual(head(id, { change: 6, generation: 4, hash: hash("6") }));
+  });
+
+  it("take two heads of one record in one call", async () => {
+    const id = fresh("svc");
+    await store().putHeads([head(id, { change: 2, live: false }), head(id, { change: 1 })]);
+    expect(await store().readHead(id)).toEqual(head(id, { change: 2, live: false }));
+  });
+
+  it("are found as rows by record and hash, in the order asked for, those that exist", async () => {
+    const [a, b, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
+    const second = version(a, sealId, { generation: 2, hash: hash("2"), row: '{"n":2}', bytes: bytes(2) });
+    await store().putVersions([version(a, sealId), second, version(b, sealId, { row: '{"n":3}' })], []);
+    const asked = [
+      { record_id: b, hash: hash("1") },
+      { record_id: a, hash: hash("9") },
+      { record_id: a, hash: hash("2") },
+      { record_id: fresh("svc"), hash: hash("1") },
+      { record_id: a, hash: hash("1") },
+    ];
+    expect(await store().readRows(asked)).toEqual([
+      { record_id: b, hash: hash("1"), row: '{"n":3}', bytes: version(b, sealId).bytes },
+      { record_id: a, hash: hash("2"), row: '{"n":2}', bytes: bytes(2) },
+      { record_id: a, hash: hash("1"), row: version(a, sealId).row, bytes: version(a, sealId).bytes },
+    ]);
+  });
+
+  it("hold a record as long as the protocol allows, and 200 in one call", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    const long = new Uint8Array(153_600).map((_, index) => index * 31);
+    await store().putSeal(seal(sealId));
+    const versions = Array.from({ length: 200 }, (_, leaf_index) =>
+      version(`${id}${leaf_index}`, sealId, { leaf_index }),
+    );
+    versions[7] = version(`${id}7`, sealId, { leaf_index: 7, bytes: long });
+    await store().putVersions(
+      versions,
+      versions.map((each) => head(each.record_id)),
+    );
+    for (const [index, each] of versions.entries()) {
+      expect((await store().readServed(`${id}${index}`))?.version).toEqual(each);
+    }
+  });
+}
+
+function servingTests(store: () => RecordStore): void {
+  it("is null for an id that nothing was published under", async () => {
+    expect(await store().readServed(fresh("svc"))).toBeNull();
+    expect(await store().readHead(fresh("svc"))).toBeNull();
+    expect(await store().readSeal(fresh("bat"))).toBeNull();
+  });
+
+  it("is nothing while the seal, the version or the head is missing (R4)", async () => {
+    const [a, b, c, sealId] = [fresh("svc"), fresh("svc"), fresh("svc"), fresh("bat")];
+    await store().putVersions([version(a, sealId), version(c, sealId)], [head(a)]);
+    await store().putHeads([head(b)]);
+    expect(await store().readServed(a)).toBeNull();
+    await store().putSeal(seal(sealId));
+    expect(await store().readServed(a)).toMatchObject({ seal: { seal_id: sealId } });
+    expect(await store().readServed(b)).toBeNull();
+    expect(await store().readServed(c)).toBeNull();
+  });
+
+  it("is nothing once withdrawn, and the version of the head when published again (R4)", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    await store().putSeal(seal(sealId));
+    await store().putVersions([version(id, sealId)], [head(id)]);
+    await store().putHeads([head(id, { live: false, change: 2 })]);
+    expect(await store().readServed(id)).toBeNull();
+    const second = version(id, sealId, { generation: 2, hash: hash("2"), bytes: bytes(2) });
+    await store().putVersions([second], [head(id, { change: 3, generation: 2, hash: hash("2") })]);
+    expect((await store().readServed(id))?.version).toEqual(second);
+  });
+
+  it("is the version of the head, not the one written last", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    await store().putSeal(seal(sealId));
+    const second = version(id, sealId, { generation: 2, hash: hash("2"), bytes: bytes(2) });
+    await store().putVersions([second], [head(id, { change: 2, generation: 2, hash: hash("2") })]);
+    await store().putVersions([version(id, sealId)], [head(id)]);
+    expect((await store().readServed(id))?.version).toEqual(second);
+  });
+
+  it("is under the later seal when the same bytes are published again", async () => {
+    const [id, first, second] = [fresh("svc"), fresh("bat"), fresh("bat")];
+    await store().putSeal(seal(first));
+    await store().putSeal(seal(second, { tree_size: 2 }));
+    await store().putVersions([version(id, first)], [head(id)]);
+    const again = version(id, second, { generation: 2, cert_id: hash("d"), row: '{"n":2}', leaf_index: 1 });
+    await store().putVersions([again], [head(id, { change: 2, generation: 2 })]);
+    expect(await store().readServed(id)).toEqual({
+      head: head(id, { change: 2, generation: 2 }),
+      version: again,
+      seal: seal(second, { tree_size: 2 }),
+    });
+    const [row] = await store().readRows([{ record_id: id, hash: hash("1") }]);
+    expect(row?.row).toBe('{"n":2}');
+  });
+}
+
+function stagingTests(store: () => RecordStore, reopen: () => Promise<void>): void {
+  it("give back their leaves in order, those that exist, after a loss of the process too (R3)", async () => {
+    const push = fresh("bat");
+    const leaves = Array.from({ length: 30 }, (_, index) => bytes(index, 0, 255));
+    await store().stageLeaves(push, 20, leaves.slice(20));
+    await store().stageLeaves(push, 0, leaves.slice(0, 10));
+    await reopen();
+    expect(await store().loadLeaves(push, 0, 10)).toEqual(leaves.slice(0, 10));
+    expect(await store().loadLeaves(push, 8, 14)).toEqual([...leaves.slice(8, 10), ...leaves.slice(20, 22)]);
+    await store().stageLeaves(push, 5, leaves.slice(5, 25));
+    expect(await store().loadLeaves(push, 0, 1_000)).toEqual(leaves);
+    expect(await store().loadLeaves(push, 30, 5)).toEqual([]);
+    expect(await store().loadLeaves(fresh("bat"), 0, 5)).toEqual([]);
+  });
+
+  it("take more leaves and bytes than one write of the engine may hold", async () => {
+    const push = fresh("bat");
+    const leaves = Array.from({ length: 2_500 }, (_, index) =>
+      new Uint8Array(index % 500 === 0 ? 150_000 : 20).fill(index),
+    );
+    await store().stageLeaves(push, 0, leaves);
+    const loaded: Uint8Array[] = [];
+    for (let first = 0; first < 2_500; first += 200)
+      loaded.push(...(await store().loadLeaves(push, first, 200)));
+    expect(loaded).toEqual(leaves);
+  });
+
+  it("keep an empty leaf, and leave another push alone", async () => {
+    const [a, b] = [fresh("bat"), fresh("bat")];
+    await store().stageLeaves(a, 0, [bytes(), bytes(1)]);
+    await store().stageLeaves(b, 0, [bytes(2)]);
+    await store().dropStaged(b);
+    expect(await store().loadLeaves(a, 0, 5)).toEqual([bytes(), bytes(1)]);
+    expect(await store().loadLeaves(b, 0, 5)).toEqual([]);
+  });
+
+  it("keep documents by name until they are dropped, which may be repeated", async () => {
+    const push = fresh("bat");
+    await store().putStagedDocument(push, "plan", '{"v":1,"π":3.14}');
+    await store().putStagedDocument(push, "plan", '{"v":1,"π":3.14}');
+    await store().putStagedDocument(push, "hold", "[]");
+    await reopen();
+    expect(await store().readStagedDocument(push, "plan")).toBe('{"v":1,"π":3.14}');
+    expect(await store().readStagedDocument(push, "hold")).toBe("[]");
+    expect(await store().readStagedDocument(push, "other")).toBeNull();
+    await store().stageLeaves(
+      push,
+      0,
+      Array.from({ length: 1_100 }, () => bytes(1)),
+    );
+    await store().dropStaged(push);
+    await store().dropStaged(push);
+    expect(await store().readStagedDocument(push, "plan")).toBeNull();
+    expect(await store().loadLeaves(push, 0, 2_000)).toEqual([]);
+  });
+}

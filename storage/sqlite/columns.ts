@@ -1,0 +1,24 @@
+// Reading columns of tables that only we write: a value of another type than the column was declared with is damage.
+
+import type { SQLOutputValue } from "node:sqlite";
+
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+export function textOf(value: SQLOutputValue | undefined): string {
+  if (typeof value === "string") return value;
+  throw new TypeError(`a column is not text but ${typeof value}`);
+}
+
+export function bytesOf(value: SQLOutputValue | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`a column is not bytes but ${typeof value}`);
+}
+
+export function numberOf(value: SQLOutputValue | undefined): number {
+  if (typeof value === "number") return value;
+  throw new TypeError(`a column is not a number but ${typeof value}`);
+}
+
+export function numberOrNull(value: SQLOutputValue | undefined): number | null {
+  return value === null ? null : numberOf(value);
+}

@@ -1,0 +1,134 @@
+// Receipts in SQLite: the port's obligations T1–T3. Batches are numbered, so that a receipt's keys stay short and
+// finding the open batches reads no receipt.
+
+import type { StatementSync } from "node:sqlite";
+import type { ClosedBatch, ReceiptRow, ReceiptStore } from "../receipt-store.ts";
+import { numberOf, type Row, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE receipt_batch (
+     no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
+     closed_at INTEGER, UNIQUE (region, batch));
+   CREATE INDEX receipt_batch_open ON receipt_batch (region, batch) WHERE root IS NULL;
+   CREATE TABLE receipt (
+     batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
+     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
+   CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
+];
+
+/** Opens the receipt store within `database`, creating its tables when they are missing. */
+export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
+  database.migrate("receipt", migrations);
+  return new SqliteReceiptStore(database);
+}
+
+class SqliteReceiptStore implements ReceiptStore {
+  readonly #database: SqliteDatabase;
+  readonly #sql: Statements;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+    this.#sql = prepareStatements(database);
+  }
+
+  async append(row: ReceiptRow): Promise<void> {
+    await this.#database.write(() => {
+      this.#sql.append.run(
+        this.#batchNumber(row.region, row.batch),
+        row.retrieval_id,
+        row.key_id,
+        row.nonce,
+        row.billable ? 1 : 0,
+        row.served_at_ms,
+        row.envelope,
+      );
+    });
+  }
+
+  async openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
+    return this.#sql.openBatches.all(region, beforeMinute, limit).map((row) => textOf(row["batch"]));
+  }
+
+  async readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]> {
+    return this.#sql.readBatch.all(region, batch).map(receiptOf);
+  }
+
+  async closeBatch(closed: ClosedBatch): Promise<void> {
+    await this.#database.write(() => {
+      const no = this.#batchNumber(closed.region, closed.batch);
+      this.#sql.close.run(closed.root, closed.tree_size, closed.closed_at_ms, no, closed.tree_size);
+    });
+  }
+
+  async readClosed(region: string, batch: string): Promise<ClosedBatch | null> {
+    const row = this.#sql.readClosed.get(region, batch);
+    if (row === undefined) return null;
+    return {
+      region,
+      batch,
+      root: textOf(row["root"]),
+      tree_size: numberOf(row["tree_size"]),
+      closed_at_ms: numberOf(row["closed_at"]),
+    };
+  }
+
+  async readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
+    const row = this.#sql.readReceipt.get(retrievalId, region);
+    return row === undefined ? null : receiptOf(row);
+  }
+
+  /** Never kept in memory: a number given within a transaction that is undone later would stay behind. */
+  #batchNumber(region: string, batch: string): number {
+    const known = this.#sql.batchNumber.get(region, batch);
+    if (known !== undefined) return numberOf(known["no"]);
+    return Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
+  }
+}
+
+interface Statements {
+  readonly batchNumber: StatementSync;
+  readonly addBatch: StatementSync;
+  readonly append: StatementSync;
+  readonly openBatches: StatementSync;
+  readonly readBatch: StatementSync;
+  readonly close: StatementSync;
+  readonly readClosed: StatementSync;
+  readonly readReceipt: StatementSync;
+}
+
+function prepareStatements(database: SqliteDatabase): Statements {
+  const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope
+     FROM receipt r JOIN receipt_batch b ON b.no = r.batch`;
+  return {
+    batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
+    addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
+    append: database.prepare("INSERT INTO receipt VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    openBatches: database.prepare(
+      "SELECT batch FROM receipt_batch WHERE root IS NULL AND region = ? AND batch < ? ORDER BY batch LIMIT ?",
+    ),
+    readBatch: database.prepare(`${receipts} WHERE b.region = ? AND b.batch = ? ORDER BY r.retrieval_id`),
+    // Closed again only after late rows came in (T3), so over more of them: a repeated earlier close undoes nothing.
+    close: database.prepare(
+      `UPDATE receipt_batch SET root = ?, tree_size = ?, closed_at = ?
+       WHERE no = ? AND (root IS NULL OR tree_size < ?)`,
+    ),
+    readClosed: database.prepare(
+      "SELECT root, tree_size, closed_at FROM receipt_batch WHERE region = ? AND batch = ? AND root IS NOT NULL",
+    ),
+    readReceipt: database.prepare(`${receipts} WHERE r.retrieval_id = ? AND b.region = ? LIMIT 1`),
+  };
+}
+
+function receiptOf(row: Row): ReceiptRow {
+  return {
+    region: textOf(row["region"]),
+    batch: textOf(row["batch"]),
+    retrieval_id: textOf(row["retrieval_id"]),
+    key_id: textOf(row["key_id"]),
+    nonce: textOf(row["nonce"]),
+    billable: row["billable"] === 1,
+    served_at_ms: numberOf(row["served_at"]),
+    envelope: textOf(row["envelope"]),
+  };
+}

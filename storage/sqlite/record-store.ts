@@ -1,0 +1,252 @@
+// Records in SQLite: the port's obligations R1–R4. A version is numbered by its generation, for the same bytes may be
+// published again under another seal. Version rows are a few kilobytes, so their table is a rowid table with an index:
+// measured with 36,000 versions, 200 more take 12 ms and a served read 15 µs, without rowid 26 ms and 33 µs.
+
+import type { StatementSync } from "node:sqlite";
+import type { RecordHead, RecordStore, RecordVersion, ServedRecord, StoredSeal } from "../record-store.ts";
+import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE record_head (
+     record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, type TEXT NOT NULL, live INTEGER NOT NULL,
+     generation INTEGER NOT NULL, change INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE record_version (
+     record_id TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL, seal_id TEXT NOT NULL,
+     leaf_index INTEGER, cert_id TEXT NOT NULL, published_at INTEGER NOT NULL, proof BLOB NOT NULL,
+     bytes BLOB NOT NULL, sidecar TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (record_id, generation));
+   CREATE TABLE record_seal (seal_id TEXT PRIMARY KEY, envelope TEXT NOT NULL, tree_size INTEGER);
+   CREATE TABLE staged_leaf (
+     push_id TEXT NOT NULL, leaf INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (push_id, leaf));
+   CREATE TABLE staged_document (
+     push_id TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (push_id, name));`,
+];
+
+/** What one transaction takes of a push at most, so that nobody waits behind all of it. */
+const stagedLeavesMax = 1_000;
+const stagedBytesMax = 2 * 1024 * 1024;
+
+/** Opens the record store within `database`, creating its tables when they are missing. */
+export function openSqliteRecordStore(database: SqliteDatabase): RecordStore {
+  database.migrate("record", migrations);
+  return new SqliteRecordStore(database);
+}
+
+class SqliteRecordStore implements RecordStore {
+  readonly #database: SqliteDatabase;
+  readonly #sql: Statements;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+    this.#sql = prepareStatements(database);
+  }
+
+  async stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void> {
+    for (let from = 0; from < leaves.length; ) {
+      const first = from;
+      const end = endOfSlice(leaves, first);
+      await this.#database.write(() => {
+        for (let i = first; i < end; i += 1) {
+          this.#sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
+        }
+      });
+      from = end;
+    }
+  }
+
+  async loadLeaves(pushId: string, firstLeaf: number, count: number): Promise<readonly Uint8Array[]> {
+    return this.#sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"]));
+  }
+
+  async dropStaged(pushId: string): Promise<void> {
+    let dropped: number;
+    do {
+      dropped = await this.#database.write(() => {
+        this.#sql.dropDocuments.run(pushId);
+        return Number(this.#sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
+      });
+    } while (dropped > 0);
+  }
+
+  async putStagedDocument(pushId: string, name: string, body: string): Promise<void> {
+    await this.#database.write(() => this.#sql.putDocument.run(pushId, name, body));
+  }
+
+  async readStagedDocument(pushId: string, name: string): Promise<string | null> {
+    const row = this.#sql.readDocument.get(pushId, name);
+    return row === undefined ? null : textOf(row["body"]);
+  }
+
+  async putSeal(seal: StoredSeal): Promise<void> {
+    await this.#database.write(() => this.#sql.putSeal.run(seal.seal_id, seal.envelope, seal.tree_size));
+  }
+
+  async readSeal(sealId: string): Promise<StoredSeal | null> {
+    const row = this.#sql.readSeal.get(sealId);
+    return row === undefined ? null : sealOf(row);
+  }
+
+  async putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void> {
+    await this.#database.write(() => {
+      for (const version of versions) this.#putVersion(version);
+      for (const head of heads) this.#putHead(head);
+    });
+  }
+
+  async putHeads(heads: readonly RecordHead[]): Promise<void> {
+    await this.putVersions([], heads);
+  }
+
+  async readHead(recordId: string): Promise<RecordHead | null> {
+    const row = this.#sql.readHead.get(recordId);
+    return row === undefined ? null : headOf(row);
+  }
+
+  async readServed(recordId: string): Promise<ServedRecord | null> {
+    const row = this.#sql.readServed.get(recordId);
+    return row === undefined ? null : { head: headOf(row), version: versionOf(row), seal: sealOf(row) };
+  }
+
+  async readRows(
+    ids: readonly { record_id: string; hash: string }[],
+  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
+    return ids.flatMap(({ record_id, hash }) => {
+      const found = this.#sql.readRow.get(record_id, hash);
+      return found ? [{ record_id, hash, row: textOf(found["row"]), bytes: bytesOf(found["bytes"]) }] : [];
+    });
+  }
+
+  #putVersion(version: RecordVersion): void {
+    this.#sql.putVersion.run(
+      version.record_id,
+      version.generation,
+      version.hash,
+      version.seal_id,
+      version.leaf_index,
+      version.cert_id,
+      version.published_at_ms,
+      version.proof,
+      version.bytes,
+      version.sidecar,
+      version.row,
+    );
+  }
+
+  #putHead(head: RecordHead): void {
+    this.#sql.putHead.run(
+      head.record_id,
+      head.business_uuid,
+      head.type,
+      head.live ? 1 : 0,
+      head.generation,
+      head.change,
+      head.hash,
+    );
+  }
+}
+
+/** One past the last leaf that goes into a transaction together with leaf `first`. */
+function endOfSlice(leaves: readonly Uint8Array[], first: number): number {
+  let bytes = 0;
+  let end = first;
+  while (end < leaves.length && end - first < stagedLeavesMax && (end === first || bytes < stagedBytesMax)) {
+    bytes += leaves[end]?.length ?? 0;
+    end += 1;
+  }
+  return end;
+}
+
+interface Statements {
+  readonly stageLeaf: StatementSync;
+  readonly loadLeaves: StatementSync;
+  readonly dropLeaves: StatementSync;
+  readonly dropDocuments: StatementSync;
+  readonly putDocument: StatementSync;
+  readonly readDocument: StatementSync;
+  readonly putSeal: StatementSync;
+  readonly readSeal: StatementSync;
+  readonly putVersion: StatementSync;
+  readonly putHead: StatementSync;
+  readonly readHead: StatementSync;
+  readonly readServed: StatementSync;
+  readonly readRow: StatementSync;
+}
+
+function prepareStatements(database: SqliteDatabase): Statements {
+  return {
+    stageLeaf: database.prepare("INSERT INTO staged_leaf VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
+    loadLeaves: database.prepare(
+      "SELECT bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ? ORDER BY leaf",
+    ),
+    dropLeaves: database.prepare(
+      "DELETE FROM staged_leaf WHERE rowid IN (SELECT rowid FROM staged_leaf WHERE push_id = ? LIMIT ?)",
+    ),
+    dropDocuments: database.prepare("DELETE FROM staged_document WHERE push_id = ?"),
+    putDocument: database.prepare("INSERT OR REPLACE INTO staged_document VALUES (?, ?, ?)"),
+    readDocument: database.prepare("SELECT body FROM staged_document WHERE push_id = ? AND name = ?"),
+    putSeal: database.prepare("INSERT INTO record_seal VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
+    readSeal: database.prepare("SELECT seal_id, envelope, tree_size FROM record_seal WHERE seal_id = ?"),
+    putVersion: database.prepare(
+      "INSERT INTO record_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    ),
+    putHead: database.prepare(
+      `INSERT INTO record_head VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (record_id) DO UPDATE SET
+         business_uuid = excluded.business_uuid, type = excluded.type, live = excluded.live,
+         generation = excluded.generation, change = excluded.change, hash = excluded.hash
+       WHERE excluded.change > record_head.change`,
+    ),
+    readHead: database.prepare(
+      "SELECT record_id, business_uuid, type, live, generation, change, hash FROM record_head WHERE record_id = ?",
+    ),
+    readServed: database.prepare(
+      `SELECT h.record_id, h.business_uuid, h.type, h.live, h.generation, h.change, h.hash,
+         v.bytes, v.leaf_index, v.proof, v.sidecar, v.row, v.cert_id, v.published_at,
+         s.seal_id, s.envelope, s.tree_size
+       FROM record_head h
+       JOIN record_version v ON v.record_id = h.record_id AND v.generation = h.generation AND v.hash = h.hash
+       JOIN record_seal s ON s.seal_id = v.seal_id
+       WHERE h.record_id = ? AND h.live = 1`,
+    ),
+    readRow: database.prepare(
+      "SELECT row, bytes FROM record_version WHERE record_id = ? AND hash = ? ORDER BY generation DESC LIMIT 1",
+    ),
+  };
+}
+
+function headOf(row: Row): RecordHead {
+  return {
+    record_id: textOf(row["record_id"]),
+    business_uuid: textOf(row["business_uuid"]),
+    type: textOf(row["type"]),
+    live: row["live"] === 1,
+    generation: numberOf(row["generation"]),
+    change: numberOf(row["change"]),
+    hash: textOf(row["hash"]),
+  };
+}
+
+function versionOf(row: Row): RecordVersion {
+  return {
+    record_id: textOf(row["record_id"]),
+    business_uuid: textOf(row["business_uuid"]),
+    type: textOf(row["type"]),
+    generation: numberOf(row["generation"]),
+    hash: textOf(row["hash"]),
+    bytes: bytesOf(row["bytes"]),
+    seal_id: textOf(row["seal_id"]),
+    leaf_index: numberOrNull(row["leaf_index"]),
+    proof: bytesOf(row["proof"]),
+    sidecar: textOf(row["sidecar"]),
+    row: textOf(row["row"]),
+    cert_id: textOf(row["cert_id"]),
+    published_at_ms: numberOf(row["published_at"]),
+  };
+}
+
+function sealOf(row: Row): StoredSeal {
+  return {
+    seal_id: textOf(row["seal_id"]),
+    envelope: textOf(row["envelope"]),
+    tree_size: numberOrNull(row["tree_size"]),
+  };
+}

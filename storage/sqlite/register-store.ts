@@ -1,0 +1,104 @@
+// The public register in SQLite: the port's obligations G1 and G2. Every write gives its entry the next number of the
+// file, within the one writer's transaction: a reader that saw number n has seen everything before it.
+
+import type { StatementSync } from "node:sqlite";
+import {
+  type RegisterEntry,
+  type RegisterStore,
+  type RegisterTable,
+  registerTables,
+} from "../register-store.ts";
+import { numberOf, type Row, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+const migrations = [
+  `CREATE TABLE register_entry (
+     seq INTEGER PRIMARY KEY, tbl TEXT NOT NULL, key TEXT NOT NULL, partition TEXT NOT NULL, change INTEGER NOT NULL,
+     body TEXT NOT NULL, UNIQUE (tbl, key));
+   CREATE INDEX register_by_partition ON register_entry (tbl, partition, key);`,
+];
+
+/** Opens the register within `database`, creating its tables when they are missing. */
+export function openSqliteRegisterStore(database: SqliteDatabase): RegisterStore {
+  database.migrate("register", migrations);
+  return new SqliteRegisterStore(database);
+}
+
+class SqliteRegisterStore implements RegisterStore {
+  readonly #database: SqliteDatabase;
+  readonly #sql: Statements;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+    this.#sql = prepareStatements(database);
+  }
+
+  async put(entries: readonly RegisterEntry[]): Promise<void> {
+    await this.#database.write(() => {
+      for (const { table, key, partition, change, body } of entries) {
+        this.#sql.put.run(table, key, partition, change, body);
+      }
+    });
+  }
+
+  async get(table: RegisterTable, key: string): Promise<RegisterEntry | null> {
+    const row = this.#sql.get.get(table, key);
+    return row === undefined ? null : entryOf(row);
+  }
+
+  async list(table: RegisterTable, partition: string): Promise<readonly RegisterEntry[]> {
+    return this.#sql.list.all(table, partition).map(entryOf);
+  }
+
+  async changes(
+    cursor: string,
+    limit: number,
+  ): Promise<{ entries: readonly RegisterEntry[]; cursor: string }> {
+    const rows = this.#sql.changes.all(parseCursor(cursor), limit);
+    const last = rows.at(-1);
+    return {
+      entries: rows.map(entryOf),
+      cursor: last === undefined ? cursor : String(numberOf(last["seq"])),
+    };
+  }
+}
+
+interface Statements {
+  readonly put: StatementSync;
+  readonly get: StatementSync;
+  readonly list: StatementSync;
+  readonly changes: StatementSync;
+}
+
+function prepareStatements(database: SqliteDatabase): Statements {
+  const entries = "SELECT seq, tbl, key, partition, change, body FROM register_entry";
+  // No entry is ever deleted, so the highest number there is only grows.
+  const next = "(SELECT coalesce(max(seq), 0) + 1 FROM register_entry)";
+  return {
+    put: database.prepare(
+      `INSERT INTO register_entry VALUES (${next}, ?, ?, ?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET
+         seq = ${next}, partition = excluded.partition, change = excluded.change, body = excluded.body
+       WHERE excluded.change > register_entry.change`,
+    ),
+    get: database.prepare(`${entries} WHERE tbl = ? AND key = ?`),
+    list: database.prepare(`${entries} WHERE tbl = ? AND partition = ? ORDER BY key`),
+    changes: database.prepare(`${entries} WHERE seq > ? ORDER BY seq LIMIT ?`),
+  };
+}
+
+function parseCursor(cursor: string): number {
+  if (/^\d{0,15}$/.test(cursor)) return Number(cursor);
+  throw new RangeError("not a cursor of this register");
+}
+
+function entryOf(row: Row): RegisterEntry {
+  const table = registerTables.find((each) => each === row["tbl"]);
+  if (table === undefined) throw new TypeError("a register entry is of no known table");
+  return {
+    table,
+    partition: textOf(row["partition"]),
+    key: textOf(row["key"]),
+    change: numberOf(row["change"]),
+    body: textOf(row["body"]),
+  };
+}

@@ -1,0 +1,172 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { receiptStoreConformance } from "../receipt-store.conformance.ts";
+import { recordStoreConformance } from "../record-store.conformance.ts";
+import { registerStoreConformance } from "../register-store.conformance.ts";
+import { SqliteDatabase } from "./database.ts";
+import { body } from "./killed-writer.fixture.ts";
+import { openSqliteReceiptStore } from "./receipt-store.ts";
+import { openSqliteRecordStore } from "./record-store.ts";
+import { openSqliteRegisterStore } from "./register-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-stores-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+function freshFile(): string {
+  files += 1;
+  return join(folder, `${files}.db`);
+}
+
+interface OpenStore<S> {
+  readonly store: S;
+  reopen(): Promise<OpenStore<S>>;
+  close(): Promise<void>;
+}
+
+/** Opens a store in a file; the connection that is «lost» stays open, as that of a paused process would. */
+function openIn<S>(path: string, make: (database: SqliteDatabase) => S): OpenStore<S> {
+  const database = SqliteDatabase.open(path);
+  return {
+    store: make(database),
+    async reopen() {
+      const next = openIn(path, make);
+      return {
+        ...next,
+        async close() {
+          await next.close();
+          database.close();
+        },
+      };
+    },
+    close: async () => database.close(),
+  };
+}
+
+recordStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRecordStore));
+receiptStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteReceiptStore));
+registerStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRegisterStore));
+
+/** Starts the writer, kills it once it told of `count` writes, and gives the numbers of all that it told. */
+async function writeAndKill(kind: string, path: string, count: number): Promise<readonly number[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const script = join(import.meta.dirname, "killed-writer.fixture.ts");
+  const child = spawn(process.execPath, [script, kind, path], { stdio: ["ignore", "pipe", "inherit"] });
+  let told = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    told += chunk;
+    if (told.split("\n").length > count) child.kill("SIGKILL");
+  });
+  child.on("error", reject);
+  child.on("close", (_code, signal) =>
+    signal === "SIGKILL" ? resolve(told) : reject(new Error("it ended by itself")),
+  );
+  return (await promise).split("\n").slice(0, -1).map(Number);
+}
+
+describe("after its process was killed", () => {
+  it.each([3, 60, 400])("a record store serves every version that was acknowledged (%i)", async (count) => {
+    const path = freshFile();
+    const told = await writeAndKill("record", path, count);
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteRecordStore(database);
+    const served = await Promise.all(told.map((n) => store.readServed(`svc_${n}`)));
+    expect(served.map((each) => each?.version.row)).toEqual(told.map(body));
+    expect(told.length).toBeGreaterThanOrEqual(count);
+  });
+
+  it.each([3, 400])("a receipt store has every receipt that was acknowledged (%i)", async (count) => {
+    const path = freshFile();
+    const told = await writeAndKill("receipt", path, count);
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteReceiptStore(database);
+    const batch = new Map(
+      (await store.readBatch("r", "202611211358-i1")).map((row) => [row.retrieval_id, row.envelope]),
+    );
+    expect(told.map((n) => batch.get(`${n}`))).toEqual(told.map(body));
+    expect(await store.openBatches("r", "202611211359", 5)).toEqual(["202611211358-i1"]);
+  });
+
+  it.each([3, 400])(
+    "a register has every entry that was acknowledged, and numbers on (%i)",
+    async (count) => {
+      const path = freshFile();
+      const told = await writeAndKill("register", path, count);
+      await using database = SqliteDatabase.open(path);
+      const store = openSqliteRegisterStore(database);
+      const entries = new Map((await store.list("key", "p")).map((each) => [each.key, each.body]));
+      expect(told.map((n) => entries.get(`${n}`))).toEqual(told.map(body));
+      const { entries: all, cursor } = await store.changes("", 100_000);
+      expect(new Set(all.map((each) => each.key))).toEqual(new Set(entries.keys()));
+      await store.put([{ table: "key", partition: "p", key: "next", change: 1, body: "{}" }]);
+      expect((await store.changes(cursor, 5)).entries.map((each) => each.key)).toEqual(["next"]);
+    },
+  );
+});
+
+describe("the SQLite stores", () => {
+  it("share one file", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const [records, receipts, register] = [
+      openSqliteRecordStore(database),
+      openSqliteReceiptStore(database),
+      openSqliteRegisterStore(database),
+    ];
+    await Promise.all([
+      records.putStagedDocument("bat_1", "plan", "{}"),
+      receipts.closeBatch({
+        region: "r",
+        batch: "202611211358-i1",
+        root: "x",
+        tree_size: 0,
+        closed_at_ms: 1,
+      }),
+      register.put([{ table: "party", partition: "p", key: "p", change: 1, body: "{}" }]),
+    ]);
+    expect(await records.readStagedDocument("bat_1", "plan")).toBe("{}");
+    expect(await receipts.openBatches("r", "202611211359", 5)).toEqual([]);
+    expect(await register.get("party", "p")).not.toBeNull();
+  });
+
+  it("never lose what late receipts added to a repeated earlier close", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const store = openSqliteReceiptStore(database);
+    const closed = { region: "r", batch: "202611211358-i1", root: "x", tree_size: 1, closed_at_ms: 1 };
+    await store.closeBatch(closed);
+    await store.closeBatch({ ...closed, root: "y", tree_size: 2 });
+    await store.closeBatch(closed);
+    expect(await store.readClosed("r", closed.batch)).toMatchObject({ root: "y", tree_size: 2 });
+  });
+
+  it("refuse a cursor that is none of theirs", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const store = openSqliteRegisterStore(database);
+    for (const cursor of ["x", "-1", "1.5", "9".repeat(16)]) {
+      await expect(store.changes(cursor, 1)).rejects.toThrow(RangeError);
+    }
+  });
+
+  it("answer every read through an index, never by a scan or a sort", () => {
+    const path = freshFile();
+    const database = SqliteDatabase.open(path);
+    const prepared: string[] = [];
+    const prepare = database.prepare.bind(database);
+    database.prepare = (sql) => {
+      prepared.push(sql);
+      return prepare(sql);
+    };
+    for (const open of [openSqliteRecordStore, openSqliteReceiptStore, openSqliteRegisterStore])
+      open(database);
+    const reads = prepared.filter((sql) => !sql.startsWith("INSERT"));
+    expect(reads.length).toBeGreaterThan(12);
+    for (const sql of reads) {
+      const plan = database.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+      const steps = plan.map((row) => String(row["detail"])).join("; ");
+      expect(`${sql}: ${steps}`).not.toMatch(/\bSCAN\b|TEMP B-TREE/);
+    }
+    database.close();
+  });
+});

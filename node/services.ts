@@ -1,0 +1,146 @@
+// Composition of a node on the embedded default, without its HTTP surfaces: stores, keys, actors and services.
+
+import { randomUUID } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { businessActivities } from "../actors/business/activities.ts";
+import { businessActor } from "../actors/business/definition.ts";
+import { integrationKeyActor } from "../actors/integration-key/definition.ts";
+import { pushActivities } from "../actors/push/activities.ts";
+import { pushActor } from "../actors/push/definition.ts";
+import { regionActivities } from "../actors/region/activities.ts";
+import { regionActor } from "../actors/region/definition.ts";
+import type { ActorDefinition } from "../actors/system/definition.ts";
+import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
+import { createActorSystem } from "../actors/system/runtime.ts";
+import { createSigner } from "../crypto/file-signer.ts";
+import { FileKeyStore } from "../crypto/key-store.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import type { Clock, Signer } from "../crypto/port.ts";
+import type { Anchors } from "../protocol/anchors.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { recordIdOf, type RecordKind } from "../protocol/identifiers.ts";
+import { createParties, type Parties } from "../service/parties.ts";
+import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
+import { createRegister, type Register } from "../service/register.ts";
+import type { ServiceKeys } from "../service/service-keys.ts";
+import type { ReceiptStore } from "../storage/receipt-store.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import type { RegisterStore } from "../storage/register-store.ts";
+import type { RowIndex } from "../storage/row-index.ts";
+import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
+import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
+import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
+import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
+import { SqliteRowIndex } from "../storage/sqlite/row-index.ts";
+import type { NodeConfig } from "./config.ts";
+import { loadNodeKeys } from "./node-keys.ts";
+
+export interface NodeServices extends AsyncDisposable {
+  readonly config: NodeConfig;
+  readonly clock: Clock;
+  /** Names this run of the node; no other run has it. */
+  readonly incarnation: string;
+  readonly keys: ServiceKeys;
+  readonly anchors: Anchors;
+  readonly actors: LocalActorSystem;
+  readonly records: RecordStore;
+  readonly receipts: ReceiptStore;
+  readonly registerStore: RegisterStore;
+  readonly register: Register;
+  readonly index: RowIndex;
+  readonly trees: PushTrees;
+  readonly parties: Parties;
+  readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
+  readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
+}
+
+/** Passkeys of the sandbox are made in software for this origin; a deployment names its portal here. */
+const passkeys: Anchors["passkeys"] = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
+
+const drainMs = 10_000;
+/** How often the register's changes are followed. */
+const refreshMs = 1_000;
+
+export async function openNodeServices(config: NodeConfig, log: (entry: LogEntry) => void = () => {}): Promise<NodeServices> {
+  await mkdir(config.home, { recursive: true, mode: 0o700 });
+  const clock: Clock = { now: Date.now };
+  const keyStore = await FileKeyStore.open(join(config.home, "keys"));
+  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
+  const database = SqliteDatabase.open(join(config.home, "store.db"));
+  const index = new SqliteRowIndex(join(config.home, "rows.db"));
+  const records = openSqliteRecordStore(database);
+  const receipts = openSqliteReceiptStore(database);
+  const registerStore = openSqliteRegisterStore(database);
+  const register = createRegister({ store: registerStore, clock });
+  const trees = createPushTrees(records, nativeCrypto.sha256);
+  const idOf = (businessUuid: string, kind: RecordKind, localId: string): string =>
+    recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
+  const incarnation = randomUUID().replaceAll("-", "").slice(0, 12);
+  const regions = [config.region];
+  const actors = createActorSystem({
+    store: openSqliteActorStore(database, { now: clock.now }),
+    definitions: [businessActor, integrationKeyActor, pushActor, regionActor] as unknown as readonly ActorDefinition[],
+    activities: {
+      ...businessActivities({ register: registerStore, records, regions, registerChanged: () => register.refresh() }),
+      ...pushActivities({
+        records,
+        crypto: nativeCrypto,
+        projection: keys.projection,
+        sidecar: keys.sidecar,
+        trees,
+        recordIdOf: idOf,
+        lists: { protectedNames: [], blockedHosts: [] },
+        regions,
+      }),
+      ...regionActivities({ index, receipts, sha256: nativeCrypto.sha256 }),
+    },
+    clock,
+    timers: nodeTimers,
+    entropy: { newOperationId: randomUUID },
+    owner: `${config.region}/${incarnation}`,
+    log,
+  });
+  const parties = createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys });
+  const stopRefreshing = follow(register, log);
+  return {
+    config,
+    clock,
+    incarnation,
+    keys,
+    anchors,
+    actors,
+    records,
+    receipts,
+    registerStore,
+    register,
+    index,
+    trees,
+    parties,
+    hostedSigner: async (uuid) => createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
+    recordIdOf: idOf,
+    [Symbol.asyncDispose]: async () => {
+      stopRefreshing();
+      await actors.drain(drainMs);
+      await index.close();
+      await database.close();
+    },
+  };
+}
+
+export const nodeTimers: TimerPort = {
+  schedule: (delayMs, run) => {
+    const timer = setTimeout(run, Math.min(delayMs, 2_147_483_647));
+    return () => clearTimeout(timer);
+  },
+};
+
+function follow(register: Register, log: (entry: LogEntry) => void): () => void {
+  const timer = setInterval(() => {
+    register.refresh().catch((error: unknown) => {
+      log({ level: "warn", event: "register.refresh_failed", actor: "", detail: String(error) });
+    });
+  }, refreshMs);
+  return () => clearInterval(timer);
+}

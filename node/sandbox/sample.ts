@@ -1,0 +1,100 @@
+// The shapes of the sample parties: what they are called, what they publish, and how it is sealed.
+
+import type { ActionName, AiPolicyRecord, BlockedName, UseName } from "../../protocol/ai-policy.ts";
+import {
+  actionNames,
+  aiPolicySchemaId,
+  blockedNames,
+  currentAiPolicySchema,
+  useNames,
+} from "../../protocol/ai-policy.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { recordSchema } from "../../protocol/records/parse-record.ts";
+
+export type SampleAlgorithm = "Ed25519" | "ES256";
+
+export interface SampleBusiness {
+  /** Names its keys in the seed file. */
+  readonly name: string;
+  readonly uuid: string;
+  readonly legalName: string;
+  readonly country: string;
+  readonly integrationKeys: readonly SampleAlgorithm[];
+  /** What seals its single records: a person's passkey, or the key that the service holds for it. */
+  readonly sealer: "passkey" | "hosted";
+  /** Its AI policies in order; the last one is in force. */
+  readonly policies: readonly AiPolicyRecord[];
+  /** Uuids of AI companies whose groups it blocks. */
+  readonly blocks: readonly string[];
+  /** Records that are sealed one by one. */
+  readonly records: (calendar: Calendar) => readonly SampleRecord[];
+}
+
+export interface SampleCompany {
+  readonly name: string;
+  readonly uuid: string;
+  readonly legalName: string;
+  readonly country: string;
+  readonly keys: readonly SampleAlgorithm[];
+}
+
+export interface SampleRecord {
+  readonly collection: CollectionName;
+  readonly record: JsonObject;
+}
+
+/** A time of day, UTC, some days after the sandbox was first started: its samples are about what is to come. */
+export type Calendar = (days: number, time?: `${number}:${number}`) => string;
+
+const dayMs = 86_400_000;
+
+export function calendarFrom(firstStartMs: number): Calendar {
+  const midnightMs = firstStartMs - (firstStartMs % dayMs);
+  return (days, time = "12:00") => {
+    const [hours = 0, minutes = 0] = time.split(":").map(Number);
+    return formatTimestamp(midnightMs + days * dayMs + (hours * 60 + minutes) * 60_000);
+  };
+}
+
+export interface Permissions {
+  readonly use: readonly UseName[];
+  readonly action: readonly ActionName[];
+  readonly blocked: readonly BlockedName[];
+}
+
+/** The AI policy record that grants exactly these. */
+export function aiPolicy({ use, action, blocked }: Permissions): AiPolicyRecord {
+  return {
+    schema: aiPolicySchemaId,
+    ai_policy_schema: currentAiPolicySchema,
+    use: booleans(useNames, use),
+    action: booleans(actionNames, action),
+    blocked: booleans(blockedNames, blocked),
+  };
+}
+
+function booleans<N extends string>(
+  names: readonly N[],
+  granted: readonly N[],
+): Readonly<Record<N, boolean>> {
+  return Object.fromEntries(names.map((name) => [name, granted.includes(name)])) as Record<N, boolean>;
+}
+
+/** A record of a collection in English: its schema, id and countries, then its own members. */
+export function sampleRecord(
+  collection: CollectionName,
+  core: { readonly id: string; readonly countries: readonly string[] },
+  members: JsonObject,
+): SampleRecord {
+  return {
+    collection,
+    record: {
+      schema: recordSchema(collection),
+      language: "en",
+      business_product_id: core.id,
+      countries: core.countries,
+      ...members,
+    },
+  };
+}

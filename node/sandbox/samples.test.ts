@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
+import { canonicalBytes } from "../../protocol/canonical-json.ts";
+import { collectionNames, isUuidV4 } from "../../protocol/identifiers.ts";
+import { contentFaults } from "../../protocol/records/content-rules.ts";
+import { parseRecord } from "../../protocol/records/parse-record.ts";
+import { sampleBusinesses } from "./businesses.ts";
+import { sampleCompanies } from "./companies.ts";
+import { stoneShop } from "./diamond-merchant.ts";
+import { diamondProduct, parseStones } from "./diamonds.ts";
+import { calendarFrom, type SampleRecord } from "./sample.ts";
+
+const stones = parseStones(readFileSync(join(import.meta.dirname, "data/diamonds-slice.csv"), "utf8"));
+const calendar = calendarFrom(Date.UTC(2026, 0, 31, 23, 59));
+const catalogue: readonly SampleRecord[] = stones.map((stone, index) => ({
+  collection: "products",
+  record: diamondProduct(stone, index, stoneShop),
+}));
+const records = sampleBusinesses.flatMap((business) =>
+  business.records(calendar).map((sample) => ({ ...sample, business: business.name })),
+);
+
+function faultsOf({ collection, record }: SampleRecord): readonly unknown[] {
+  const parsed = parseRecord(collection, canonicalBytes(record));
+  if (!parsed.ok) return parsed.faults;
+  return contentFaults(collection, parsed.record, { protectedNames: [], blockedHosts: [] });
+}
+
+describe("the samples", () => {
+  it("are valid records that the service publishes", () => {
+    const faulty = [...records, ...catalogue].flatMap((sample) => {
+      const faults = faultsOf(sample);
+      return faults.length === 0 ? [] : [{ id: sample.record["business_product_id"], faults }];
+    });
+    expect(faulty).toEqual([]);
+  });
+
+  it("have a catalogue of several hundred stones, some sold in two or three countries", () => {
+    expect(catalogue.length).toBeGreaterThanOrEqual(600);
+    expect(new Set(catalogue.map(({ record }) => record["business_product_id"])).size).toBe(catalogue.length);
+    const countries = catalogue.map(({ record }) => (record["countries"] as readonly string[]).join());
+    expect(new Set(countries)).toEqual(new Set(["US", "US,GB", "US,CA", "US,GB,CA"]));
+  });
+
+  it("have records of all five types, with an id of their own each", () => {
+    expect(new Set(records.map(({ collection }) => collection))).toEqual(new Set(collectionNames));
+    const ids = records.map(
+      ({ business, collection, record }) =>
+        `${business} ${collection} ${String(record["business_product_id"])}`,
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it("have a valid AI policy each, keys of both algorithms, and one block", () => {
+    for (const business of sampleBusinesses) {
+      expect(business.policies.length).toBeGreaterThan(0);
+      for (const policy of business.policies) expect(parseAiPolicy(aiPolicyBytes(policy)).ok).toBe(true);
+    }
+    for (const keys of [
+      sampleBusinesses.flatMap((each) => each.integrationKeys),
+      sampleCompanies.flatMap((each) => each.keys),
+    ]) {
+      expect(new Set(keys)).toEqual(new Set(["Ed25519", "ES256"]));
+    }
+    expect(sampleBusinesses.flatMap((each) => each.blocks)).toEqual([sampleCompanies[1]?.uuid]);
+    const uuids = [...sampleBusinesses, ...sampleCompanies].map((each) => each.uuid);
+    expect(uuids.every(isUuidV4)).toBe(true);
+    expect(new Set(uuids).size).toBe(uuids.length);
+  });
+
+  it("are the same bytes whenever the same sandbox is filled again", () => {
+    const again = sampleBusinesses.flatMap((business) =>
+      business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))),
+    );
+    expect(again.map(({ record }) => record)).toEqual(records.map(({ record }) => record));
+  });
+});

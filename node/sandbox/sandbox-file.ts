@@ -1,0 +1,39 @@
+// `sandbox.json` in the home folder of a node: whatever a stranger needs to try everything out. Its members are fixed.
+
+import type { Anchors } from "../../protocol/anchors.ts";
+
+export interface Sandbox {
+  readonly environment: "sandbox";
+  /** Base URLs, without trailing slash. */
+  readonly base_url: string;
+  readonly business_url: string;
+  readonly verify_url: string;
+  readonly mcp_url: string;
+  readonly ops_url: string;
+  readonly anchors: Anchors;
+  readonly businesses: readonly SandboxBusiness[];
+  readonly ai_companies: readonly SandboxCompany[];
+}
+
+export interface SandboxBusiness {
+  readonly business_uuid: string;
+  readonly legal_name: string;
+  readonly country: string;
+  readonly cert_id: string;
+  readonly integration_keys: readonly (SandboxKey & { readonly mandate_id: string })[];
+}
+
+export interface SandboxCompany {
+  readonly ai_company_uuid: string;
+  readonly legal_name: string;
+  readonly keys: readonly SandboxKey[];
+}
+
+export interface SandboxKey {
+  readonly key_id: string;
+  readonly alg: "Ed25519" | "ES256";
+  /** For trying out only: a sandbox key is refused by production. */
+  readonly private_jwk: Readonly<Record<string, string>>;
+  /** Sent as `SVC-Sandbox-Key` with every sandbox request. */
+  readonly grant: string;
+}

@@ -2,31 +2,30 @@
 // very characters: parsing and printing it again could change them.
 
 /**
- * The exact characters of the value at `path` in `text`, without the white space around it; null when there is no such
- * member. `text` must already be known to be JSON without duplicate members (`parseStrictJson`).
+ * The exact characters of the value at `path` in `text`: all of them from the colon to the comma or brace that follows,
+ * white space included, for the sealed bytes of a record may begin or end with some. Null when there is no such member.
+ * `text` must already be known to be JSON without duplicate members (`parseStrictJson`).
  */
 export function exactMember(text: string, ...path: readonly string[]): string | null {
-  let start = skipSpace(text, 0);
+  let start = 0;
   for (const name of path) {
-    const at = memberStart(text, start, name);
+    const at = memberStart(text, skipSpace(text, start), name);
     if (at === null) return null;
     start = at;
   }
-  const end = valueEnd(text, start);
-  return end > start ? text.slice(start, end) : null;
+  const end = valueEnd(text, skipSpace(text, start));
+  return end > start ? text.slice(start, skipSpace(text, end)) : null;
 }
 
-/** Index at which the value of member `name` starts, in the object that starts at `start`. */
+/** Index after the colon of member `name`, in the object that starts at `start`. */
 function memberStart(text: string, start: number, name: string): number | null {
   if (text[start] !== "{") return null;
   let index = skipSpace(text, start + 1);
   while (text[index] === '"') {
     const nameEnd = stringEnd(text, index);
-    const isMember = JSON.parse(text.slice(index, nameEnd)) === name;
-    // The colon stands between the name and the value.
-    const valueStart = skipSpace(text, skipSpace(text, nameEnd) + 1);
-    if (isMember) return valueStart;
-    index = skipSpace(text, valueEnd(text, valueStart));
+    const colonEnd = skipSpace(text, nameEnd) + 1;
+    if (JSON.parse(text.slice(index, nameEnd)) === name) return colonEnd;
+    index = skipSpace(text, valueEnd(text, skipSpace(text, colonEnd)));
     if (text[index] !== ",") return null;
     index = skipSpace(text, index + 1);
   }

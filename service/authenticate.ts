@@ -1,0 +1,331 @@
+// Authentication of a signed request in two phases, for a body is read only for a caller who may be one
+// (specification, «Authentication»).
+//   A1. The seven checks are made in their order and the first that fails is the answer.
+//   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
+//       from the key that is registered (RFC 9421 §3.2).
+//   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
+//   A4. Nothing is registered before check 6 has passed.
+
+import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
+import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import { equalBytes, toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { parseContentDigest } from "../protocol/content-digest.ts";
+import { hashOf } from "../protocol/hash.ts";
+import {
+  checkSignatureTimes,
+  coversExactly,
+  parseSignatureHeaders,
+  type ReceivedSignature,
+  type SignatureTag,
+  type SignedRequestParts,
+  signatureBase,
+} from "../protocol/http-signature.ts";
+import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
+import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
+import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
+import { type Refused, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import type { MaybeLater, Register } from "./register.ts";
+import { authorityOf, type RequestHead } from "./request-head.ts";
+import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
+import { parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
+import type { Environment } from "./service-keys.ts";
+
+/** A nonce is held a little longer than its signature lives: no two clocks of a region are the same. */
+const nonceSlackMs = 60_000;
+
+export interface AuthenticationDeps {
+  readonly environment: Environment;
+  readonly region: string;
+  readonly register: Register;
+  readonly actors: ActorSystem;
+  readonly crypto: CryptoPort;
+  readonly clock: Clock;
+  /** Signs grants and bearer tokens; null in production, which takes neither. */
+  readonly grantSigner: Signer | null;
+  readonly registerGrantedKey: RegisterGrantedKey;
+}
+
+/** What one route accepts. */
+export interface AcceptedCallers {
+  /** `@authority` values of this deployment, as {@link authorityOf} writes them. */
+  readonly authorities: readonly string[];
+  readonly tags: readonly SignatureTag[];
+  readonly roles: readonly KeyRole[];
+  /** Whether the sandbox takes a bearer token here. */
+  readonly bearer: boolean;
+}
+
+/** A caller of whom everything that the head alone can show is in order. */
+export interface Candidate {
+  readonly kind: "candidate";
+  readonly key: KeyFacts;
+  /** Null for a grant that is not registered yet. */
+  readonly party: PartyFacts | null;
+  readonly parts: SignedRequestParts;
+  /** Null with a bearer token. */
+  readonly received: ReceivedSignature | null;
+  readonly grant: SandboxGrant | null;
+  readonly expiresMs: number;
+  readonly accepted: AcceptedCallers;
+}
+
+export interface Authenticated {
+  readonly kind: "authenticated";
+  readonly caller: Caller;
+  /** Check 7, under way: null once the nonce is claimed. No answer may leave before it is known. */
+  readonly nonceClaimed: Promise<Refused | null>;
+  /** For the answer, whatever it is: the bearer token that a registration returns once. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Checks 1 to 4. Answered at once where the key is at hand. */
+export function authenticateHead(
+  deps: AuthenticationDeps,
+  accepted: AcceptedCallers,
+  head: RequestHead,
+): MaybeLater<Candidate | Refused> {
+  if (isBearer(deps, accepted, head)) return bearerCandidate(deps, accepted, head);
+  const received = parseSignatureHeaders({
+    signatureInput: head.signatureInput,
+    signature: head.signature,
+    acceptedTags: accepted.tags,
+  });
+  if (!received.ok) return denied(received.code, received.detail);
+  const parts = signedParts(accepted, head, received.value);
+  if (parts === null)
+    return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
+  if (head.hasBody && head.contentDigest === null) {
+    return denied(
+      "signature_invalid",
+      "A request with a body carries Content-Digest and its signature covers it.",
+    );
+  }
+  if (!coversExactly(received.value, parts)) {
+    return denied(
+      "signature_invalid",
+      "The signature does not cover exactly the required components, in their order.",
+    );
+  }
+  const nowMs = deps.clock.now();
+  const times = checkSignatureTimes(received.value.params, Math.floor(nowMs / 1_000));
+  if (!times.ok) return denied(times.code, times.detail);
+  const { keyid, expires } = received.value.params;
+  const base = { parts, received: received.value, expiresMs: expires * 1_000, accepted };
+  const key = isKeyId(keyid) ? deps.register.key(keyid) : null;
+  if (key instanceof Promise) return key.then((known) => withKey(deps, base, known, head.sandboxKey));
+  return withKey(deps, base, key, head.sandboxKey);
+}
+
+function denied(code: ProblemCode, detail: string, extras?: ProblemExtras): Refused {
+  return refused(problem(code, detail, extras));
+}
+
+/** What the signature has to cover; null when the request names another host. */
+function signedParts(
+  accepted: AcceptedCallers,
+  head: RequestHead,
+  received: ReceivedSignature | null,
+): SignedRequestParts | null {
+  const authority = head.host === null ? "" : authorityOf(head.host);
+  if (!accepted.authorities.includes(authority)) return null;
+  // A digest of an empty body may be covered too; a body's digest must be.
+  const hasDigest = head.hasBody || received?.covered.includes("content-digest") === true;
+  return {
+    method: head.method,
+    authority,
+    path: head.path,
+    query: head.query,
+    contentDigest: hasDigest ? head.contentDigest : null,
+  };
+}
+
+type CandidateBase = Pick<Candidate, "parts" | "received" | "expiresMs" | "accepted">;
+
+function withKey(
+  deps: AuthenticationDeps,
+  base: CandidateBase,
+  key: KeyFacts | null,
+  sandboxKey: string | null,
+): MaybeLater<Candidate | Refused> {
+  if (key === null) return grantedCandidate(deps, base, sandboxKey);
+  if (key.revoked_at !== null) return denied("key_unknown", "The key was revoked.");
+  // Timestamps are of one fixed width, so their text orders as their instants do.
+  const now = formatTimestamp(deps.clock.now());
+  if (key.valid_from > now || (key.valid_until !== null && key.valid_until <= now)) {
+    return denied("key_unknown", "The key is not valid now.");
+  }
+  const party = deps.register.party(key.party_uuid);
+  if (party instanceof Promise) return party.then((known) => withParty(base, key, known));
+  return withParty(base, key, party);
+}
+
+function withParty(base: CandidateBase, key: KeyFacts, party: PartyFacts | null): Candidate | Refused {
+  if (party === null) return denied("key_unknown", "The key belongs to no registered party.");
+  return { kind: "candidate", key, party, grant: null, ...base };
+}
+
+/** A key that the sandbox does not know yet, vouched for by its grant. */
+function grantedCandidate(
+  deps: AuthenticationDeps,
+  base: CandidateBase,
+  sandboxKey: string | null,
+): Candidate | Refused {
+  const pointer = "/headers/svc-sandbox-key";
+  if (deps.grantSigner === null) return denied("key_unknown", "No registered key has this keyid.");
+  if (sandboxKey === null) {
+    return denied(
+      "key_unknown",
+      "No registered key has this keyid. Send the key's grant as SVC-Sandbox-Key.",
+      { pointer },
+    );
+  }
+  const keyId = base.received?.params.keyid ?? "";
+  const parsed = parseGrant(sandboxKey, { keyId, grantKey: deps.grantSigner.publicJwk, crypto: deps.crypto });
+  if (!parsed.ok) return denied("key_unknown", parsed.detail, { pointer });
+  const grant = parsed.value;
+  const key: KeyFacts = {
+    key_id: keyId,
+    party_uuid: grant.party.uuid,
+    role: grant.role,
+    alg: algorithmOf(grant.public_key),
+    public_key: { ...grant.public_key },
+    cose: null,
+    valid_from: formatTimestamp(deps.clock.now()),
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+  };
+  return { kind: "candidate", key, party: null, grant, ...base };
+}
+
+function isBearer(deps: AuthenticationDeps, accepted: AcceptedCallers, head: RequestHead): boolean {
+  return (
+    accepted.bearer &&
+    deps.grantSigner !== null &&
+    head.authorization !== null &&
+    head.signatureInput === null &&
+    head.signature === null
+  );
+}
+
+async function bearerCandidate(
+  deps: AuthenticationDeps,
+  accepted: AcceptedCallers,
+  head: RequestHead,
+): Promise<Candidate | Refused> {
+  if (deps.grantSigner === null || head.authorization === null)
+    return denied("signature_missing", "The request is not signed.");
+  const nowMs = deps.clock.now();
+  const bearer = parseBearer(head.authorization, {
+    nowMs,
+    grantKey: deps.grantSigner.publicJwk,
+    crypto: deps.crypto,
+  });
+  if (!bearer.ok) return denied(bearer.code, bearer.detail);
+  const parts = signedParts(accepted, head, null);
+  if (parts === null)
+    return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
+  const base = { parts, received: null, expiresMs: bearer.value.expiresMs, accepted };
+  const key = await deps.register.key(bearer.value.keyId);
+  return key === null
+    ? denied("key_unknown", "The token's key is not registered.")
+    : withKey(deps, base, key, null);
+}
+
+/** Checks 5 and 6; then the nonce claim is begun and its outcome handed back apart, so that work may go on meanwhile. */
+export function authenticateBody(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  body: Uint8Array,
+): MaybeLater<Authenticated | Refused> {
+  const { parts, received } = candidate;
+  if (parts.contentDigest !== null && !digestMatches(deps, parts.contentDigest, body)) {
+    return denied("digest_mismatch", "Content-Digest is not the SHA-256 of the body that arrived.");
+  }
+  const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
+  if (
+    received !== null &&
+    !deps.crypto.verify(candidate.key.public_key as unknown as PublicJwk, base, received.signature)
+  ) {
+    return denied("signature_invalid", "The signature does not verify over the signature base.");
+  }
+  const requestHash = hashOf(base, deps.crypto.sha256);
+  if (candidate.grant !== null) return registerGranted(deps, candidate, candidate.grant, requestHash);
+  return admit(deps, candidate, callerOf(deps, candidate, requestHash), noHeaders);
+}
+
+function digestMatches(deps: AuthenticationDeps, header: string, body: Uint8Array): boolean {
+  const expected = parseContentDigest(header);
+  return expected !== null && equalBytes(expected, deps.crypto.sha256(body));
+}
+
+function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: string): Caller {
+  if (candidate.party === null) throw new Error("A caller has a party.");
+  return {
+    key: candidate.key,
+    party: candidate.party,
+    // A bearer token comes without a nonce: each of its requests counts by itself.
+    nonce: candidate.received?.params.nonce ?? toBase64Url(deps.crypto.randomBytes(32)),
+    expiresMs: candidate.expiresMs,
+    requestHash,
+    tag: candidate.received?.params.tag ?? candidate.accepted.tags[0] ?? "",
+  };
+}
+
+/** A key of another role is told so only after its nonce was claimed, like everything else that is not authentication. */
+function admit(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  caller: Caller,
+  headers: Readonly<Record<string, string>>,
+): MaybeLater<Authenticated | Refused> {
+  const nonceClaimed = candidate.received === null ? Promise.resolve(null) : claimNonce(deps, caller);
+  const { roles } = candidate.accepted;
+  if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, nonceClaimed, headers };
+  const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
+  return nonceClaimed.then((reused) => reused ?? denied("role_not_allowed", detail));
+}
+
+function claimNonce(deps: AuthenticationDeps, caller: Caller): Promise<Refused | null> {
+  const command: IntegrationKeyCommand = {
+    type: "nonce.claim",
+    nonce: caller.nonce,
+    expires_ms: caller.expiresMs + nonceSlackMs,
+  };
+  const claim = deps.actors
+    .ask<NonceReply>({ kind: "integration-key", id: `${caller.key.key_id}@${deps.region}` }, command)
+    .then((reply) => (reply.status === "claimed" ? null : nonceReused()));
+  // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
+  claim.catch(() => {});
+  return claim;
+}
+
+function nonceReused(): Refused {
+  return denied(
+    "nonce_reused",
+    "This nonce was used with this key before; sign the request again with a fresh one.",
+  );
+}
+
+async function registerGranted(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  grant: SandboxGrant,
+  requestHash: string,
+): Promise<Authenticated | Refused> {
+  const registration = await deps.registerGrantedKey(grant, candidate.key.key_id);
+  if (registration.status === "refused") {
+    return denied("key_unknown", registration.detail, { pointer: "/headers/svc-sandbox-key" });
+  }
+  const registered = { ...candidate, key: registration.key, party: registration.party };
+  const isTokenDue = registration.isNew && candidate.accepted.bearer && deps.grantSigner !== null;
+  const headers = isTokenDue
+    ? { "svc-sandbox-bearer": await issueBearer(candidate.key.key_id, deps.clock.now(), deps.grantSigner) }
+    : noHeaders;
+  return admit(deps, registered, callerOf(deps, registered, requestHash), headers);
+}

@@ -1,0 +1,36 @@
+// Which businesses blocked which groups of AI companies. Complete for every business there is.
+
+const nobody: readonly string[] = Object.freeze([]);
+
+export interface BlockList {
+  /** Replaces what a business blocks, unless a higher change was seen. */
+  put(businessUuid: string, groups: readonly string[], change: number): void;
+  blockedBusinesses(group: string): readonly string[];
+  hasBlocked(businessUuid: string, group: string): boolean;
+}
+
+export function createBlockList(): BlockList {
+  const ofBusiness = new Map<string, { readonly groups: readonly string[]; readonly change: number }>();
+  const ofGroup = new Map<string, readonly string[]>();
+  const update = (group: string, change: (businesses: readonly string[]) => readonly string[]): void => {
+    const businesses = change(ofGroup.get(group) ?? nobody);
+    if (businesses.length === 0) ofGroup.delete(group);
+    else ofGroup.set(group, businesses);
+  };
+  return {
+    put: (uuid, groups, change) => {
+      const known = ofBusiness.get(uuid);
+      if (known !== undefined && known.change > change) return;
+      for (const group of known?.groups ?? nobody) {
+        if (!groups.includes(group))
+          update(group, (businesses) => businesses.filter((each) => each !== uuid));
+      }
+      for (const group of groups) {
+        if (known?.groups.includes(group) !== true) update(group, (businesses) => [...businesses, uuid]);
+      }
+      if (known !== undefined || groups.length > 0) ofBusiness.set(uuid, { groups, change });
+    },
+    blockedBusinesses: (group) => ofGroup.get(group) ?? nobody,
+    hasBlocked: (uuid, group) => ofBusiness.get(uuid)?.groups.includes(group) ?? false,
+  };
+}

@@ -1,0 +1,141 @@
+// Receipts: what was served, to whom and when, signed by the region's receipt key.
+//   T1. A receipt is durable before the answer that carries it leaves.
+//   T2. Its batch is named by the minute of serving and this incarnation of the node; whoever lost its lease while it
+//       wrote does not answer, for its batch may be closed.
+
+import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { type ReceiptRow, receiptPayloadText } from "../protocol/receipt.ts";
+import type { ReceiptStore } from "../storage/receipt-store.ts";
+import type { Caller } from "./caller.ts";
+import type { Environment } from "./service-keys.ts";
+
+export interface ReceiptDeps {
+  readonly environment: Environment;
+  readonly region: string;
+  /** Distinguishes this start of the node from every other: 1 to 64 characters of [A-Za-z0-9_-]. */
+  readonly incarnation: string;
+  readonly signer: Signer;
+  readonly store: ReceiptStore;
+  readonly crypto: CryptoPort;
+  readonly clock: Clock;
+  /** Whether this node may still write as this incarnation. */
+  readonly holdsLease: () => boolean;
+}
+
+/** Names one retrieval and its instant, before its answer is known. */
+export interface Retrieval {
+  readonly retrievalId: string;
+  readonly servedAtMs: number;
+  readonly servedAt: string;
+}
+
+export interface Served {
+  readonly retrieval: Retrieval;
+  readonly caller: Caller;
+  readonly kind: "search" | "fetch";
+  readonly collection: string | null;
+  readonly country: string | null;
+  readonly rows: readonly ReceiptRow[];
+}
+
+export interface Receipts {
+  begin(): Retrieval;
+  /** Signs and keeps the receipt; answers the JSON text of its envelope. Throws {@link LeaseLost}, or what the store throws. */
+  issue(served: Served): Promise<string>;
+}
+
+/** The node may not answer any more as this incarnation; the caller asks again and reaches another. */
+export class LeaseLost extends Error {
+  constructor() {
+    super("The node lost its lease.");
+    this.name = "LeaseLost";
+  }
+}
+
+const payloadType = payloadTypes["receipt.v3"];
+
+export function createReceipts(deps: ReceiptDeps): Receipts {
+  return { begin: () => beginRetrieval(deps), issue: (served) => issueReceipt(deps, served) };
+}
+
+/** `ret_`, 12 hex digits of the instant in milliseconds, 20 random ones: ids sort by time and cannot be guessed. */
+function beginRetrieval(deps: ReceiptDeps): Retrieval {
+  const servedAtMs = deps.clock.now();
+  const random = toHex(deps.crypto.randomBytes(10));
+  const retrievalId = `ret_${servedAtMs.toString(16).padStart(12, "0")}${random}`;
+  return { retrievalId, servedAtMs, servedAt: formatTimestamp(servedAtMs) };
+}
+
+async function issueReceipt(deps: ReceiptDeps, served: Served): Promise<string> {
+  const { caller, retrieval } = served;
+  const payload = receiptPayloadText({
+    ai_company_uuid: caller.party.uuid,
+    collection: served.collection,
+    country: served.country,
+    key_id: caller.key.key_id,
+    kind: served.kind,
+    region: deps.region,
+    request_hash: caller.requestHash,
+    retrieval_id: retrieval.retrievalId,
+    rows: served.rows,
+    served_at: retrieval.servedAt,
+  });
+  // The pre-authentication encoding (DSSE) in one go: a receipt is ASCII, so its characters are its bytes.
+  const head = `DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `;
+  const message = utf8(head + payload);
+  const signature = await deps.signer.sign(message);
+  const envelope =
+    `{"payloadType":"${payloadType}","payload":"${toBase64(message.subarray(head.length))}",` +
+    `"signatures":[{"keyid":"${deps.signer.keyId}","sig":"${toBase64(signature)}"}]}`;
+  await deps.store.append({
+    region: deps.region,
+    batch: batchName(retrieval.servedAt, deps.incarnation),
+    retrieval_id: retrieval.retrievalId,
+    key_id: caller.key.key_id,
+    nonce: caller.nonce,
+    billable: deps.environment === "production" && served.rows.length > 0,
+    served_at_ms: retrieval.servedAtMs,
+    envelope,
+  });
+  if (!deps.holdsLease()) throw new LeaseLost();
+  return envelope;
+}
+
+/** `YYYYMMDDHHMM-<incarnation>` of a timestamp. */
+export function batchName(servedAt: string, incarnation: string): string {
+  const date = servedAt.slice(0, 4) + servedAt.slice(5, 7) + servedAt.slice(8, 10);
+  return `${date}${servedAt.slice(11, 13)}${servedAt.slice(14, 16)}-${incarnation}`;
+}
+
+const signedRowHead =
+  /^\{"adl_key_id":"[^"]*","adl_origin":"(sha256:[0-9a-f]{64})","adl_origin_cert":"[^"]*","adl_proj":"([^"]*)","adl_row_sig":"([^"]*)",/;
+const policyVersion = /,"ai_policy_version":([0-9]{1,10})[,}]/;
+
+/** What a receipt and an answer name of a signed row. */
+export interface SignedRowFacts {
+  readonly origin: string;
+  readonly projection: string;
+  readonly signature: string;
+  readonly aiPolicyVersion: number;
+}
+
+/** Reads the members of a signed row that its canonical form puts first, without parsing the row. */
+export function signedRowFacts(row: string): SignedRowFacts {
+  const head = signedRowHead.exec(row);
+  const version = policyVersion.exec(row);
+  if (!head || !version) throw new Error("A stored row begins with the members that every signed row has.");
+  const [, origin = "", projection = "", signature = ""] = head;
+  return { origin, projection, signature, aiPolicyVersion: Number(version[1]) };
+}
+
+export function receiptRow(recordId: string, row: SignedRowFacts): ReceiptRow {
+  return {
+    record_id: recordId,
+    adl_origin: row.origin,
+    adl_row_sig: row.signature,
+    ai_policy_version: row.aiPolicyVersion,
+  };
+}

@@ -1,0 +1,215 @@
+// The register as a region sees it: public facts of parties, keys, certificates, mandates, AI policies and custody.
+//   G1. Nothing that a refresh has seen changed is answered as it was before: a value that was being read meanwhile
+//       is answered once and not kept.
+//   G2. A kept key or party counts for `freshMs` after the last refresh; then the store is asked, so that a revocation
+//       reaches every region in that time or the request fails.
+//   G3. Blocks and policies in force are complete before the first answer, and bounded by the businesses there are;
+//       everything else is kept for as long as it is used.
+
+import type {
+  CertificateFacts,
+  CustodyFacts,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  PolicyFacts,
+} from "../actors/messages/business.ts";
+import type { Clock } from "../crypto/port.ts";
+import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
+import type { RegisterEntry, RegisterStore, RegisterTable } from "../storage/register-store.ts";
+import { type BlockList, createBlockList } from "./block-list.ts";
+import { createRecentMap, type RecentMap } from "./recent-map.ts";
+
+/** Revocations reach every region within this time (G2). */
+export const freshMs = 5_000;
+
+const pageLimit = 1_000;
+const entriesMaxDefault = 50_000;
+
+export interface RegisterDeps {
+  readonly store: RegisterStore;
+  readonly clock: Clock;
+  /** Keys and parties kept, each; a hundredth as many lists. */
+  readonly entriesMax?: number;
+}
+
+/** The AI policy that rows and records of a business are served with now. */
+export interface PolicyInForce {
+  /** 0 before one is sealed. */
+  readonly version: number;
+  /** RFC 8785 text of `ai_policy_bits`. */
+  readonly bitsText: string;
+}
+
+/** What is kept at hand is answered at once. */
+export type MaybeLater<T> = T | Promise<T>;
+
+export interface Register {
+  /** Follows the changes since the last call; the first call reads all there is. One runs at a time. */
+  refresh(): Promise<void>;
+  /** Unix milliseconds at which the last refresh that succeeded began; null before the first. */
+  refreshedAtMs(): number | null;
+  key(keyId: string): MaybeLater<KeyFacts | null>;
+  party(uuid: string): MaybeLater<PartyFacts | null>;
+  policyInForce(businessUuid: string): PolicyInForce;
+  policy(businessUuid: string, version: number): Promise<PolicyFacts | null>;
+  /** Every issuance, newest first. */
+  certificates(uuid: string): Promise<readonly CertificateFacts[]>;
+  keys(uuid: string): Promise<readonly KeyFacts[]>;
+  mandates(uuid: string): Promise<readonly MandateFacts[]>;
+  /** Every policy version, newest first. */
+  policies(uuid: string): Promise<readonly PolicyFacts[]>;
+  /** Newest first. */
+  custody(uuid: string): Promise<readonly CustodyFacts[]>;
+  /** Businesses that blocked the group. */
+  blockedBusinesses(group: string): readonly string[];
+  hasBlocked(businessUuid: string, group: string): boolean;
+}
+
+export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
+
+interface Kept<T> {
+  readonly facts: T;
+  readonly change: number;
+}
+
+interface Cache {
+  readonly keys: RecentMap<string, Kept<KeyFacts>>;
+  readonly parties: RecentMap<string, Kept<PartyFacts>>;
+  readonly lists: RecentMap<string, readonly unknown[]>;
+  readonly policies: Map<string, PolicyInForce>;
+  readonly blocks: BlockList;
+}
+
+interface Progress {
+  cursor: string;
+  /** Raised with every page of changes (G1). */
+  seen: number;
+  refreshedAtMs: number | null;
+}
+
+export function createRegister(deps: RegisterDeps): Register {
+  const entriesMax = deps.entriesMax ?? entriesMaxDefault;
+  const cache: Cache = {
+    keys: createRecentMap(entriesMax),
+    parties: createRecentMap(entriesMax),
+    lists: createRecentMap(Math.ceil(entriesMax / 100)),
+    policies: new Map(),
+    blocks: createBlockList(),
+  };
+  const progress: Progress = { cursor: "", seen: 0, refreshedAtMs: null };
+  const isFresh = (): boolean =>
+    progress.refreshedAtMs !== null && deps.clock.now() - progress.refreshedAtMs <= freshMs;
+  const find = <T>(
+    table: RegisterTable,
+    kept: RecentMap<string, Kept<T>>,
+    key: string,
+  ): MaybeLater<T | null> => {
+    const known = kept.get(key);
+    return known !== undefined && isFresh()
+      ? known.facts
+      : loadEntry(deps.store, progress, { table, kept, key });
+  };
+  /** What changed last comes first: certificates, policies and custody statements never change after they are issued. */
+  const list = async <T>(table: RegisterTable, uuid: string): Promise<readonly T[]> => {
+    const name = `${table}/${uuid}`;
+    const known = isFresh() ? cache.lists.get(name) : undefined;
+    if (known !== undefined) return known as readonly T[];
+    const { seen } = progress;
+    const entries = await deps.store.list(table, uuid);
+    const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
+    if (seen === progress.seen) cache.lists.set(name, facts);
+    return facts;
+  };
+  return {
+    refresh: oneAtATime(() => follow(deps, cache, progress)),
+    refreshedAtMs: () => progress.refreshedAtMs,
+    key: (keyId) => find("key", cache.keys, keyId),
+    party: (uuid) => find("party", cache.parties, uuid),
+    policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
+    policy: async (uuid, version) => {
+      const entry = await deps.store.get("policy", `${uuid}/${version}`);
+      return entry === null ? null : (JSON.parse(entry.body) as PolicyFacts);
+    },
+    certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
+    keys: (uuid) => list<KeyFacts>("key", uuid),
+    mandates: (uuid) => list<MandateFacts>("mandate", uuid),
+    policies: (uuid) => list<PolicyFacts>("policy", uuid),
+    custody: (uuid) => list<CustodyFacts>("custody", uuid),
+    blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
+    hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
+  };
+}
+
+async function loadEntry<T>(
+  store: RegisterStore,
+  progress: Progress,
+  wanted: { readonly table: RegisterTable; readonly kept: RecentMap<string, Kept<T>>; readonly key: string },
+): Promise<T | null> {
+  const { seen } = progress;
+  const entry = await store.get(wanted.table, wanted.key);
+  if (entry === null) return null;
+  const facts = JSON.parse(entry.body) as T;
+  if (seen === progress.seen) wanted.kept.set(wanted.key, { facts, change: entry.change });
+  return facts;
+}
+
+async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Promise<void> {
+  const startedAtMs = deps.clock.now();
+  for (;;) {
+    const page = await deps.store.changes(progress.cursor, pageLimit);
+    if (page.entries.length > 0) progress.seen += 1;
+    for (const entry of page.entries) apply(cache, entry);
+    progress.cursor = page.cursor;
+    if (page.entries.length < pageLimit) break;
+  }
+  progress.refreshedAtMs = startedAtMs;
+}
+
+function apply(cache: Cache, entry: RegisterEntry): void {
+  cache.lists.delete(`${entry.table}/${entry.partition}`);
+  if (entry.table === "key") replace(cache.keys, entry);
+  if (entry.table === "party") {
+    replace(cache.parties, entry);
+    cache.blocks.put(entry.key, (JSON.parse(entry.body) as PartyFacts).blocked_groups, entry.change);
+  }
+  if (entry.table === "policy") {
+    const facts = JSON.parse(entry.body) as PolicyFacts;
+    const known = cache.policies.get(entry.partition);
+    if ((known?.version ?? 0) < facts.version) cache.policies.set(entry.partition, policyInForce(facts));
+  }
+}
+
+function replace<T>(kept: RecentMap<string, Kept<T>>, entry: RegisterEntry): void {
+  const known = kept.get(entry.key);
+  if (known === undefined || known.change > entry.change) return;
+  kept.set(entry.key, { facts: JSON.parse(entry.body) as T, change: entry.change });
+}
+
+/** Text of the masks that rows are served with under this policy. */
+export function policyInForce(facts: PolicyFacts): PolicyInForce {
+  const masks = { ai_policy_schema: currentAiPolicySchema, ...facts.bits };
+  return { version: facts.version, bitsText: policyBitsText(facts.version, masks) };
+}
+
+/** A call during a run is answered by a run that began after it: its caller sees what it has just written. */
+function oneAtATime(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const start = (): Promise<void> => {
+    running = run().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  return () => {
+    if (running === null) return start();
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return start();
+      });
+    return next;
+  };
+}

@@ -1,0 +1,26 @@
+// What authentication reads of a request before its body: exactly as received, absent headers null.
+
+export interface RequestHead {
+  /** Upper case. */
+  readonly method: string;
+  /** Host header. */
+  readonly host: string | null;
+  /** As sent, not decoded; `/` when empty. */
+  readonly path: string;
+  /** With its leading `?`; null when there is no query string. */
+  readonly query: string | null;
+  /** Whether a body follows: a declared length above zero, or a transfer coding. */
+  readonly hasBody: boolean;
+  readonly signatureInput: string | null;
+  readonly signature: string | null;
+  readonly contentDigest: string | null;
+  readonly authorization: string | null;
+  /** `SVC-Sandbox-Key`. */
+  readonly sandboxKey: string | null;
+}
+
+/** The value of `@authority`: lower case, without a default port (RFC 9421 §2.2.3). */
+export function authorityOf(host: string): string {
+  const lower = host.toLowerCase();
+  return lower.endsWith(":443") || lower.endsWith(":80") ? lower.slice(0, lower.lastIndexOf(":")) : lower;
+}

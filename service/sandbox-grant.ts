@@ -1,0 +1,111 @@
+// Sandbox grants: `svc_sbxk1.<base64url of canonical JSON>.<base64url signature>`. A grant says which party a key is
+// of and what it is for; it holds no secret, and the sandbox's grant key vouches for it (specification, «Sandbox»).
+
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
+import type { CryptoPort, Signer } from "../crypto/port.ts";
+import { parseBase64Url, toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { algorithmOf, type PublicJwk, thumbprint } from "../protocol/jwk.ts";
+import {
+  closed,
+  country,
+  literal,
+  matching,
+  nullable,
+  oneOf,
+  type PayloadFormat,
+  parsePayload,
+  publicJwk,
+  text,
+  uuid,
+} from "../protocol/payload.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+
+export const grantPrefix = "svc_sbxk1";
+/** Specification, «Retrieval API»: 1 to 8192 characters. */
+export const grantLengthMax = 8_192;
+
+export interface SandboxGrant {
+  readonly v: 1;
+  readonly environment: "sandbox";
+  readonly party: {
+    readonly uuid: string;
+    readonly kind: "business" | "ai_company";
+    readonly legal_name: string;
+    readonly country: string;
+  };
+  /** `integration` keys are a business's, `retrieval` keys an AI company's. */
+  readonly role: "integration" | "retrieval";
+  readonly public_key: PublicJwk;
+  /** The mandate under which an integration key publishes, where it was sealed beforehand. */
+  readonly mandate_id: string | null;
+}
+
+/** What registering a granted key came to. `isNew` for the one registration that made the key known. */
+export type GrantRegistration =
+  | {
+      readonly status: "registered";
+      readonly key: KeyFacts;
+      readonly party: PartyFacts;
+      readonly isNew: boolean;
+    }
+  | { readonly status: "refused"; readonly detail: string };
+
+/** Opens the party where it is not known, registers the key and, for an integration key, its sandbox mandate; repeatable. */
+export type RegisterGrantedKey = (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration>;
+
+const format: PayloadFormat<SandboxGrant> = {
+  version: 1,
+  versions: [1],
+  shape: closed<SandboxGrant>({
+    v: literal(1),
+    environment: literal("sandbox"),
+    party: closed<SandboxGrant["party"]>({
+      uuid,
+      kind: oneOf(["business", "ai_company"]),
+      legal_name: text(256),
+      country,
+    }),
+    role: oneOf(["integration", "retrieval"]),
+    public_key: publicJwk,
+    mandate_id: nullable(matching((value) => /^[\x21-\x7e]{1,128}$/.test(value), "a mandate id")),
+  }),
+};
+
+/** The header value that registers a key on its first signed request. */
+export async function issueGrant(grant: SandboxGrant, signer: Signer): Promise<string> {
+  const data = `${grantPrefix}.${toBase64Url(canonicalBytes(grant as unknown as JsonValue))}`;
+  return `${data}.${toBase64Url(await signer.sign(utf8(data)))}`;
+}
+
+/** Reads a grant and its signature; `grant_invalid` for one that the grant key did not sign or that is not for `keyId`. */
+export function parseGrant(
+  value: string,
+  trust: { readonly keyId: string; readonly grantKey: PublicJwk; readonly crypto: CryptoPort },
+): Result<SandboxGrant, "grant_invalid"> {
+  const [prefix, data = "", signatureText = "", ...rest] =
+    value.length <= grantLengthMax ? value.split(".") : [];
+  const payload = parseBase64Url(data);
+  const signature = parseBase64Url(signatureText);
+  if (prefix !== grantPrefix || rest.length > 0 || payload === null || signature === null) {
+    return invalid(`A grant is ${grantPrefix}.<data>.<signature>.`);
+  }
+  if (!trust.crypto.verify(trust.grantKey, utf8(`${prefix}.${data}`), signature)) {
+    return invalid("The grant was not signed by this sandbox.");
+  }
+  const parsed = parsePayload(payload, format);
+  if (!parsed.ok) return invalid(parsed.detail);
+  const grant = parsed.value;
+  if (grant.role === "integration" ? grant.party.kind !== "business" : grant.party.kind !== "ai_company") {
+    return invalid("An integration key is a business's, a retrieval key an AI company's.");
+  }
+  if (algorithmOf(grant.public_key) === "ML-DSA-65")
+    return invalid("Requests are signed with Ed25519 or ES256.");
+  if (thumbprint(grant.public_key, trust.crypto.sha256) !== trust.keyId)
+    return invalid("The grant is for another key.");
+  return ok(grant);
+}
+
+function invalid(detail: string): Result<never, "grant_invalid"> {
+  return refuse("grant_invalid", detail);
+}

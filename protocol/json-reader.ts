@@ -1,0 +1,120 @@
+// The slow, exact half of strict JSON: reads a text token by token, with its own stack, and stops at the first fault
+// that it can place. What it trusts the platform with are single strings and numbers.
+
+import type { JsonValue } from "./canonical-json.ts";
+import { ok, type Refusal, type Result, refuse } from "./result.ts";
+
+export type TokenFault = "json_malformed" | "member_duplicated" | "surrogate_lone";
+
+/** Index of the quote that ends the string starting at `start`; the text's length when none does. */
+export function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && text[end - 1] === "\\") {
+    let first = end - 1;
+    while (text[first - 1] === "\\") first -= 1;
+    if ((end - first) % 2 === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return end === -1 ? text.length : end;
+}
+
+/**
+ * The value of a text that is already known to be JSON (RFC 8259), unless a member occurs twice in its object, a
+ * string has a lone surrogate, or a number is beyond the doubles. The fault that comes first in the text is reported.
+ */
+export function readTokens(text: string): Result<JsonValue, TokenFault> {
+  const document: JsonValue[] = [];
+  const open: Container[] = [{ holds: document, names: null, at: 0, nameNext: false }];
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    const container = open.at(-1);
+    if (container === undefined) break;
+    if (character === '"') {
+      const end = endOfString(text, index);
+      const fault = readString(JSON.parse(text.slice(index, end + 1)) as string, container, open);
+      if (fault !== null) return fault;
+      index = end;
+    } else if (character === "{" || character === "[") {
+      open.push(enter(container, character === "{"));
+    } else if (character === "}" || character === "]") {
+      open.pop();
+    } else if (character === ",") {
+      if (typeof container.at === "number") container.at += 1;
+      container.nameNext = container.names !== null;
+    } else {
+      scalar.lastIndex = index;
+      const token = scalar.exec(text)?.[0];
+      if (token === undefined) continue;
+      const value = JSON.parse(token) as JsonValue;
+      if (typeof value === "number" && !Number.isFinite(value)) {
+        return refuse(
+          "json_malformed",
+          "The number is larger than any that JSON readers hold.",
+          pointerTo(open),
+        );
+      }
+      place(container, value);
+      index += token.length - 1;
+    }
+  }
+  return ok(document[0] ?? null);
+}
+
+/** A literal or a number. */
+const scalar = /[^\s,:[\]{}"]+/y;
+
+/** An array or object that is open where the reader stands; the outermost one only holds the document's value. */
+interface Container {
+  readonly holds: object;
+  /** Member names so far; null in an array. */
+  readonly names: Set<string> | null;
+  /** Name of the current member, or index of the current item. */
+  at: string | number;
+  /** Whether the next string is a member name. */
+  nameNext: boolean;
+}
+
+function enter(parent: Container, isObject: boolean): Container {
+  const holds = isObject ? {} : [];
+  place(parent, holds);
+  return { holds, names: isObject ? new Set() : null, at: isObject ? "" : 0, nameNext: isObject };
+}
+
+function place(container: Container, value: JsonValue): void {
+  // An assignment to `__proto__` would not make a member.
+  Object.defineProperty(container.holds, container.at, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+function readString(
+  text: string,
+  container: Container,
+  open: readonly Container[],
+): Refusal<TokenFault> | null {
+  const isName = container.nameNext;
+  if (!text.isWellFormed()) {
+    // A pointer cannot hold a lone surrogate, so that a name is placed by the object it is in.
+    const pointer = pointerTo(isName ? open.slice(0, -1) : open);
+    return refuse("surrogate_lone", `A ${isName ? "member name" : "string"} has a lone surrogate.`, pointer);
+  }
+  if (!isName || container.names === null) {
+    place(container, text);
+    return null;
+  }
+  container.nameNext = false;
+  container.at = text;
+  if (container.names.has(text))
+    return refuse("member_duplicated", "The member occurs twice.", pointerTo(open));
+  container.names.add(text);
+  return null;
+}
+
+/** RFC 6901 §3 to §5. */
+function pointerTo(open: readonly Container[]): string {
+  const names = open.slice(1).map(({ at }) => String(at).replaceAll("~", "~0").replaceAll("/", "~1"));
+  return names.map((name) => `/${name}`).join("");
+}

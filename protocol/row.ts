@@ -64,11 +64,11 @@ export function rowSigningText(
   row: Readonly<Record<string, JsonValue>>,
   unsignedFields: readonly string[] = [],
 ): string {
-  const covered: Record<string, JsonValue> = {};
-  for (const [name, value] of Object.entries(row)) {
-    if (!isUncovered(name) && !unsignedFields.includes(name)) covered[name] = value;
-  }
-  return canonicalize(covered);
+  const covered = Object.entries(row).filter(
+    ([name]) => !isUncovered(name) && !unsignedFields.includes(name),
+  );
+  // Not by assignment: a member named __proto__ is a member, and must not slip out of the signed text.
+  return canonicalize(Object.fromEntries(covered));
 }
 
 const signatureLeader = '"adl_proj":"';

@@ -1,0 +1,132 @@
+// Evidence files: an answer together with everything that verifying it offline needs (format `svc-evidence/1`).
+
+import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { isHash, isKeyId } from "../protocol/identifiers.ts";
+import { anything, closed, malformed, matching, oneOf, optional, parseObject } from "../protocol/payload.ts";
+import { ok, type Verdict } from "../protocol/result.ts";
+import type { AnswerEvidence } from "./answer-evidence.ts";
+
+export const evidenceFormat = "svc-evidence/1";
+
+/** Members of an evidence file. Exactly one of `fetched` and `search` is there, as it was answered. */
+interface EvidenceFile {
+  readonly format: string;
+  readonly environment: "production" | "sandbox";
+  readonly fetched?: JsonValue;
+  readonly search?: JsonValue;
+  readonly key_set: JsonValue;
+  readonly certificate?: JsonValue;
+  readonly business_keys?: JsonValue;
+  readonly key_custody?: JsonValue;
+  readonly mandate?: JsonValue;
+  /** Exact bytes, so that a file that was printed anew still verifies. */
+  readonly record_base64?: string;
+  readonly ai_policy_record_base64?: string;
+  readonly caller_key_id?: string;
+  readonly request_hash?: string;
+}
+
+/** A parsed evidence file. */
+export interface Evidence extends AnswerEvidence {
+  readonly environment: "production" | "sandbox";
+  readonly keySet: JsonValue;
+  readonly answer: { readonly kind: "fetched" | "search"; readonly body: Uint8Array };
+}
+
+const base64 = matching((value) => parseBase64(value) !== null, "base64");
+const shape = closed<EvidenceFile>({
+  format: oneOf([evidenceFormat]),
+  environment: oneOf(["production", "sandbox"]),
+  fetched: optional(anything),
+  search: optional(anything),
+  key_set: anything,
+  certificate: optional(anything),
+  business_keys: optional(anything),
+  key_custody: optional(anything),
+  mandate: optional(anything),
+  record_base64: optional(base64),
+  ai_policy_record_base64: optional(base64),
+  caller_key_id: optional(matching(isKeyId, "a key id")),
+  request_hash: optional(matching(isHash, "a hash")),
+});
+
+/** Reads an evidence file; `payload_malformed` for anything else. Judges nothing in it. */
+export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return parsed;
+  const fault = shape.check(parsed.value, "");
+  if (fault !== null) return fault;
+  const file = parsed.value as unknown as EvidenceFile;
+  const text = parseUtf8(bytes) ?? "";
+  const [fetched, search] = [exactMember(text, "fetched"), exactMember(text, "search")];
+  if ((fetched === null) === (search === null))
+    return malformed("An evidence file holds one answer, fetched or search.", "");
+  return ok({
+    environment: file.environment,
+    keySet: file.key_set,
+    answer: { kind: fetched === null ? "search" : "fetched", body: utf8(fetched ?? search ?? "") },
+    ...evidenceOf(file),
+  });
+}
+
+function evidenceOf(file: EvidenceFile): AnswerEvidence {
+  const record = parseBase64(file.record_base64 ?? "");
+  const policyRecord = parseBase64(file.ai_policy_record_base64 ?? "");
+  return {
+    ...(file.certificate === undefined ? {} : { certificate: file.certificate }),
+    ...(file.business_keys === undefined ? {} : { businessKeys: file.business_keys }),
+    ...(file.key_custody === undefined ? {} : { keyCustody: file.key_custody }),
+    ...(file.mandate === undefined ? {} : { mandate: file.mandate }),
+    ...(file.caller_key_id === undefined ? {} : { callerKeyId: file.caller_key_id }),
+    ...(file.request_hash === undefined ? {} : { requestHash: file.request_hash }),
+    ...(record === null || record.length === 0 ? {} : { record }),
+    ...(policyRecord === null || policyRecord.length === 0 ? {} : { policyRecord }),
+  };
+}
+
+/** What goes into an evidence file: exact texts of answers, as they were received. */
+export interface EvidenceTexts {
+  readonly environment: "production" | "sandbox";
+  readonly answer: { readonly kind: "fetched" | "search"; readonly text: string };
+  readonly keySet: string;
+  readonly certificate?: string;
+  readonly businessKeys?: string;
+  readonly keyCustody?: string;
+  readonly mandate?: string;
+  readonly callerKeyId?: string;
+  readonly requestHash?: string;
+}
+
+/** Text of an evidence file. Answers go in character by character; the record's bytes also as base64. */
+export function evidenceText(texts: EvidenceTexts): string {
+  const { answer } = texts;
+  const record = answer.kind === "fetched" ? exactMember(answer.text, "record") : null;
+  const policy = answer.kind === "fetched" ? exactMember(answer.text, "ai_policy", "record") : null;
+  const members: readonly (readonly [name: string, text: string | undefined])[] = [
+    ["format", JSON.stringify(evidenceFormat)],
+    ["environment", JSON.stringify(texts.environment)],
+    [answer.kind, answer.text.trim()],
+    ["key_set", texts.keySet.trim()],
+    ["certificate", texts.certificate?.trim()],
+    ["business_keys", texts.businessKeys?.trim()],
+    ["key_custody", texts.keyCustody?.trim()],
+    ["mandate", texts.mandate?.trim()],
+    ["record_base64", record === null ? undefined : JSON.stringify(toBase64(utf8(record)))],
+    [
+      "ai_policy_record_base64",
+      policy === null || policy === "null" ? undefined : JSON.stringify(toBase64(utf8(policy))),
+    ],
+    ["caller_key_id", quoted(texts.callerKeyId)],
+    ["request_hash", quoted(texts.requestHash)],
+  ];
+  const lines = members
+    .filter(([, text]) => text !== undefined)
+    .map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`);
+  return `{\n${lines.join(",\n")}\n}\n`;
+}
+
+function quoted(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}

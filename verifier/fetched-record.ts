@@ -1,0 +1,90 @@
+// A fetched record's parts. The record and the AI policy record are taken as the exact characters of the answer:
+// their hashes are over those, and parsing and printing them again could change them.
+
+import { parseUtf8, utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
+import { isObject, parseObject } from "../protocol/payload.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+
+export interface FetchedRecord {
+  readonly recordId: string;
+  readonly businessUuid: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  readonly seal: JsonValue;
+  readonly sidecar: JsonValue;
+  readonly receipt: JsonValue;
+  /** Null where the answer has none. */
+  readonly sourceLine: string | null;
+  readonly policy: FetchedPolicy;
+}
+
+export interface FetchedPolicy {
+  /** 0 when the business has no sealed AI policy; record and seal are then null. */
+  readonly version: number;
+  readonly bytes: Uint8Array | null;
+  readonly seal: JsonValue;
+}
+
+/** Bytes that replace those in the answer, where its text is no longer the one served. */
+export interface ExactBytes {
+  readonly record?: Uint8Array | undefined;
+  readonly policyRecord?: Uint8Array | undefined;
+}
+
+/** Reads the answer of `GET /v1/records/{record_id}`; `payload_malformed` for anything else. */
+export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<FetchedRecord> {
+  const parsed = parseObject(body);
+  const text = parseUtf8(body);
+  if (!parsed.ok) return parsed;
+  const { record_id: recordId, business_uuid: businessUuid, type, seal, sidecar, receipt } = parsed.value;
+  const record = exact.record ?? memberBytes(text, "record");
+  const isRecord = typeof recordId === "string" && isRecordId(recordId) && typeof businessUuid === "string";
+  if (
+    !isRecord ||
+    !isUuidV4(businessUuid) ||
+    typeof type !== "string" ||
+    record === null ||
+    seal === undefined
+  ) {
+    return notAFetch("Not the answer of a fetch.");
+  }
+  const policy = policyOf(
+    parsed.value["ai_policy"],
+    exact.policyRecord ?? memberBytes(text, "ai_policy", "record"),
+  );
+  if (!policy.ok) return policy;
+  const sourceLine = sourceLineOf(parsed.value);
+  return ok({
+    ...{ recordId, businessUuid, type, bytes: record, seal, sourceLine },
+    sidecar: sidecar ?? null,
+    receipt: receipt ?? null,
+    policy: policy.value,
+  });
+}
+
+function policyOf(value: JsonValue | undefined, bytes: Uint8Array | null): Verdict<FetchedPolicy> {
+  if (value === undefined || value === null) return ok({ version: 0, bytes: null, seal: null });
+  const { version, seal = null } = isObject(value) ? value : {};
+  if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
+    return notAFetch("The AI policy of the answer names no version.");
+  }
+  return ok({ version, bytes: version === 0 ? null : bytes, seal });
+}
+
+function sourceLineOf(answer: JsonObject): string | null {
+  const { provenance } = answer;
+  const line = isObject(provenance) ? provenance["source_line"] : undefined;
+  return typeof line === "string" ? line : null;
+}
+
+function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {
+  const member = text === null ? null : exactMember(text, ...path);
+  return member === null || member === "null" ? null : utf8(member);
+}
+
+function notAFetch(detail: string): Verdict<never> {
+  return refuse("payload_malformed", detail);
+}

@@ -1,0 +1,110 @@
+// Rows: that the service projected exactly this from the record (signature), and that the projection specification,
+// run again on the record, gives the same row.
+
+import { parseBase64, utf8 } from "../protocol/bytes.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { KeyEntry } from "../protocol/key-set.ts";
+import { parseObject } from "../protocol/payload.ts";
+import { project } from "../protocol/projection/project.ts";
+import { type ProjectionSpecification, unsignedFields } from "../protocol/projection/specification.ts";
+import { projectionByName } from "../protocol/projection/specifications.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { type IndexRow, parseRow, rowSigningText, serveTimeMembers } from "../protocol/row.ts";
+import { type Trust, workingKey } from "./trust.ts";
+
+/**
+ * Verifies the signature of a row, as served or as stored: parsed JSON. `servedAt` is the instant that a verified
+ * receipt gives, if there is one; without it a row by a key that was ever compromised is refused. Refuses
+ * `payload_malformed`, `projection_unknown`, `key_unknown`, `row_signature_invalid`, `key_not_valid`, `key_compromised`.
+ */
+export function verifyRowSignature(trust: Trust, value: JsonValue, servedAt?: string): Verdict<IndexRow> {
+  const row = parseRow(value);
+  if (!row.ok) return row;
+  const specification = specificationOf(row.value);
+  if (!specification.ok) return specification;
+  const key = workingKey(trust, row.value.adl_key_id, { use: "projection", region: null });
+  if (key === null)
+    return refuse("key_unknown", `Key ${row.value.adl_key_id} may not sign rows.`, "/adl_key_id");
+  const signature = parseBase64(row.value.adl_row_sig);
+  const message = utf8(rowSigningText(row.value, unsignedFields));
+  if (signature === null || !trust.verify(key.public_key, message, signature)) {
+    return refuse("row_signature_invalid", "The row's signature does not verify.", "/adl_row_sig");
+  }
+  return keyFault(key, row.value, servedAt) ?? row;
+}
+
+/**
+ * Runs the row's projection again on the exact record bytes. Other bytes than the row's origin are `hash_mismatch`, and so
+ * is a row that the projection does not give, at the member that differs; `projection_unknown` is never guessed.
+ */
+export function verifyProjection(trust: Trust, row: IndexRow, bytes: Uint8Array): Verdict<void> {
+  const specification = specificationOf(row);
+  if (!specification.ok) return specification;
+  if (hashOf(bytes, trust.sha256) !== row.adl_origin) {
+    return refuse("hash_mismatch", "The row was projected from other bytes.", "/adl_origin");
+  }
+  const record = parseObject(bytes);
+  if (!record.ok) return record;
+  if (record.value["schema"] !== specification.value.record_schema) {
+    return refuse(
+      "record_type_mismatch",
+      "The record is of another schema than the projection is for.",
+      "/schema",
+    );
+  }
+  const projected = project(specification.value, {
+    record: record.value,
+    recordId: row.record_id,
+    businessUuid: row.business_uuid,
+    hash: row.adl_origin,
+    certId: row.adl_origin_cert,
+    keyId: row.adl_key_id,
+    publishedAt: row.published_at,
+    aiPolicyVersion: row.ai_policy_version,
+  });
+  const member = firstDifference(projected, row);
+  return member === null
+    ? ok(undefined)
+    : refuse("hash_mismatch", `The projection gives another ${member}.`, `/${member}`);
+}
+
+function specificationOf(row: IndexRow): Verdict<ProjectionSpecification> {
+  const specification = projectionByName(row.adl_proj);
+  if (specification === null)
+    return refuse("projection_unknown", `Projection ${row.adl_proj} is not known.`, "/adl_proj");
+  if (specification.record_type !== row.type) {
+    return refuse("record_type_mismatch", "The projection is of another record type than the row.", "/type");
+  }
+  return ok(specification);
+}
+
+/**
+ * A row does not say when it was signed: it may be projected again, by a later key, long after its publication. So the
+ * key must not have ended before the publication nor begun after the serving, and a compromised key is believed only
+ * for rows that were demonstrably served before.
+ */
+function keyFault(key: KeyEntry, row: IndexRow, servedAt: string | undefined): Verdict<never> | null {
+  if (key.compromised_from !== null && (servedAt === undefined || servedAt >= key.compromised_from)) {
+    return refuse("key_compromised", `The projection key is compromised from ${key.compromised_from} on.`);
+  }
+  const endedBefore = key.valid_until !== null && formatTimestamp(row.published_at * 1000) >= key.valid_until;
+  const beginsAfter = servedAt !== undefined && servedAt < key.valid_from;
+  return endedBefore || beginsAfter
+    ? refuse("key_not_valid", "The projection key was not valid for this row.")
+    : null;
+}
+
+function firstDifference(projected: JsonObject, row: IndexRow): string | null {
+  const uncovered: readonly string[] = [...serveTimeMembers, ...unsignedFields];
+  const names = new Set([
+    ...Object.keys(projected),
+    ...Object.keys(row).filter((name) => !uncovered.includes(name)),
+  ]);
+  for (const name of names) {
+    if (!Object.hasOwn(projected, name) || !Object.hasOwn(row, name)) return name;
+    if (canonicalize(projected[name] as JsonValue) !== canonicalize(row[name] as JsonValue)) return name;
+  }
+  return null;
+}

@@ -1,0 +1,133 @@
+// The offline verifier: everything that can be checked with pinned anchors and what the caller holds, in Node and in
+// browsers alike. It fetches nothing, keeps nothing and reads no clock.
+
+import type { Anchors } from "../protocol/anchors.ts";
+import type { BusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts";
+import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
+import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
+import type { Mandate } from "../protocol/mandate.ts";
+import type { Receipt } from "../protocol/receipt.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import type { IndexRow } from "../protocol/row.ts";
+import type { Sidecar } from "../protocol/sidecar.ts";
+import { type SignatureVerifier, verifySignature } from "../protocol/signatures.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import type { AnswerEvidence } from "./answer-evidence.ts";
+import { verifyBusinessKeys } from "./business-keys.ts";
+import {
+  type CertificateHistory,
+  certificateAt,
+  verifyCertificate,
+  verifyCertificates,
+} from "./certificate.ts";
+import { parseEvidence } from "./evidence.ts";
+import { verifyFetchAnswer } from "./fetch-answer.ts";
+import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
+import { verifyMandate } from "./mandate.ts";
+import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
+import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
+import { type Check, checkOf, type Report, reportOf } from "./report.ts";
+import { verifyProjection, verifyRowSignature } from "./row.ts";
+import { type SealEvidence, type SealReport, verifySeal } from "./seal.ts";
+import { verifySearchAnswer } from "./search-answer.ts";
+import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
+import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
+
+export interface VerifierOptions {
+  readonly anchors: Anchors;
+  /** The answer of `GET /.well-known/keys`, or the envelope in it: its text, or parsed. */
+  readonly keySet: JsonValue | Uint8Array;
+  /** Portable unless given; a node passes its native ones. */
+  readonly verify?: SignatureVerifier;
+  readonly sha256?: Sha256;
+}
+
+/** Verification under one set of anchors and one key set. Every verdict's code is one of the specification's reasons. */
+export interface Verifier {
+  readonly trust: Trust;
+  certificate(envelope: JsonValue): Verdict<IssuedCertificate>;
+  certificates(uuid: string, envelopes: readonly JsonValue[]): Verdict<CertificateHistory>;
+  certificateAt(
+    history: CertificateHistory,
+    seal: { readonly cert_id: string; readonly sealed_at: string },
+  ): Verdict<Certificate>;
+  businessKeys(uuid: string, value: JsonValue): Verdict<BusinessKeys>;
+  keyCustody(envelope: JsonValue): Verdict<KeyCustody>;
+  custodyAt(
+    statements: JsonValue,
+    about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
+  ): Verdict<CustodyState>;
+  mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
+  seal(evidence: SealEvidence): Verdict<SealReport>;
+  sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
+  receipt(envelope: JsonValue, subject?: ReceiptSubject): Verdict<Receipt>;
+  /** Signature of a row; `servedAt` from a verified receipt. */
+  rowSignature(row: JsonValue, servedAt?: string): Verdict<IndexRow>;
+  /** Runs the row's projection again on the exact record bytes. */
+  projection(row: IndexRow, bytes: Uint8Array): Verdict<void>;
+  policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
+  /** Body of a search answer, exactly as received. */
+  searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+  /** Body of a fetch answer, exactly as received. */
+  fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
+}
+
+/** Verifies the key set against the anchors; all other verification starts from its result. */
+export function createVerifier(options: VerifierOptions): Verdict<Verifier> {
+  const primitives: Primitives = {
+    verify: options.verify ?? verifySignature,
+    sha256: options.sha256 ?? portableSha256,
+  };
+  const keySet = options.keySet instanceof Uint8Array ? parseBody(options.keySet) : ok(options.keySet);
+  if (!keySet.ok) return keySet;
+  const trust = verifyKeySet(options.anchors, keySet.value, primitives);
+  return trust.ok ? ok(verifierOf(trust.value)) : trust;
+}
+
+/**
+ * Verifies an evidence file with nothing but anchors: the environment it names must be theirs (`environment`), its key
+ * set must chain to them (`key_set`), and then the answer in it is checked.
+ */
+export function verifyEvidence(options: Omit<VerifierOptions, "keySet">, file: Uint8Array): Report {
+  const evidence = parseEvidence(file);
+  if (!evidence.ok) return reportOf([checkOf("file", evidence)]);
+  const { environment, keySet, answer } = evidence.value;
+  if (environment !== options.anchors.environment) {
+    const detail = `The evidence is of ${environment}, the anchors are of ${options.anchors.environment}.`;
+    return reportOf([checkOf("environment", refuse("key_unknown", detail))]);
+  }
+  const verifier = createVerifier({ ...options, keySet });
+  const found = (value: Verifier) => `Issued at ${value.trust.keySet.issued_at}.`;
+  const chain: Check = checkOf("key_set", verifier, found);
+  if (!verifier.ok) return reportOf([chain]);
+  const verify = answer.kind === "search" ? verifier.value.searchAnswer : verifier.value.fetchAnswer;
+  return reportOf([chain, ...verify(answer.body, evidence.value).checks]);
+}
+
+function verifierOf(trust: Trust): Verifier {
+  return {
+    trust,
+    certificate: (envelope) => verifyCertificate(trust, envelope),
+    certificates: (uuid, envelopes) => verifyCertificates(trust, uuid, envelopes),
+    certificateAt,
+    businessKeys: (uuid, value) => verifyBusinessKeys(trust, uuid, value),
+    keyCustody: (envelope) => verifyKeyCustody(trust, envelope),
+    custodyAt: (statements, about) => custodyAt(trust, statements, about),
+    mandate: (keys, envelope) => verifyMandate(trust, keys, envelope),
+    seal: (evidence) => verifySeal(trust, evidence),
+    sidecar: (envelope, subject) => verifySidecar(trust, envelope, subject),
+    receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
+    rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),
+    projection: (row, bytes) => verifyProjection(trust, row, bytes),
+    policyBits: (bits, policy) => verifyPolicyBits(trust, bits, policy),
+    searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
+    fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),
+  };
+}
+
+function parseBody(bytes: Uint8Array): Verdict<JsonValue> {
+  const parsed = parseStrictJson(bytes);
+  return parsed.ok ? parsed : refuse("payload_malformed", parsed.detail, parsed.pointer);
+}

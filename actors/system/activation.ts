@@ -90,7 +90,10 @@ export abstract class Activation {
     if (this.phase !== "idle") return 0;
     const { batchMax } = this;
     let batch = this.mailbox;
-    if (batch.length === 0 && !this.wantsCommit) return 0;
+    if (batch.length === 0 && !this.wantsCommit) {
+      if (this.leaving) this.end("draining", "not_applied");
+      return 0;
+    }
     if (batch.length > batchMax) batch = this.mailbox.splice(0, batchMax);
     else this.mailbox = [];
     this.batch = batch;

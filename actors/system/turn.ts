@@ -130,8 +130,8 @@ export class Turn implements ActorView {
   }
 
   #apply(event: Message): void {
-    this.snapshot = this.#driver.next(this.snapshot, event);
     this.events.push(event);
+    this.snapshot = this.#driver.next(this.snapshot, event);
     this.#changed = true;
     if (this.#driver.hasActions) this.#perform();
   }

@@ -1,0 +1,202 @@
+// Random commands under random store failures, crashes and paused nodes that wake: every command's effect is true
+// once or not at all, as its caller was told.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { rowTable, StoreError } from "../../storage/actor-store.ts";
+import type { MemoryActorStore, StoreFault } from "../../storage/memory/actor-store.ts";
+import { ActorUnavailable, type Message } from "./definition.ts";
+import type { LocalActorSystem } from "./ports.ts";
+import { ask, type CounterCommand, counter, type ManualTime, newWorld, type World } from "./world.fixture.ts";
+
+type Told = "applied" | "not_applied" | "unknown";
+
+type Step =
+  | { readonly do: "add" | "forward" | "work"; readonly at: number }
+  | { readonly do: "pass"; readonly ms: number }
+  /** The node is gone: its timers and store calls with it. */
+  | { readonly do: "crash" }
+  /** A new node takes over; the old one goes on, believing what it believed. */
+  | { readonly do: "pause" };
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constantFrom("add", "forward", "work"), at: fc.nat({ max: 1 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant("pass"), ms: fc.constantFrom(0, 1, 60, 300, 2_000, 31_000) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: "crash" }) },
+  { weight: 1, arbitrary: fc.constant({ do: "pause" }) },
+) as fc.Arbitrary<Step>;
+
+const faults: fc.Arbitrary<StoreFault | "slow" | null> = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.constant("before" as const) },
+  { weight: 1, arbitrary: fc.constant("unknown_not_applied" as const) },
+  { weight: 2, arbitrary: fc.constant("unknown_applied" as const) },
+  { weight: 1, arbitrary: fc.constant("slow" as const) },
+);
+
+/** A node that can be killed at any moment. */
+function newNode(world: World, slowMs: number): { system: LocalActorSystem; kill: () => void } {
+  let isAlive = true;
+  const whileAlive = <T>(promise: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      promise.then(
+        (value) => isAlive && resolve(value),
+        (error: unknown) => isAlive && reject(error),
+      );
+    });
+  const call = <T>(make: () => Promise<T>): Promise<T> =>
+    isAlive ? whileAlive(make()) : new Promise(() => {});
+  const { store, time } = world;
+  const system = world.system({
+    store: {
+      claim: (ref, owner) => call(() => store.claim(ref, owner)),
+      commit: (commit) => call(() => store.commit(commit)),
+      readRows: (ref, selections) => call(() => store.readRows(ref, selections)),
+      readHead: (ref) => call(() => store.readHead(ref)),
+      dueActors: (nowMs, limit) => call(() => store.dueActors(nowMs, limit)),
+      listActors: (kind, afterId, limit) => call(() => store.listActors(kind, afterId, limit)),
+    },
+    timers: { schedule: (ms, run) => time.schedule(ms, () => isAlive && run()) },
+    activities: {
+      work: async (params: { job: string }) => {
+        await new Promise<void>((resolve) => time.schedule(slowMs, resolve));
+        return { type: "work.done", job: params.job } as Message;
+      },
+    },
+    limits: { restartMs: 10, crashesMax: 1_000, snapshotEveryEvents: 1_000_000, pollMs: 500 },
+  });
+  return {
+    system,
+    kill: () => {
+      isAlive = false;
+    },
+  };
+}
+
+function scriptStore(
+  store: MemoryActorStore,
+  time: ManualTime,
+  script: readonly (StoreFault | "slow" | null)[],
+): void {
+  let calls = 0;
+  store.intercept = async (call, apply) => {
+    const fault = call.operation === "dueActors" ? null : script[calls++ % script.length];
+    if (fault === "slow") await new Promise<void>((resolve) => time.schedule(75, resolve));
+    if (fault === "before") throw new StoreError("not_applied", "before");
+    if (fault === "unknown_not_applied") throw new StoreError("unknown", "lost");
+    const result = apply();
+    if (fault === "unknown_applied") throw new StoreError("unknown", "answer lost");
+    return result;
+  };
+}
+
+class Callers {
+  readonly told = new Map<string, Told>();
+  readonly #replies: Promise<unknown>[] = [];
+  #count = 0;
+
+  /** Sends a command and notes what its caller is told; nothing, if its node dies first. */
+  send(system: LocalActorSystem, step: Extract<Step, { at: number }>): void {
+    this.#count += 1;
+    const name = `${step.do}-${step.at}-${this.#count}`;
+    const commands: Record<typeof step.do, CounterCommand> = {
+      add: { type: "add.once", id: name, by: 1 },
+      forward: { type: "forward", to: `to-${step.at}`, by: 1 },
+      work: { type: "work", job: name },
+    };
+    this.told.set(name, "unknown");
+    const reply = ask(system, `${step.do}-${step.at}`, commands[step.do]).then(
+      () => this.told.set(name, "applied"),
+      (error: unknown) => {
+        if (!(error instanceof ActorUnavailable)) throw error;
+        this.told.set(name, error.effect);
+      },
+    );
+    this.#replies.push(reply);
+    reply.catch(() => {});
+  }
+
+  of(prefix: string, told: Told): string[] {
+    return [...this.told]
+      .filter((each) => each[0].startsWith(prefix) && each[1] === told)
+      .map((each) => each[0]);
+  }
+}
+
+async function eventsOf(store: MemoryActorStore, id: string): Promise<(Message & { job?: string })[]> {
+  const rows = await store.readRows(counter(id), [{ rt: rowTable.event, limit: 10_000 }]);
+  return rows.flatMap((row) => (JSON.parse(row.body) as { e: Message[] }).e);
+}
+
+async function checkActors(world: World, last: LocalActorSystem, callers: Callers): Promise<void> {
+  for (const at of [0, 1]) {
+    const rows = await world.store.readRows(counter(`add-${at}`), [{ rt: 16, limit: 10_000 }]);
+    const added = new Set(rows.map((row) => row.k2));
+    for (const name of callers.of(`add-${at}`, "applied")) expect(added).toContain(name);
+    for (const name of callers.of(`add-${at}`, "not_applied")) expect(added).not.toContain(name);
+    expect(await ask(last, `add-${at}`, { type: "read" })).toMatchObject({ n: added.size });
+
+    const forwarded = (await eventsOf(world.store, `forward-${at}`)).length;
+    const [certain, unknown] = [
+      callers.of(`forward-${at}`, "applied"),
+      callers.of(`forward-${at}`, "unknown"),
+    ];
+    expect(forwarded).toBeGreaterThanOrEqual(certain.length);
+    expect(forwarded).toBeLessThanOrEqual(certain.length + unknown.length);
+    expect(await ask(last, `to-${at}`, { type: "read" })).toMatchObject({ n: forwarded });
+
+    const events = await eventsOf(world.store, `work-${at}`);
+    const begun = events.flatMap((event) => (event.type === "work.begun" ? [event.job] : []));
+    const { done } = (await ask(last, `work-${at}`, { type: "read" })) as { done: string[] };
+    expect([...done].sort()).toEqual([...begun].sort());
+    expect(new Set(done).size).toBe(done.length);
+    for (const name of callers.of(`work-${at}`, "applied")) expect(done).toContain(name);
+    for (const name of callers.of(`work-${at}`, "not_applied")) expect(done).not.toContain(name);
+  }
+}
+
+describe("every command counts once, whatever fails", () => {
+  it("through crashes, zombies and a store that loses questions and answers (property)", async () => {
+    const seen = { applied: 0, unknown: 0, not_applied: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(steps, { minLength: 10, maxLength: 60 }),
+        fc.array(faults, { minLength: 5, maxLength: 40 }),
+        fc.constantFrom(0, 50, 700),
+        async (plan, script, slowMs) => {
+          const world = newWorld();
+          const callers = new Callers();
+          scriptStore(world.store, world.time, script);
+          let node = newNode(world, slowMs);
+          void node.system.start();
+          for (const step of plan) {
+            if (step.do === "pass") await world.time.advance(step.ms);
+            else if (step.do === "crash" || step.do === "pause") {
+              if (step.do === "crash") node.kill();
+              node = newNode(world, slowMs);
+              void node.system.start();
+            } else callers.send(node.system, step);
+          }
+          world.store.intercept = undefined;
+          await world.time.advance(60_000);
+          node.kill();
+          const last = newNode(world, 0);
+          await last.system.start();
+          await world.time.advance(120_000);
+          expect(last.system.stats()).toMatchObject({ outboxPending: 0, mailboxed: 0, crashes: 0 });
+          await checkActors(world, last.system, callers);
+          for (const told of callers.told.values()) seen[told] += 1;
+        },
+      ),
+      { numRuns: 60 },
+    );
+    // A run in which nothing failed, or nothing succeeded, would prove nothing.
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+  });
+});

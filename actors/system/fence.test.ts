@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { StoreError } from "../../storage/actor-store.ts";
+import type { StoreInterceptor } from "../../storage/memory/actor-store.ts";
+import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
+
+const add: CounterCommand = { type: "add", by: 1 };
+const read: CounterCommand = { type: "read" };
+
+describe("A1: an actor has one writer", () => {
+  it("a paused system that wakes after another took the actor over writes nothing and says so", async () => {
+    const { system, store, time } = newWorld();
+    const zombie = system({ route: () => "local" });
+    const other = system();
+    expect(await ask(zombie, "a", add)).toBe(1);
+    expect(await ask(other, "a", add)).toBe(2);
+    const commits = store.callsOf("commit");
+    // The zombie still believes that n is 1; its commit is refused, and it decides again over what is true.
+    expect(await ask(zombie, "a", add)).toBe(3);
+    expect(store.callsOf("commit")).toBe(commits + 2);
+    expect(zombie.stats().refusedCommits).toBe(1);
+    expect(await ask(other, "a", add)).toBe(4);
+    await time.settle();
+    expect((await store.readHead(counter("a")))?.head).toBe(4);
+  });
+
+  it("when the actor belongs elsewhere by now, callers are told to try again instead", async () => {
+    const { system } = newWorld();
+    let here = true;
+    const elsewhere = { ask: async () => "elsewhere", deliver: async () => 0 };
+    const zombie = system({ route: () => (here ? "local" : elsewhere) });
+    const other = system();
+    await ask(zombie, "a", add);
+    await ask(other, "a", add);
+    const late = zombie.askHere(counter("a"), add, 1_000);
+    here = false;
+    await expect(late).rejects.toMatchObject({ reason: "restarting", effect: "not_applied" });
+    expect(zombie.stats().active).toBe(0);
+    expect(await ask(zombie, "a", add)).toBe("elsewhere");
+    expect(await ask(other, "a", read)).toMatchObject({ n: 2 });
+  });
+
+  it("two systems that fight for an actor lose no command and apply none twice", async () => {
+    const { system, time } = newWorld();
+    const nodes = [system(), system()];
+    const replies = [];
+    for (let i = 0; i < 20; i += 1) {
+      const asked = Promise.allSettled(nodes.map((node) => ask(node, "a", add)));
+      await time.advance(1_000);
+      replies.push(...(await asked));
+    }
+    const applied = replies.filter((reply) => reply.status === "fulfilled");
+    for (const reply of replies) {
+      if (reply.status === "rejected") expect(reply.reason).toMatchObject({ effect: "not_applied" });
+    }
+    expect(applied.length).toBeGreaterThan(20);
+    expect(await ask(system(), "a", read)).toMatchObject({ n: applied.length });
+  });
+});
+
+describe("A5: unknown is not failed", () => {
+  it("a commit that was applied and not acknowledged is sent again and answered once", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    store.failNext("commit", "unknown_applied");
+    const asked = ask(node, "a", add);
+    await time.advance(1_000);
+    expect(await asked).toBe(2);
+    expect(await ask(node, "a", read)).toMatchObject({ n: 2, epoch: 1 });
+    expect((await store.readHead(counter("a")))?.head).toBe(2);
+  });
+
+  it("a commit that was not applied is sent again, and is identical", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    const sent: unknown[] = [];
+    const intercept: StoreInterceptor = async (call, apply) => {
+      if (call.commit !== null) sent.push(call.commit);
+      return apply();
+    };
+    store.intercept = intercept;
+    store.failNext("commit", "unknown_not_applied");
+    store.failNext("commit", "before");
+    const asked = ask(node, "a", add);
+    await time.advance(1_000);
+    expect(await asked).toBe(2);
+    expect(store.callsOf("commit")).toBe(4);
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each(["unknown_applied", "unknown_not_applied"] as const)(
+    "when resending does not help (%s), claiming tells what happened",
+    async (fault) => {
+      const { system, store, time } = newWorld();
+      const node = system({ limits: { commitResendsMax: 2 } });
+      await ask(node, "a", add);
+      for (let i = 0; i < 3; i += 1) store.failNext("commit", i === 1 ? fault : "unknown_not_applied");
+      const asked = ask(node, "a", add);
+      await time.advance(5_000);
+      expect(await asked).toBe(2);
+      expect(await ask(node, "a", read)).toMatchObject({ n: 2, epoch: 2 });
+      expect((await store.readHead(counter("a")))?.head).toBe(2);
+    },
+  );
+
+  it("when the store stays away the caller hears that the effect is unknown, and the actor is rebuilt later", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { commitResendsMax: 1, claimAttemptsMax: 2 } });
+    await ask(node, "a", add);
+    store.failNext("commit", "unknown_applied");
+    store.failNext("commit", "unknown_not_applied");
+    store.failNext("claim", "unknown_not_applied");
+    store.failNext("claim", "unknown_applied");
+    const asked = ask(node, "a", add);
+    const outcome = expect(asked).rejects.toMatchObject({ reason: "store", effect: "unknown" });
+    await time.advance(10_000);
+    await outcome;
+    expect(await ask(node, "a", read)).toMatchObject({ n: 2 });
+  });
+
+  it("a store that certainly applied nothing lets the caller try again", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { commitResendsMax: 1 } });
+    await ask(node, "a", add);
+    store.failNext("commit", "before");
+    store.failNext("commit", "before");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({
+      reason: "store",
+      effect: "not_applied",
+    });
+    await time.advance(1_000);
+    await outcome;
+    expect(await ask(node, "a", read)).toMatchObject({ n: 1 });
+  });
+
+  it("a doubt that another writer has overtaken stays a doubt", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { commitResendsMax: 1 } });
+    const other = system();
+    await ask(node, "a", add);
+    store.failNext("commit", "unknown_applied");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "unknown" });
+    await time.settle();
+    store.intercept = async (call, apply) => {
+      if (call.commit?.epoch === 1) throw new StoreError("unknown", "the network is away");
+      return apply();
+    };
+    expect(await ask(other, "a", { type: "add", by: 10 })).toBe(12);
+    await time.advance(5_000);
+    await outcome;
+    expect(await ask(node, "a", read)).toMatchObject({ n: 12 });
+  });
+
+  it("a claim that fails is repeated; one that keeps failing refuses the callers", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { claimAttemptsMax: 2 } });
+    store.failNext("claim", "unknown_applied");
+    const first = ask(node, "a", add);
+    await time.advance(1_000);
+    expect(await first).toBe(1);
+    store.failNext("claim", "before");
+    store.failNext("claim", "before");
+    const outcome = expect(ask(node, "b", add)).rejects.toMatchObject({
+      reason: "store",
+      effect: "not_applied",
+    });
+    await time.advance(1_000);
+    await outcome;
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
+
+const add: CounterCommand = { type: "add", by: 1 };
+const read: CounterCommand = { type: "read" };
+
+describe("A8: stop cleanly, die safely", () => {
+  it("drain finishes what was accepted, refuses what comes, and leaves nothing in memory", async () => {
+    const { system, store } = newWorld();
+    const node = system({ limits: { batchCommandsMax: 2 } });
+    await ask(node, "a", { type: "forward", to: "b", by: 5 });
+    const accepted = [ask(node, "a", add), ask(node, "a", add), ask(node, "a", add), ask(node, "new", add)];
+    const drained = node.drain(10_000);
+    await expect(ask(node, "a", add)).rejects.toMatchObject({ reason: "draining", effect: "not_applied" });
+    expect(await Promise.all(accepted)).toEqual([1, 2, 3, 1]);
+    await drained;
+    expect(node.stats()).toMatchObject({ active: 0, mailboxed: 0 });
+    const other = system();
+    expect(await ask(other, "a", read)).toMatchObject({ n: 3 });
+    expect((await store.readHead(counter("new")))?.head).toBe(1);
+  });
+
+  it("drain tells those who wait for something else, and gives up at its time", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    const waiting = ask(node, "a", { type: "await", n: 9 });
+    const told = expect(waiting).rejects.toMatchObject({ reason: "draining", effect: "unknown" });
+    await time.settle();
+    store.intercept = () => new Promise(() => {});
+    const stuck = expect(ask(node, "b", add)).rejects.toMatchObject({ reason: "draining" });
+    let isDrained = false;
+    const drained = node.drain(5_000).then(() => {
+      isDrained = true;
+    });
+    await time.advance(4_999);
+    await told;
+    expect(isDrained).toBe(false);
+    await time.advance(1);
+    await drained;
+    await stuck;
+  });
+
+  it("a drained node does no more work: no timers, no messages, no polls", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await node.start();
+    await ask(node, "a", { type: "arm" });
+    await node.drain(1_000);
+    const calls = () => store.callsOf("claim") + store.callsOf("commit") + store.callsOf("dueActors");
+    const before = calls();
+    await time.advance(300_000);
+    expect(calls()).toBe(before);
+    const other = system();
+    await other.start();
+    await time.advance(1_000);
+    expect(await ask(other, "a", read)).toMatchObject({ alarms: 1 });
+  });
+
+  it("actors that belong elsewhere by now are handed over after finishing", async () => {
+    const { system, time } = newWorld();
+    let isMine = true;
+    const other = system();
+    const link = { ask: other.askHere.bind(other), deliver: other.deliver.bind(other) };
+    const node = system({ route: () => (isMine ? "local" : link) });
+    await ask(node, "a", { type: "forward", to: "b", by: 2 });
+    const accepted = [ask(node, "a", add), ask(node, "a", add)];
+    isMine = false;
+    node.handOver();
+    expect(await Promise.all(accepted)).toEqual([1, 2]);
+    await time.settle();
+    expect(node.stats().active).toBe(0);
+    expect(await ask(node, "a", add)).toBe(3);
+    await other.adopt();
+    await time.advance(1_000);
+    expect(await ask(other, "b", read)).toMatchObject({ n: 2 });
+  });
+
+  it("what was acknowledged before a crash is there after it", async () => {
+    const { system } = newWorld();
+    const first = system();
+    for (let i = 0; i < 5; i += 1) await ask(first, "a", add);
+    const second = system();
+    expect(await ask(second, "a", read)).toMatchObject({ n: 5, epoch: 2 });
+  });
+});
+
+describe("A10: the machine is the documentation", () => {
+  it("shows an actor's own state, why it waits and what happened last, without waking it", async () => {
+    const { system, store, time } = newWorld();
+    const activities = { work: () => new Promise<never>(() => {}) };
+    const node = system({ activities });
+    await ask(node, "a", { type: "add", by: 3 });
+    await ask(node, "a", { type: "arm" });
+    await ask(node, "a", { type: "work", job: "j" });
+    const expected = {
+      ref: counter("a"),
+      state: "armed",
+      context: { n: 3, alarms: 0, done: [] },
+      epoch: 1,
+      head: 3,
+      timers: [{ id: "xstate.after.alarm.counter.armed", dueMs: time.now() + 60_000 }],
+      outbox: [{ seq: 3 * 4_096, to: "work", attempts: 0, lastError: null }],
+      lastEvents: [{ type: "added", by: 3 }, { type: "armed" }, { type: "work.begun", job: "j" }],
+      failure: null,
+    };
+    expect(await node.inspect(counter("a"))).toMatchObject({ ...expected, status: "active" });
+    const other = system();
+    expect(await other.inspect(counter("a"))).toMatchObject({ ...expected, status: "passive" });
+    expect(store.callsOf("claim")).toBe(1);
+    expect(await other.inspect(counter("never"))).toBeNull();
+    expect(await other.inspect({ kind: "nothing", id: "a" })).toBeNull();
+  });
+});

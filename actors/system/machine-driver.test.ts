@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import { assign, createMachine, emit, enqueueActions, fromPromise, raise, sendTo, setup } from "xstate";
+import type { ActorDefinition } from "./definition.ts";
+import { isReservedName, MachineDriver } from "./machine-driver.ts";
+import { counterActor } from "./world.fixture.ts";
+
+type Config = Parameters<typeof createMachine>[0];
+
+function definition(
+  config: Config,
+  more: Partial<ActorDefinition> = {},
+  delays: Record<string, number> = {},
+) {
+  const machine = createMachine(config, { delays });
+  const plain: ActorDefinition = {
+    kind: "kind",
+    schemaVersion: 1,
+    machine,
+    durability: "journal",
+    input: () => ({}),
+    decide: () => ({}),
+    effects: {},
+  };
+  return { ...plain, ...more };
+}
+
+/** Runs `go` in a machine whose only transition has `actions`. */
+function actionsOf(actions: unknown, more: Partial<ActorDefinition> = {}) {
+  const config = { context: {}, on: { go: { actions } } } as Config;
+  const driver = new MachineDriver(definition(config, more));
+  driver.next(driver.initial("x"), { type: "go" });
+  return driver.takeActions();
+}
+
+describe("machines as pure functions", () => {
+  it("gives the actions of a transition by name, with their parameters, in order", () => {
+    const driver = new MachineDriver(counterActor);
+    const initial = driver.initial("x");
+    const armed = driver.next(initial, { type: "armed" });
+    expect(driver.takeActions()).toEqual([
+      {
+        kind: "schedule",
+        id: "xstate.after.alarm.counter.armed",
+        delayMs: 60_000,
+        event: { type: "xstate.after.alarm.counter.armed" },
+      },
+    ]);
+    expect(driver.hasActions).toBe(false);
+    driver.next(armed, { type: "disarmed" });
+    expect(driver.takeActions()).toEqual([{ kind: "cancel", id: "xstate.after.alarm.counter.armed" }]);
+    const forwarded = { type: "forwarded", to: "b", by: 2 } as { type: string };
+    driver.next(initial, forwarded);
+    expect(driver.takeActions()).toEqual([{ kind: "effect", name: "forward", params: { to: "b", by: 2 } }]);
+  });
+
+  it("a run changes neither the state before it nor the state of another actor", () => {
+    const driver = new MachineDriver(counterActor);
+    const one = driver.initial("1");
+    const two = driver.initial("2");
+    const added = driver.next(one, { type: "added", by: 3 } as { type: string });
+    expect([one.context, two.context, added.context]).toMatchObject([{ n: 0 }, { n: 0 }, { n: 3 }]);
+  });
+
+  it("context given as one object is frozen, for it is shared", () => {
+    const config: Config = {
+      context: { list: [] },
+      on: { push: { actions: assign(({ context }) => ({ list: context["list"].concat(1) })) } },
+    };
+    const driver = new MachineDriver(definition(config));
+    const initial = driver.initial("x");
+    expect(() => initial.context["list"].push(1)).toThrow(TypeError);
+    expect(driver.next(initial, { type: "push" }).context).toEqual({ list: [1] });
+  });
+
+  it("reruns after an error as if it had not been", () => {
+    const driver = new MachineDriver(counterActor);
+    const initial = driver.initial("x");
+    expect(() => driver.next(initial, { type: "exploded" })).toThrow("the machine exploded");
+    expect(driver.next(initial, { type: "armed" }).value).toBe("armed");
+    expect(driver.takeActions()).toHaveLength(1);
+  });
+
+  it("an error in the initial state is thrown, not kept as a state", () => {
+    const config: Config = {
+      context: () => {
+        throw new Error("no context");
+      },
+    };
+    expect(() => new MachineDriver(definition(config)).initial("x")).toThrow("no context");
+  });
+
+  it("a machine that is done takes no further event, not even at its root", () => {
+    const config: Config = {
+      context: { n: 0 },
+      initial: "a",
+      on: { add: { actions: assign(({ context }) => ({ n: context["n"] + 1 })) } },
+      states: { a: { on: { end: "z" } }, z: { type: "final" } },
+    };
+    const driver = new MachineDriver(definition(config));
+    const done = driver.next(driver.initial("x"), { type: "end" });
+    expect(done.status).toBe("done");
+    expect(driver.next(done, { type: "add" })).toBe(done);
+    const restored = driver.restore(driver.persist(done), 1);
+    expect(restored.status).toBe("done");
+  });
+
+  it("a machine that never comes to rest is an error", () => {
+    const config: Config = {
+      initial: "a",
+      states: { a: { on: { go: "b" } }, b: { always: "c" }, c: { always: "b" } },
+    };
+    const driver = new MachineDriver(definition(config));
+    expect(() => driver.next(driver.initial("x"), { type: "go" })).toThrow(/more than 1000 microsteps/);
+  });
+
+  it("raised events are the machine's own; delayed ones need an id and a delay", () => {
+    expect(actionsOf(raise({ type: "other" }))).toEqual([]);
+    expect(actionsOf(raise({ type: "other" }, { delay: 5, id: "later" }))).toEqual([
+      { kind: "schedule", id: "later", delayMs: 5, event: { type: "other" } },
+    ]);
+    expect(() => actionsOf(raise({ type: "other" }, { delay: 5 }))).toThrow(/has no id/);
+    expect(() => actionsOf(raise({ type: "other" }, { delay: Number.NaN, id: "x" }))).toThrow(/not a number/);
+  });
+
+  it.each([
+    ["emit", emit({ type: "x" })],
+    ["sendTo", sendTo("someone", { type: "x" })],
+    ["an effect it does not name, enqueued", enqueueActions(({ enqueue }) => enqueue(emit({ type: "x" })))],
+  ])("%s is refused", (_name, action) => {
+    expect(() => actionsOf(action)).toThrow(/may not use xstate|Unable to send event/);
+  });
+
+  it("history survives a snapshot", () => {
+    const config: Config = {
+      initial: "on",
+      states: {
+        on: {
+          initial: "x",
+          states: { x: { on: { next: "y" } }, y: {}, back: { type: "history" } },
+          on: { off: "off" },
+        },
+        off: { on: { resume: "on.back" } },
+      },
+    };
+    const driver = new MachineDriver(definition(config));
+    let snapshot = driver.initial("i");
+    for (const type of ["next", "off"]) snapshot = driver.next(snapshot, { type });
+    const restored = driver.restore(driver.persist(snapshot), 1);
+    expect(driver.next(restored, { type: "resume" }).value).toEqual({ on: "y" });
+  });
+});
+
+describe("what is refused at registration", () => {
+  it.each<[string, Config, RegExp]>([
+    ["invoke", { invoke: { src: fromPromise(async () => 1) } }, /invoke nothing/],
+    ["an inline function", { entry: () => {} }, /inline function/],
+    [
+      "an inline function in a nested transition",
+      { states: { a: { on: { x: { actions: [() => {}] } } } } },
+      /inline/,
+    ],
+    [
+      "an action without an effect",
+      { on: { x: { actions: "nameless" } } },
+      /nameless is not among the effects/,
+    ],
+    ["such an action with parameters", { exit: { type: "nameless", params: {} } }, /nameless/],
+    ["a delay without a value", { after: { someday: {} } }, /delay someday has no value/],
+  ])("%s", (_name, config, message) => {
+    const nested = {
+      initial: "s",
+      states: { s: { ...config, ...(config.states ? { initial: "a" } : {}) } },
+    } as Config;
+    expect(() => new MachineDriver(definition(nested))).toThrow(message);
+  });
+
+  it("a name that is both the machine's own action and an effect", () => {
+    const machine = setup({ actions: { both: assign({}) } }).createMachine({ context: {}, entry: "both" });
+    const both: ActorDefinition = { ...definition({}), machine, effects: { both: () => [] } };
+    expect(() => new MachineDriver(both)).toThrow(/both/);
+  });
+
+  it("named delays and actions that have what they need are accepted", () => {
+    const config: Config = { initial: "s", states: { s: { after: { soon: "s", 100: "s" }, entry: "ring" } } };
+    expect(
+      () => new MachineDriver(definition(config, { effects: { ring: () => [] } }, { soon: 5 })),
+    ).not.toThrow();
+  });
+});
+
+describe("reserved names", () => {
+  it.each(["xstate.init", "xstate.after.x", "*", "", 5, undefined, null])("%j is reserved", (name) => {
+    expect(isReservedName(name)).toBe(true);
+  });
+  it.each(["xstate", "added", "a.xstate.b"])("%j is not", (name) => {
+    expect(isReservedName(name)).toBe(false);
+  });
+});

@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest";
+import type { ActorCommit } from "../../storage/actor-store.ts";
+import { type ActorDefinition, ActorUnavailable } from "./definition.ts";
+import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
+
+const add: CounterCommand = { type: "add", by: 1 };
+
+describe("A2: nothing leaves before the commit", () => {
+  it("the reply waits for the store", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    const release = Promise.withResolvers<void>();
+    store.intercept = async (call, apply) => {
+      if (call.operation === "commit") await release.promise;
+      return apply();
+    };
+    let reply: unknown = null;
+    const asked = ask(node, "a", add).then((value) => {
+      reply = value;
+    });
+    await time.advance(5_000);
+    expect(reply).toBeNull();
+    release.resolve();
+    await asked;
+    expect(reply).toBe(2);
+  });
+
+  it("messages and activities wait for the store too", async () => {
+    const { system, store, time } = newWorld();
+    const started: string[] = [];
+    const node = system({
+      activities: {
+        work: async (params: { job: string }) => {
+          started.push(params.job);
+          return null;
+        },
+      },
+    });
+    await ask(node, "a", add);
+    const release = Promise.withResolvers<void>();
+    store.intercept = async (call, apply) => {
+      if (call.operation === "commit" && call.ref?.id === "a") await release.promise;
+      return apply();
+    };
+    const asked = Promise.all([
+      ask(node, "a", { type: "work", job: "j" }),
+      ask(node, "a", { type: "forward", to: "b", by: 5 }),
+    ]);
+    await time.settle();
+    expect(started).toEqual([]);
+    expect(await node.inspect(counter("b"))).toBeNull();
+    release.resolve();
+    await asked;
+    await time.settle();
+    expect(started).toEqual(["j"]);
+    expect(await ask(node, "b", { type: "read" })).toMatchObject({ n: 5 });
+  });
+
+  it("commands that wait share one commit, and each sees what those before it decided", async () => {
+    const { system, store } = newWorld();
+    const node = system({ limits: { batchCommandsMax: 64 } });
+    await ask(node, "a", add);
+    const commits = store.callsOf("commit");
+    const replies = await Promise.all(Array.from({ length: 100 }, () => ask(node, "a", add)));
+    expect(replies).toEqual(Array.from({ length: 100 }, (_, i) => i + 2));
+    expect(store.callsOf("commit") - commits).toBe(2);
+  });
+
+  it("rows put by an earlier command of the turn are seen by a later one, read in one call", async () => {
+    const { system, store } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    const once: CounterCommand = { type: "add.once", id: "x", by: 10 };
+    const reads = store.callsOf("readRows");
+    const replies = await Promise.all([
+      ask(node, "a", once),
+      ask(node, "a", once),
+      ask(node, "a", { ...once, id: "y" }),
+    ]);
+    expect(replies).toEqual([11, 11, 21]);
+    expect(store.callsOf("readRows") - reads).toBe(1);
+    expect(await ask(node, "a", once)).toBe(11);
+  });
+
+  it("a command that changes nothing needs no commit", async () => {
+    const { system, store } = newWorld();
+    const node = system();
+    await ask(node, "a", { type: "read" });
+    expect(store.callsOf("commit")).toBe(0);
+  });
+
+  it("one commit has the events, the effects, the timers and the wake-up time", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ activities: { work: () => new Promise(() => {}) } });
+    const commits: ActorCommit[] = [];
+    store.intercept = async (call, apply) => {
+      if (call.commit !== null) commits.push(call.commit);
+      return apply();
+    };
+    await Promise.all([
+      ask(node, "a", { type: "arm" }),
+      ask(node, "a", { type: "work", job: "j" }),
+      ask(node, "a", { type: "add.once", id: "x", by: 1 }),
+    ]);
+    expect(commits).toHaveLength(1);
+    const commit = commits[0] as ActorCommit;
+    expect(commit.puts.map((row) => row.rt).sort((a, b) => a - b)).toEqual([1, 2, 3, 16]);
+    expect(commit.puts.find((row) => row.rt === 1)?.k).toBe(3);
+    expect(commit.wakeAtMs).toBe(time.now() + 30_000);
+  });
+});
+
+describe("callers who wait", () => {
+  it("are answered by the commit that gives them their answer", async () => {
+    const { system, time } = newWorld();
+    const node = system();
+    let reply: unknown = null;
+    const waiting = ask(node, "a", { type: "await", n: 3 }).then((value) => {
+      reply = value;
+    });
+    await ask(node, "a", add);
+    await ask(node, "a", add);
+    await time.settle();
+    expect(reply).toBeNull();
+    await ask(node, "a", add);
+    await waiting;
+    expect(reply).toBe(3);
+    expect(node.stats().mailboxed).toBe(0);
+  });
+
+  it("time out like others, and keep the actor in memory until then", async () => {
+    const { system, time } = newWorld();
+    const node = system({ limits: { idleMs: 1_000, idleSweepMs: 500 } });
+    const asked = ask(node, "a", { type: "await", n: 3 }, { timeoutMs: 10_000 });
+    const outcome = expect(asked).rejects.toMatchObject({ reason: "timeout", effect: "unknown" });
+    await time.advance(9_000);
+    expect(node.stats().active).toBe(1);
+    await time.advance(1_100);
+    await outcome;
+    await time.advance(3_000);
+    expect(node.stats().active).toBe(0);
+  });
+
+  it("are told when the activation ends", async () => {
+    const { system, time } = newWorld();
+    const node = system();
+    const asked = ask(node, "a", { type: "await", n: 3 });
+    const outcome = expect(asked).rejects.toMatchObject({ reason: "restarting", effect: "unknown" });
+    await time.settle();
+    await ask(node, "a", { type: "fail" }).catch(() => {});
+    await time.settle();
+    await outcome;
+  });
+});
+
+describe("names at the boundary", () => {
+  it.each(["xstate.done.actor.x", "xstate.after.alarm.counter.armed", "*", ""])(
+    "refuses the command %j",
+    async (type) => {
+      const { system } = newWorld();
+      const node = system();
+      await expect(node.ask(counter("a"), { type })).rejects.toThrow(TypeError);
+      expect(node.tell(counter("a"), { type })).toBe(false);
+      expect(await node.deliver(counter("a"), "x/y", [{ seq: 1, message: { type } }])).toBe(0);
+    },
+  );
+
+  it("an event with such a name is a bug of the kind", async () => {
+    const { system } = newWorld();
+    const node = system();
+    const asked = ask(node, "a", { type: "emit", event: "xstate.done.state.counter" });
+    await expect(asked).rejects.toMatchObject({ cause: { message: expect.stringContaining("reserved") } });
+    expect(await node.inspect(counter("a"))).toMatchObject({ status: "backing_off" });
+  });
+
+  it("an unknown kind is refused", async () => {
+    const { system } = newWorld();
+    await expect(system().ask({ kind: "nothing", id: "a" }, add)).rejects.toThrow(TypeError);
+  });
+});
+
+describe("actors without a journal", () => {
+  const memoryCounter: ActorDefinition<CounterCommand, unknown> = {
+    ...counterActor,
+    durability: "memory",
+    rows: () => [],
+  };
+
+  it("answer, keep order, wait, run activities and timers, and touch no store", async () => {
+    const { system, store, time } = newWorld();
+    const runs: string[] = [];
+    const activities = {
+      work: async (params: { job: string }, context: { workId: string }) => {
+        runs.push(context.workId);
+        return { type: "work.done", job: params.job };
+      },
+    };
+    const node = system({ definitions: [memoryCounter], activities });
+    const waiting = ask(node, "a", { type: "await", n: 2 });
+    expect(await Promise.all([ask(node, "a", add), ask(node, "a", add)])).toEqual([1, 2]);
+    expect(await waiting).toBe(2);
+    await ask(node, "a", { type: "work", job: "j" });
+    await ask(node, "a", { type: "forward", to: "b", by: 7 });
+    await ask(node, "a", { type: "arm" });
+    await time.advance(60_000);
+    expect(await ask(node, "a", { type: "read" })).toMatchObject({ n: 2, alarms: 1, done: ["j"], epoch: 0 });
+    expect(await ask(node, "b", { type: "read" })).toMatchObject({ n: 7 });
+    expect(runs).toHaveLength(1);
+    expect(store.callsOf("claim") + store.callsOf("commit") + store.callsOf("readRows")).toBe(0);
+  });
+
+  it("have no rows, and crash like others", async () => {
+    const { system } = newWorld();
+    const node = system({ definitions: [memoryCounter] });
+    await expect(ask(node, "a", { type: "add.once", id: "x", by: 1 })).rejects.toThrow(ActorUnavailable);
+    expect(node.stats().crashes).toBe(1);
+    expect(await ask(node, "b", add)).toBe(1);
+  });
+});

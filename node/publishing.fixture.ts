@@ -1,0 +1,146 @@
+// A node without HTTP in a folder of its own, a business in it, and what its system would send. For tests.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
+import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
+import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { contentDigest } from "../protocol/content-digest.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import type { Outcome } from "../service/answer.ts";
+import type { Caller } from "../service/caller.ts";
+import { createGrantedKeys } from "../service/granted-keys.ts";
+import { type PublishDeps, publishBatch } from "../service/publish.ts";
+import { loadConfig } from "./config.ts";
+import { type NodeServices, openNodeServices } from "./services.ts";
+
+export interface PublishingNode {
+  services: NodeServices;
+  readonly home: string;
+  /** Closes the node and opens another on the same home. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openPublishingNode(): Promise<PublishingNode> {
+  const home = await mkdtemp(join(tmpdir(), "svc-node-"));
+  const config = loadConfig({ home, environment: "sandbox" }, {});
+  const node: PublishingNode = {
+    home,
+    services: await openNodeServices(config),
+    restart: async () => {
+      await node.services[Symbol.asyncDispose]();
+      node.services = await openNodeServices(config);
+      await node.services.actors.start();
+    },
+    close: async () => {
+      await node.services[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+  await node.services.actors.start();
+  return node;
+}
+
+export interface TestBusiness {
+  readonly party: PartyFacts;
+  readonly key: KeyFacts;
+  readonly signingKey: SigningKey;
+  readonly certId: string;
+}
+
+export async function openBusiness(services: NodeServices, uuid = "00000000-0000-4000-8000-000000000001"): Promise<TestBusiness> {
+  const parsed = await parseSigningKey(generatePrivateJwk("Ed25519"));
+  if (!parsed.ok) throw new Error(parsed.detail);
+  const signingKey = parsed.value;
+  const register = createGrantedKeys(services);
+  const granted = await register(
+    {
+      v: 1,
+      environment: "sandbox",
+      party: { uuid, kind: "business", legal_name: "Diamonds Ltd", country: "GB" },
+      role: "integration",
+      public_key: signingKey.publicJwk,
+      mandate_id: null,
+    },
+    signingKey.keyId,
+  );
+  if (granted.status === "refused") throw new Error(granted.detail);
+  const facts = await services.parties.facts(uuid, signingKey.keyId);
+  return { party: granted.party, key: granted.key, signingKey, certId: facts.certificate?.cert_id ?? "" };
+}
+
+/** Exact bytes of a product; `changes` replace members of the sample, or with undefined leave them out. */
+export function product(id: string, changes: Readonly<Record<string, unknown>> = {}): Uint8Array {
+  const record = { ...sampleRecords.products, business_product_id: id, ...changes };
+  const members = Object.entries(record).filter(([, value]) => value !== undefined);
+  return canonicalBytes(Object.fromEntries(members) as never);
+}
+
+export function seal(business: TestBusiness, records: readonly Uint8Array[], changes: Partial<{ seq: number; sealedAtMs: number; certId: string; aiPolicyVersion: number; recordType: string }> = {}): Promise<SealedBatch> {
+  return sealBatch(
+    records,
+    {
+      businessUuid: business.party.uuid,
+      certId: business.certId,
+      aiPolicyVersion: 0,
+      recordType: "products",
+      seq: 1,
+      sealedAtMs: Date.now(),
+      ...changes,
+    },
+    business.signingKey,
+  );
+}
+
+let idempotencyKeys = 0;
+
+export function publish(
+  services: NodeServices,
+  business: TestBusiness,
+  body: Uint8Array,
+  changes: Partial<{ idempotencyKey: string | null; collection: string; sourceIp: string }> = {},
+): Promise<Outcome> {
+  idempotencyKeys += 1;
+  const caller: Caller = {
+    key: business.key,
+    party: business.party,
+    nonce: `nonce-${idempotencyKeys}`,
+    expiresMs: Date.now() + 60_000,
+    requestHash: "sha256:",
+    tag: "svc-push",
+  };
+  return publishBatch(publishDeps(services), {
+    caller,
+    collection: "products",
+    idempotencyKey: `key-${idempotencyKeys}`,
+    contentDigest: contentDigest(body),
+    body,
+    sourceIp: "127.0.0.1",
+    ...changes,
+  });
+}
+
+export function publishDeps(services: NodeServices): PublishDeps {
+  return { ...services, crypto: nativeCrypto };
+}
+
+export async function sealAndPublish(
+  services: NodeServices,
+  business: TestBusiness,
+  records: readonly Uint8Array[],
+  changes: Parameters<typeof seal>[2] = {},
+): Promise<Outcome> {
+  const batch = await seal(business, records, changes);
+  return publish(services, business, publishBody(batch.batch_seal, records));
+}
+
+/** The JSON of an answer; a problem document for a refusal. */
+export function jsonOf(outcome: Outcome): Record<string, unknown> & { status: number } {
+  if (outcome.kind === "problem") return { ...outcome.problem } as unknown as Record<string, unknown> & { status: number };
+  return { status: outcome.status, ...(JSON.parse(String(outcome.body)) as Record<string, unknown>) };
+}

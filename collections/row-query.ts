@@ -1,0 +1,29 @@
+import type { RowClause, RowQuery } from "../storage/row-index.ts";
+import { collections } from "./collections.ts";
+import { fieldByName, indexField, textMatchKey } from "./definition.ts";
+import type { SearchRequest } from "./search-request.ts";
+
+/**
+ * What the index is asked for a search: field names resolved for its country (`price_amount` is `price_US`). The rows of
+ * `excludeBusinesses`, those that blocked the caller, are absent.
+ */
+export function toRowQuery(request: SearchRequest, excludeBusinesses: readonly string[] = []): RowQuery {
+  const definition = collections[request.collection];
+  const { country, text } = request;
+  const clauses = request.clauses.map(
+    ({ field, ...rest }): RowClause => ({ ...rest, field: indexField(field, country) }),
+  );
+  const sort = request.sort.map(({ key, direction }) => {
+    const field = key === textMatchKey ? null : fieldByName(definition, key);
+    return { field: field === null ? key : indexField(field, country), direction };
+  });
+  return {
+    collection: request.collection,
+    country,
+    ...(text === undefined ? {} : { text: { terms: text.terms, fields: text.fields } }),
+    clauses,
+    sort,
+    limit: request.limit,
+    excludeBusinesses,
+  };
+}

@@ -1,0 +1,257 @@
+// Reading the body of a search (specification, «Retrieval API», POST /v1/search). What is not in the grammar is refused
+// and named, never rewritten and never ignored. Decided here, where the specification is silent:
+//   Q1. `query_by` may be left out: then every text field of the collection is searched. That orders nothing, because
+//       text fields weigh the same in whatever order they are named. `query_by` without `q` is refused.
+//   Q2. A `q` without a single letter or digit is refused: it can match nothing.
+//   Q3. The sort key `_text_match` needs `q`, else `sort_not_allowed`.
+//   Q4. `collection` may be repeated in a body sent to a typed address, but only as that collection.
+//   Q5. A sort key without a direction, or with another than asc and desc, is `sort_not_allowed`.
+//   Q6. Of several faults the first is answered: members, collection, sort_by, filter, then the others.
+
+import { type CollectionName, collectionNames, isCollectionName } from "../protocol/identifiers.ts";
+import { ok } from "../protocol/result.ts";
+import { collections } from "./collections.ts";
+import { type CollectionDefinition, textMatchKey } from "./definition.ts";
+import { parseFilter, type SearchFilter } from "./parse-filter.ts";
+import { isJsonObject, joinPointer } from "./request-object.ts";
+import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
+import { queryTerms } from "./text-analysis.ts";
+
+/** Specification, «Limits» and «Retrieval API». */
+export const searchLimits = {
+  rowsMax: 50,
+  qLengthMax: 512,
+  /** What analysis can make of the longest `q` in practice; more would be ours to compute, not theirs to ask. */
+  termsMax: 512,
+  sortKeysMax: 3,
+  topicKeywordsMax: 10,
+  topicKeywordLengthMax: 64,
+} as const;
+
+/** `client_query_id` and `session_ref`. */
+export const labelPattern = "^[\\x21-\\x7e]{1,128}$";
+
+export interface SortOrder {
+  /** `_text_match` or a filter field that is a sort key. */
+  readonly key: string;
+  readonly direction: "asc" | "desc";
+}
+
+export interface SearchRequest extends SearchFilter {
+  readonly collection: CollectionName;
+  /** Absent for a search without `q`. */
+  readonly text?: {
+    readonly q: string;
+    readonly terms: readonly string[];
+    readonly fields: readonly string[];
+  };
+  readonly sort: readonly SortOrder[];
+  /** 1 to 50. */
+  readonly limit: number;
+  readonly clientQueryId?: string;
+  readonly sessionRef?: string;
+  readonly topicKeywords?: readonly string[];
+}
+
+export const searchMembers = [
+  "collection",
+  "q",
+  "query_by",
+  "filter",
+  "sort_by",
+  "limit",
+  "client_query_id",
+  "session_ref",
+  "topic_keywords",
+] as const;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Reads the parsed body of a search; `impliedCollection` is that of a typed address, null on /v1/search. */
+export function parseSearchRequest(
+  body: unknown,
+  impliedCollection: CollectionName | null = null,
+): SearchResult<SearchRequest> {
+  if (!isJsonObject(body)) return invalid("", "The body must be a JSON object.");
+  for (const name of Object.keys(body)) {
+    if (!(searchMembers as readonly string[]).includes(name)) {
+      const detail = `A search has no member ${shown(name)}.`;
+      return refuseName("request_invalid", joinPointer("", name), {
+        given: name,
+        allowed: searchMembers,
+        detail,
+      });
+    }
+  }
+  const collection = parseCollection(body["collection"], impliedCollection);
+  if (!collection.ok) return collection;
+  const definition = collections[collection.value];
+  const sort = parseSort(definition, body);
+  if (!sort.ok) return sort;
+  const filter = parseFilter(definition, body["filter"]);
+  if (!filter.ok) return filter;
+  const text = parseText(definition, body);
+  if (!text.ok) return text;
+  const rest = parseRest(body);
+  if (!rest.ok) return rest;
+  const request = { collection: collection.value, ...filter.value, sort: sort.value, ...rest.value };
+  return ok(text.value === null ? request : { ...request, text: text.value });
+}
+
+function parseCollection(value: unknown, implied: CollectionName | null): SearchResult<CollectionName> {
+  if (implied !== null) {
+    return value === undefined || value === implied
+      ? ok(implied)
+      : invalid("/collection", `This address searches ${implied} only.`);
+  }
+  if (typeof value === "string" && isCollectionName(value)) return ok(value);
+  if (typeof value !== "string") {
+    return { ...invalid("/collection", "collection is required."), allowed: collectionNames };
+  }
+  const detail = `There is no collection ${shown(value)}.`;
+  return refuseName("request_invalid", "/collection", { given: value, allowed: collectionNames, detail });
+}
+
+function parseSort(definition: CollectionDefinition, body: Body): SearchResult<readonly SortOrder[]> {
+  const value = body["sort_by"];
+  const allowed = [textMatchKey, ...definition.sortKeys];
+  if (value === undefined || value === null || value === "") {
+    const detail = `sort_by is required: the service never supplies an order. Sort keys are ${allowed.join(", ")}, each with :asc or :desc.`;
+    return { ...refuseSearch("sort_required", "/sort_by", detail), allowed };
+  }
+  if (typeof value !== "string") return invalid("/sort_by", "Must be a string such as published_at:desc.");
+  const parts = value.split(",");
+  if (parts.length > searchLimits.sortKeysMax) {
+    return invalid("/sort_by", `At most ${searchLimits.sortKeysMax} sort keys.`);
+  }
+  const sort: SortOrder[] = [];
+  for (const part of parts) {
+    const [key = "", direction, ...more] = part.split(":");
+    if (!allowed.includes(key)) {
+      const detail = `${definition.name} has no sort key ${shown(key)}.`;
+      return refuseName("sort_not_allowed", "/sort_by", { given: key, allowed, detail });
+    }
+    if ((direction !== "asc" && direction !== "desc") || more.length > 0) {
+      return refuseSearch(
+        "sort_not_allowed",
+        "/sort_by",
+        `${key} needs a direction: ${key}:asc or ${key}:desc.`,
+      );
+    }
+    if (key === textMatchKey && body["q"] === undefined) {
+      return refuseSearch(
+        "sort_not_allowed",
+        "/sort_by",
+        `${textMatchKey} orders by the match with q, and there is no q.`,
+      );
+    }
+    if (sort.some((earlier) => earlier.key === key)) return invalid("/sort_by", `${key} is named twice.`);
+    sort.push({ key, direction });
+  }
+  return ok(sort);
+}
+
+function parseText(
+  definition: CollectionDefinition,
+  body: Body,
+): SearchResult<NonNullable<SearchRequest["text"]> | null> {
+  const { q, query_by: queryBy } = body;
+  if (q === undefined) {
+    return queryBy === undefined
+      ? ok(null)
+      : invalid("/query_by", "query_by says where q is searched, and there is no q.");
+  }
+  if (typeof q !== "string" || !hasLength(q, searchLimits.qLengthMax)) {
+    return invalid("/q", `Must be a string of 1 to ${searchLimits.qLengthMax} characters.`);
+  }
+  const fields = queryBy === undefined ? ok(definition.textFields) : parseQueryBy(definition, queryBy);
+  if (!fields.ok) return fields;
+  const terms = queryTerms(q);
+  if (terms.length === 0) return invalid("/q", "q has no letter and no digit.");
+  if (terms.length > searchLimits.termsMax)
+    return invalid("/q", `q has more than ${searchLimits.termsMax} different terms.`);
+  return ok({ q, terms, fields: fields.value });
+}
+
+function parseQueryBy(definition: CollectionDefinition, value: unknown): SearchResult<readonly string[]> {
+  const { textFields, queryByMax } = definition;
+  if (!Array.isArray(value) || value.length === 0 || value.length > queryByMax) {
+    return {
+      ...invalid("/query_by", `Must be an array of 1 to ${queryByMax} text fields.`),
+      allowed: textFields,
+    };
+  }
+  const fields: string[] = [];
+  for (let index = 0; index < value.length; index += 1) {
+    const name: unknown = value[index];
+    const pointer = `/query_by/${index}`;
+    if (typeof name !== "string")
+      return { ...invalid(pointer, "Must be the name of a text field."), allowed: textFields };
+    if (!textFields.includes(name)) {
+      const detail = `${definition.name} has no text field ${shown(name)}.`;
+      return refuseName("unknown_field", pointer, { given: name, allowed: textFields, detail });
+    }
+    if (fields.includes(name)) return invalid(pointer, `${name} is named twice.`);
+    fields.push(name);
+  }
+  return ok(fields);
+}
+
+type Rest = Pick<SearchRequest, "limit" | "clientQueryId" | "sessionRef" | "topicKeywords">;
+
+function parseRest(body: Body): SearchResult<Rest> {
+  const {
+    limit = searchLimits.rowsMax,
+    client_query_id: queryId,
+    session_ref: sessionRef,
+    topic_keywords: keywords,
+  } = body;
+  if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > searchLimits.rowsMax) {
+    return invalid("/limit", `Must be an integer from 1 to ${searchLimits.rowsMax}.`);
+  }
+  const labelMeaning = "Must be 1 to 128 printable ASCII characters without spaces.";
+  if (queryId !== undefined && !isLabel(queryId)) return invalid("/client_query_id", labelMeaning);
+  if (sessionRef !== undefined && !isLabel(sessionRef)) return invalid("/session_ref", labelMeaning);
+  const topics = parseTopicKeywords(keywords);
+  if (!topics.ok) return topics;
+  return ok({
+    limit,
+    ...(queryId === undefined ? {} : { clientQueryId: queryId }),
+    ...(sessionRef === undefined ? {} : { sessionRef }),
+    ...(topics.value === null ? {} : { topicKeywords: topics.value }),
+  });
+}
+
+function parseTopicKeywords(value: unknown): SearchResult<readonly string[] | null> {
+  if (value === undefined) return ok(null);
+  const { topicKeywordsMax: countMax, topicKeywordLengthMax: lengthMax } = searchLimits;
+  if (!Array.isArray(value) || value.length === 0 || value.length > countMax) {
+    return invalid("/topic_keywords", `Must be an array of 1 to ${countMax} strings.`);
+  }
+  const keywords = new Set<string>();
+  for (let index = 0; index < value.length; index += 1) {
+    const keyword: unknown = value[index];
+    const pointer = `/topic_keywords/${index}`;
+    if (typeof keyword !== "string" || !hasLength(keyword, lengthMax)) {
+      return invalid(pointer, `Must be a string of 1 to ${lengthMax} characters.`);
+    }
+    if (keywords.has(keyword)) return invalid(pointer, "Must not repeat an earlier keyword.");
+    keywords.add(keyword);
+  }
+  return ok([...keywords]);
+}
+
+const label = new RegExp(labelPattern);
+
+function isLabel(value: unknown): value is string {
+  return typeof value === "string" && label.test(value);
+}
+
+/** 1 to `max` Unicode characters, well-formed. */
+function hasLength(text: string, max: number): boolean {
+  return text !== "" && text.isWellFormed() && (text.length <= max || [...text].length <= max);
+}
+
+function invalid(pointer: string, detail: string) {
+  return refuseSearch("request_invalid", pointer, detail);
+}

@@ -2,8 +2,6 @@
 //   K1. A key set is written once and then read: what was issued is never quietly issued again.
 //   K2. In production a node makes no keys of trust: root and issuance keys are made elsewhere and brought in.
 
-import { randomUUID } from "node:crypto";
-import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
@@ -17,6 +15,7 @@ import { type KeyCertificate, type KeyEntry, type KeyUse, keyCertificatePayload,
 import { signEnvelope } from "../service/sign-envelope.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import { ConfigError, type NodeConfig } from "./config.ts";
+import { readFileIfThere, replaceFile } from "./durable-file.ts";
 
 export interface NodeKeys {
   readonly keys: ServiceKeys;
@@ -32,7 +31,7 @@ type Pair = readonly [classical: Signer, postQuantum: Signer];
 
 export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, passkeys: Anchors["passkeys"], nowMs: number): Promise<NodeKeys> {
   const path = join(config.home, "key-set.json");
-  const existing = await readTextIfThere(path);
+  const existing = await readFileIfThere(path);
   if (existing === null && config.environment === "production") {
     throw new ConfigError(path, "is missing; a production node needs the key set and keys that were issued for it");
   }
@@ -48,7 +47,7 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, pass
     log: await signer("log", "Ed25519"),
   };
   const keySet = existing ?? (await issueKeySet({ root, issuance, working, region: config.region, nowMs, isSandbox: config.environment === "sandbox" }));
-  if (existing === null) await writeDurably(path, keySet);
+  if (existing === null) await replaceFile(path, keySet);
   const recordId = await store.loadOrCreate("record-id", "Ed25519");
   const recordIdKey = "d" in recordId ? parseBase64Url(recordId.d) : null;
   if (!recordIdKey) throw new ConfigError("record-id.jwk", "holds no secret; restore it from the backup, for record ids depend on it");
@@ -131,24 +130,4 @@ function keyEntries(certificate: KeyCertificate): readonly KeyEntry[] {
     valid_until,
     compromised_from,
   }));
-}
-
-async function readTextIfThere(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
-}
-
-/** The file is complete or absent, whenever the process ends. */
-export async function writeDurably(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomUUID()}.draft`;
-  {
-    await using file = await open(draft, "wx", 0o600);
-    await file.writeFile(text);
-    await file.sync();
-  }
-  await rename(draft, path);
 }

@@ -52,6 +52,7 @@ export interface NodeServices extends AsyncDisposable {
   readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parties: Parties;
+  readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
@@ -118,6 +119,7 @@ export async function openNodeServices(config: NodeConfig, log: (entry: LogEntry
     index,
     trees,
     parties,
+    keyStore,
     hostedSigner: async (uuid) => createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
     recordIdOf: idOf,
     [Symbol.asyncDispose]: async () => {

@@ -49,34 +49,42 @@ export interface Form {
   readonly meaning: string;
 }
 
+/** The field, as one that a record may leave out. */
 export function optional(field: Field): Field {
   return { ...field, optional: true };
 }
 
+/** Text for people on one line, of at most `max` characters. */
 export function text(max: number, description: string): Field {
   return { kind: "text", max, multiline: false, description };
 }
 
+/** Text for people that may have line feeds, of at most `max` characters. */
 export function longText(max: number, description: string): Field {
   return { kind: "text", max, multiline: true, description };
 }
 
+/** A code of a controlled vocabulary. */
 export function code(list: CodeList, description: string): Field {
   return { kind: "code", list, description };
 }
 
+/** An amount of money as a decimal string. */
 export function money(description: string): Field {
   return { kind: "money", description };
 }
 
+/** true or false. */
 export function boolean(description: string): Field {
   return { kind: "boolean", description };
 }
 
+/** A whole number from `min` to `max`. */
 export function integer(range: { readonly min: number; readonly max: number }, description: string): Field {
   return { kind: "integer", ...range, description };
 }
 
+/** An instant: ISO 8601 UTC with milliseconds. */
 export function timestamp(description: string): Field {
   return { kind: "timestamp", description };
 }
@@ -97,10 +105,12 @@ export function array(
   };
 }
 
+/** An object with exactly these members. */
 export function object(members: Members, description: string): Field {
   return { kind: "object", members, description };
 }
 
+/** Text of a fixed form. */
 export function form(shape: Form, description: string): Field {
   return { kind: "form", form: shape, description };
 }

@@ -87,6 +87,7 @@ export interface NameIndex {
 
 const nameLengthMin = 3;
 
+/** Prepares a list of protected names for {@link findName}. */
 export function nameIndex(names: readonly string[]): NameIndex {
   const byFirstWord = new Map<string, (readonly string[])[]>();
   for (const name of names) {

@@ -16,6 +16,7 @@ const hostInText = /(?:https?:\/\/|\bwww\.)([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi;
 
 export type HostList = ReadonlySet<string>;
 
+/** The hosts to flag: those of the list and the test hosts. */
 export function flaggedHosts(blockedHosts: readonly string[]): HostList {
   return new Set([...flaggedTestHosts, ...blockedHosts.map((host) => host.toLowerCase())]);
 }

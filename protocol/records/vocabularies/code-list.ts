@@ -26,6 +26,7 @@ export function codeList(source: {
   return { ...source, entries, codes: new Set(entries.map((entry) => entry.code)) };
 }
 
+/** Entries of a text `code name; code name`, white space collapsed. */
 export function parseEntries(text: string): readonly CodeEntry[] {
   return text
     .split(";")

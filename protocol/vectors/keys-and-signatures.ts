@@ -57,7 +57,7 @@ export const dsse = {
   payloadType: "http://example.com/HelloWorld",
   payload: "hello world",
   pae: "DSSEv1 29 http://example.com/HelloWorld 11 hello world",
-  signature: "A3JqsQGtVsJ2O2xqrI5IcnXip5GToJ3F+FnZ+O88SjtR6rDAajabZKciJTfUiHqJPcIAriEGAHTVeCUjW9JIZA==",
+  signature: "A3JqsQGtVsJ2O2xqrI5IcnXip5GToJ3F+FnZ+O88SjtR6rDAajabZKciJTfUiHqJPcIAriEGAHTVeCUjW2JIZA==",
 };
 
 /** RFC 9421 appendix B.1.4 and B.2.6: a request signed with Ed25519. */

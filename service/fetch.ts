@@ -90,7 +90,7 @@ export function createFetch(deps: FetchDeps): FetchRecord {
 /** One document for every reason, so that none can be told from another (F1). */
 const recordNotFound: Outcome = refused(problem("not_found", "No record with this id is served to you."));
 
-const headers = Object.freeze({ "content-type": "application/json" });
+const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
 
 function answer(body: Uint8Array): Answer {
   return { kind: "answer", status: 200, headers, body };

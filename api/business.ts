@@ -1,0 +1,247 @@
+// The business machine surface (specification, «B. Business machine API»).
+
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { collections } from "../collections/collections.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
+import { parseContentDigest } from "../protocol/content-digest.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import type { ProblemCode } from "../protocol/problem.ts";
+import type { Outcome } from "../service/answer.ts";
+import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
+import type { Caller } from "../service/caller.ts";
+import type { PublishRequest } from "../service/publish.ts";
+import type { ReadPushRequest } from "../service/push-status.ts";
+import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { notOfferedRoute } from "./not-offered.ts";
+import { isRefused, parseQuery, single } from "./request-parts.ts";
+import type { Parameter, Route } from "./route.ts";
+import { envelopeSchema } from "./schemas.ts";
+import { type SignedCall, signedHandler } from "./signed.ts";
+
+/** Specification, «Limits». */
+const publishBytesMax = 33_554_432;
+const readBytesMax = 16_384;
+const publishTimeoutMsFactor = 4;
+
+/** What the surface calls; each function checks what it is given beyond authentication. */
+export interface Publishing {
+  publishBatch(request: PublishRequest): Promise<Outcome>;
+  readPush(request: ReadPushRequest): Promise<Outcome>;
+  sealContext(request: { readonly caller: Caller }): Promise<Outcome>;
+}
+
+export interface BusinessDeps {
+  readonly http: HttpDeps;
+  readonly authentication: AuthenticationDeps;
+  /** `@authority` values of this surface: host[:port], lower case, without a default port. */
+  readonly authorities: readonly string[];
+  readonly businessUrl: string;
+  readonly publishing: Publishing;
+}
+
+export function buildBusiness(deps: BusinessDeps): FastifyInstance {
+  const info = {
+    title: "Business machine API",
+    description: "Publishing of sealed batches, and a business's reads of its own data.",
+    servers: [deps.businessUrl],
+  };
+  const routes = [
+    ...collectionNames.map((name) => publishRoute(deps, name)),
+    readPushRoute(deps),
+    sealContextRoute(deps),
+    ...notOffered,
+  ];
+  return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
+}
+
+function accepted(deps: BusinessDeps, tag: "svc-push" | "svc-business-read"): AcceptedCallers {
+  return { authorities: deps.authorities, tags: [tag], roles: ["integration"], bearer: false };
+}
+
+function signedRead(deps: BusinessDeps, answer: (call: SignedCall) => Promise<Outcome>): Route["handle"] {
+  const limits = { bytesMax: readBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
+  const callers = accepted(deps, "svc-business-read");
+  return signedHandler({
+    authentication: deps.authentication,
+    accepted: callers,
+    limits,
+    claimsMeanwhile: false,
+    answer,
+  });
+}
+
+const sandboxKey: Parameter = {
+  name: "SVC-Sandbox-Key",
+  in: "header",
+  description:
+    "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
+  schema: { type: "string", minLength: 1, maxLength: 8192 },
+};
+
+const publishProblems: readonly ProblemCode[] = [
+  "request_invalid",
+  "record_too_large",
+  "request_timeout",
+  "media_type_unsupported",
+  "mandate_missing",
+  "out_of_scope",
+  "source_not_allowed",
+  "business_not_verified",
+  "seal_invalid",
+  "seq_not_increasing",
+  "type_not_publishable",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+  "rate_limited",
+];
+
+const publishBody: JsonObject = {
+  type: "object",
+  required: ["batch_seal", "records"],
+  properties: {
+    batch_seal: envelopeSchema,
+    records: {
+      type: "array",
+      minItems: 1,
+      maxItems: 10_000,
+      items: { type: "string", contentEncoding: "base64", maxLength: 204_800 },
+      description: "Exact bytes of the records; record i is leaf i of the sealed tree.",
+    },
+  },
+  additionalProperties: false,
+};
+
+function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
+  const limits = {
+    bytesMax: publishBytesMax,
+    timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
+  };
+  const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
+    deps.publishing.publishBatch({
+      caller: authenticated.caller,
+      collection,
+      idempotencyKey: single(request.headers["idempotency-key"]),
+      contentDigest: verifiedDigest(request),
+      body,
+      sourceIp: request.ip,
+    });
+  return {
+    method: "POST",
+    path: `/v1/publish/${collections[collection].path}`,
+    tags: ["svc-push"],
+    doc: {
+      summary: `Publish a sealed batch of ${collections[collection].title}`,
+      description:
+        "Up to 50 records are processed in the request (200); more are stored and processed afterwards (202).",
+      parameters: [
+        sandboxKey,
+        {
+          name: "Idempotency-Key",
+          in: "header",
+          required: true,
+          description: "The same key with the same request replays the first answer.",
+          schema: { type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" },
+        },
+      ],
+      body: publishBody,
+      answers: {
+        200: { description: "`{batch_id, seq, held, results[]}`, one result per record in the order sent" },
+        202: { description: "PushStatus; `Location` names where to poll" },
+      },
+      problems: publishProblems,
+    },
+    handle: signedHandler({
+      authentication: deps.authentication,
+      accepted: accepted(deps, "svc-push"),
+      limits,
+      claimsMeanwhile: false,
+      answer,
+    }),
+  };
+}
+
+/** One form for one digest, however the verified header wrote it. */
+function verifiedDigest(request: FastifyRequest): string {
+  const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
+  return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;
+}
+
+function readPushRoute(deps: BusinessDeps): Route {
+  const outcomes = ["accepted", "updated", "rejected", "held", "pending"];
+  return {
+    method: "GET",
+    path: "/v1/pushes/:push_id",
+    tags: ["svc-business-read"],
+    doc: {
+      summary: "Status of a push, with a page of 100 results in leaf order",
+      parameters: [
+        {
+          name: "push_id",
+          in: "path",
+          description: "Push id.",
+          schema: { type: "string", pattern: "^bat_[0-9a-f]{24}$" },
+        },
+        {
+          name: "outcome",
+          in: "query",
+          description: "Only results of this outcome.",
+          schema: { enum: outcomes },
+        },
+        {
+          name: "cursor",
+          in: "query",
+          description: "`next_cursor` of the page before.",
+          schema: { type: "string" },
+        },
+        sandboxKey,
+      ],
+      answers: { 200: { description: "PushStatus" } },
+      problems: ["request_invalid", "not_found", "rate_limited"],
+    },
+    handle: signedRead(deps, async ({ authenticated, request }) => {
+      const query = parseQuery(request.raw.url ?? "", ["outcome", "cursor"]);
+      if (isRefused(query)) return query;
+      const { push_id: pushId } = request.params as { readonly push_id: string };
+      return deps.publishing.readPush({
+        caller: authenticated.caller,
+        pushId,
+        outcome: query.outcome,
+        cursor: query.cursor,
+      });
+    }),
+  };
+}
+
+function sealContextRoute(deps: BusinessDeps): Route {
+  return {
+    method: "GET",
+    path: "/v1/seal-context",
+    tags: ["svc-business-read"],
+    doc: {
+      summary: "What the next seal must name",
+      parameters: [sandboxKey],
+      answers: {
+        200: { description: "`{business_uuid, cert_id, certificate_status, ai_policy_version, …}`" },
+      },
+      problems: ["business_not_verified", "rate_limited"],
+    },
+    handle: signedRead(deps, ({ authenticated }) =>
+      deps.publishing.sealContext({ caller: authenticated.caller }),
+    ),
+  };
+}
+
+const notOffered: readonly Route[] = [
+  ...collectionNames.flatMap((name) => [
+    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/withdraw`, "Withdrawal"),
+    notOfferedRoute("POST", `/v1/publish/${collections[name].path}/delete`, "Deletion"),
+  ]),
+  notOfferedRoute("GET", "/v1/catalogue", "The catalogue read"),
+  notOfferedRoute("GET", "/v1/catalogue/:record_id", "The catalogue read"),
+  notOfferedRoute("GET", "/v1/push-attempts", "The read of push attempts"),
+  notOfferedRoute("POST", "/v1/bulk-uploads", "Bulk upload"),
+  notOfferedRoute("POST", "/v1/bulk-imports", "Bulk import"),
+  notOfferedRoute("GET", "/v1/analytics/daily", "Analytics"),
+  notOfferedRoute("GET", "/v1/analytics/who-is-asking", "Analytics"),
+];

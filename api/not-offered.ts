@@ -1,0 +1,25 @@
+// Addresses that the specification names and this version does not serve: said plainly, never pretended.
+
+import { problem } from "../protocol/problem.ts";
+import { leaveBodyUnread } from "./body.ts";
+import { sendProblem } from "./reply.ts";
+import type { Method, Route } from "./route.ts";
+
+const limits = { bytesMax: 65_536, timeoutMs: 0 };
+
+/** `what` is the subject of «… is not offered by this version.» */
+export function notOfferedRoute(method: Method, path: string, what: string): Route {
+  return {
+    method,
+    path,
+    tags: [],
+    doc: { summary: `${what}: not offered by this version`, answers: {}, problems: ["not_offered"] },
+    handle: async (request, reply) => {
+      leaveBodyUnread(request, reply, limits);
+      return sendProblem(
+        reply,
+        problem("not_offered", `${what}: not offered by this version of the service.`),
+      );
+    },
+  };
+}

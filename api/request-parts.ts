@@ -1,0 +1,67 @@
+// Reads the parts of a request exactly as they were received.
+
+import type { IncomingMessage } from "node:http";
+import { nearestName } from "../protocol/nearest.ts";
+import { problem } from "../protocol/problem.ts";
+import { type Refused, refused } from "../service/answer.ts";
+import type { RequestHead } from "../service/request-head.ts";
+import { hasBody } from "./body.ts";
+
+export function requestHead(request: IncomingMessage): RequestHead {
+  const url = request.url ?? "/";
+  const queryAt = url.indexOf("?");
+  const { headers } = request;
+  return {
+    method: request.method ?? "GET",
+    host: headers.host ?? null,
+    path: queryAt < 0 ? url : url.slice(0, queryAt) || "/",
+    query: queryAt < 0 ? null : url.slice(queryAt),
+    hasBody: hasBody(request),
+    signatureInput: single(headers["signature-input"]),
+    signature: single(headers["signature"]),
+    contentDigest: single(headers["content-digest"]),
+    authorization: headers.authorization ?? null,
+    sandboxKey: single(headers["svc-sandbox-key"]),
+  };
+}
+
+/** Node joins repeated fields of these names as RFC 9110 §5.3 says. */
+export function single(value: string | readonly string[] | undefined): string | null {
+  return typeof value === "string" ? value : (value?.join(", ") ?? null);
+}
+
+export type Query<N extends string> = { readonly [K in N]: string | null };
+
+/** The parameters of a query string, each at most once; any other name is refused, with the nearest one that exists. */
+export function parseQuery<N extends string>(url: string, names: readonly N[]): Query<N> | Refused {
+  const values: Record<string, string | null> = Object.fromEntries(names.map((name) => [name, null]));
+  const queryAt = url.indexOf("?");
+  const parameters = queryAt < 0 ? [] : new URLSearchParams(url.slice(queryAt + 1));
+  for (const [name, value] of parameters) {
+    const known = values[name];
+    if (known === null) values[name] = value;
+    else return known === undefined ? unknownParameter(name, names) : repeatedParameter(name);
+  }
+  return values as Query<N>;
+}
+
+function unknownParameter(name: string, names: readonly string[]): Refused {
+  const suggestion = nearestName(name, names);
+  return refused(
+    problem("request_invalid", `There is no query parameter ${JSON.stringify(name.slice(0, 64))} here.`, {
+      pointer: "/query",
+      allowed: names,
+      ...(suggestion === null ? {} : { suggestion }),
+    }),
+  );
+}
+
+function repeatedParameter(name: string): Refused {
+  return refused(
+    problem("request_invalid", `The query parameter ${name} is given twice.`, { pointer: `/query/${name}` }),
+  );
+}
+
+export function isRefused<N extends string>(query: Query<N> | Refused): query is Refused {
+  return "kind" in query && query.kind === "problem";
+}

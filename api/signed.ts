@@ -1,0 +1,81 @@
+// Handler of a signed route: checks 1 to 4, then the body, then checks 5 to 7, then the answer.
+//   H1. A body is read only after checks 1 to 4; one over its limit is 413 then, with its nonce unused.
+//   H2. Whatever is wrong with the request itself is said only after its nonce was claimed, for a replay is told
+//       `nonce_reused` before anything else.
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { problem } from "../protocol/problem.ts";
+import { type Outcome, type Refused, refused } from "../service/answer.ts";
+import {
+  type AcceptedCallers,
+  type Authenticated,
+  type AuthenticationDeps,
+  authenticateBody,
+  authenticateHead,
+} from "../service/authenticate.ts";
+import { type BodyLimits, hasBody, leaveBodyUnread, readBody } from "./body.ts";
+import { send } from "./reply.ts";
+import { requestHead } from "./request-parts.ts";
+import type { Route } from "./route.ts";
+
+export interface SignedCall {
+  readonly authenticated: Authenticated;
+  readonly body: Uint8Array;
+  readonly request: FastifyRequest;
+  /** Unix milliseconds. */
+  readonly arrivedAtMs: number;
+}
+
+export interface SignedRoute {
+  readonly authentication: AuthenticationDeps;
+  readonly accepted: AcceptedCallers;
+  readonly limits: BodyLimits;
+  /** True for an answer that waits for the nonce itself, while it works. */
+  readonly claimsMeanwhile: boolean;
+  readonly answer: (call: SignedCall) => Promise<Outcome>;
+}
+
+export function signedHandler(route: SignedRoute): Route["handle"] {
+  const { authentication, accepted, limits } = route;
+  return async (request, reply) => {
+    const arrivedAtMs = authentication.clock.now();
+    const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
+    const candidate = maybe instanceof Promise ? await maybe : maybe;
+    if (candidate.kind === "problem") return sendUnread(request, reply, limits, candidate);
+    const body = await readBody(request.raw, limits);
+    if (!body.ok) return sendUnread(request, reply, limits, refused(body.problem));
+    const checked = authenticateBody(authentication, candidate, body.bytes);
+    const authenticated = checked instanceof Promise ? await checked : checked;
+    if (authenticated.kind === "problem") return send(reply, authenticated);
+    const call = { authenticated, body: body.bytes, request, arrivedAtMs };
+    return send(reply, await answerOf(route, call), authenticated.headers);
+  };
+}
+
+function sendUnread(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limits: BodyLimits,
+  outcome: Refused,
+): FastifyReply {
+  leaveBodyUnread(request, reply, limits);
+  return send(reply, outcome);
+}
+
+async function answerOf(route: SignedRoute, call: SignedCall): Promise<Outcome> {
+  const isJson = isJsonOrSilent(call.request);
+  if (route.claimsMeanwhile && isJson) return route.answer(call);
+  const reused = await call.authenticated.nonceClaimed;
+  if (reused !== null) return reused;
+  if (isJson) return route.answer(call);
+  return refused(
+    problem("media_type_unsupported", "The body is application/json.", { pointer: "/headers/content-type" }),
+  );
+}
+
+/** A body without Content-Type is taken for what the route expects. */
+function isJsonOrSilent(request: FastifyRequest): boolean {
+  const type = request.headers["content-type"];
+  if (type === undefined || !hasBody(request.raw)) return true;
+  return /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(type);
+}

@@ -1,0 +1,100 @@
+// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it.
+
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from "fastify";
+import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import type { Gauge, Metrics } from "./metrics.ts";
+
+export interface ReadyReport {
+  readonly ready: boolean;
+  /** What was looked at, each `ok` or what is wrong with it. */
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+export interface OpsDeps {
+  readonly logger: FastifyBaseLogger;
+  /** Begins the request ids of this start of the node. */
+  readonly incarnation: string;
+  readonly metrics: Metrics;
+  readonly gauges: () => readonly Gauge[];
+  readonly ready: () => Promise<ReadyReport>;
+  /** `ActorSystem.inspect`: null for an actor that never existed. */
+  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
+  /** Ids of the actors of a kind after `afterId`, in order. */
+  readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
+}
+
+const listLimit = 100;
+
+export function buildOps(deps: OpsDeps): FastifyInstance {
+  let count = 0;
+  const server = fastify({
+    loggerInstance: deps.logger,
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    genReqId: () => {
+      count += 1;
+      return `ops-${deps.incarnation}-${count.toString(36)}`;
+    },
+  });
+  server.addHook("onRequest", (request, reply, done) => {
+    reply.header("request-id", request.id).header("cache-control", "no-store");
+    done();
+  });
+  server.get("/healthz", async () => ({ status: "ok" }));
+  server.get("/readyz", async (_request, reply) => {
+    const report = await deps
+      .ready()
+      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) } }));
+    return reply.code(report.ready ? 200 : 503).send(report);
+  });
+  server.get("/metrics", async (_request, reply) => {
+    return reply
+      .header("content-type", "text/plain; version=0.0.4; charset=utf-8")
+      .send(deps.metrics.text(deps.gauges()));
+  });
+  server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
+    "/ops/actors/:kind",
+    async (request) => {
+      const ids = await deps.listActors(request.params.kind, String(request.query.after ?? ""), listLimit);
+      return { kind: request.params.kind, ids, next_after: ids.length === listLimit ? ids.at(-1) : null };
+    },
+  );
+  server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
+    const report = await deps.inspect(request.params);
+    return report ?? sendProblem(reply, "not_found", "There is no such actor.");
+  });
+  server.get("/openapi.json", async () => openApi);
+  server.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, "not_found", "There is no such address here."),
+  );
+  server.setErrorHandler((error, request, reply) => {
+    request.log.error({ err: error }, "failed");
+    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
+  });
+  return server;
+}
+
+function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): FastifyReply {
+  const found = problem(code, detail);
+  return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
+}
+
+const answer = (description: string): object => ({
+  get: { summary: description, responses: { 200: { description } } },
+});
+
+const openApi = {
+  openapi: "3.1.0",
+  info: { title: "Operations", version: "1.0.0" },
+  paths: {
+    "/healthz": answer("The process answers"),
+    "/readyz": answer("The node can serve; 503 while it cannot"),
+    "/metrics": answer("Prometheus text format"),
+    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page"),
+    "/ops/actors/{kind}/{id}": answer(
+      "State of an actor: machine state, context, timers, unacknowledged effects, last events",
+    ),
+  },
+};

@@ -1,0 +1,100 @@
+// POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval API»).
+//   S1. Rows are served as they were signed: only the serve-time members are put in.
+//   S2. The nonce is claimed while the index works, and no answer leaves before the claim is known. A replay is told
+//       `nonce_reused` even when its body is wrong too.
+//   S3. Rows of businesses that blocked the caller's group are absent, and nothing says so.
+
+import { toRowQuery } from "../collections/row-query.ts";
+import type { SearchRefusal } from "../collections/search-refusal.ts";
+import { parseSearchRequest, type SearchRequest } from "../collections/search-request.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { serveRow } from "../protocol/row.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import type { RowHit, RowIndex } from "../storage/row-index.ts";
+import { type Outcome, type Refused, refused } from "./answer.ts";
+import type { Authenticated } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
+import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
+import type { Register } from "./register.ts";
+
+/** Deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
+const bodyDepthMax = 8;
+
+export interface SearchDeps {
+  readonly index: RowIndex;
+  readonly register: Register;
+  readonly receipts: Receipts;
+}
+
+export interface SearchCall {
+  readonly authenticated: Authenticated;
+  readonly body: Uint8Array;
+  /** The collection of a typed address; null where the body names it. */
+  readonly collection: CollectionName | null;
+}
+
+export type Search = (call: SearchCall) => Promise<Outcome>;
+
+export function createSearch(deps: SearchDeps): Search {
+  return async (call) => {
+    const { caller, nonceClaimed } = call.authenticated;
+    const request = readRequest(call);
+    if ("kind" in request) return (await nonceClaimed) ?? request;
+    const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
+    const [reused, hits] = await Promise.all([nonceClaimed, deps.index.search(query)]);
+    return reused ?? answerRows(deps, caller, request, hits);
+  };
+}
+
+function readRequest(call: SearchCall): SearchRequest | Refused {
+  const json = parseStrictJson(call.body, { depthMax: bodyDepthMax });
+  if (!json.ok) {
+    return refused(
+      problem("request_invalid", `The body is not strict JSON: ${json.detail}`, {
+        pointer: json.pointer ?? "",
+      }),
+    );
+  }
+  const request = parseSearchRequest(json.value, call.collection);
+  return request.ok ? request.value : searchRefused(request);
+}
+
+function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRefusal): Refused {
+  return refused(
+    problem(code, detail, {
+      pointer,
+      ...(suggestion === undefined ? {} : { suggestion }),
+      ...(allowed === undefined ? {} : { allowed }),
+    }),
+  );
+}
+
+const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
+
+async function answerRows(
+  deps: SearchDeps,
+  caller: Caller,
+  request: SearchRequest,
+  hits: readonly RowHit[],
+): Promise<Outcome> {
+  const { collection, country } = request;
+  const retrieval = deps.receipts.begin();
+  let rows = "";
+  const receiptRows = [];
+  for (const hit of hits) {
+    const served = serveRow(hit.row, deps.register.policyInForce(hit.business_uuid).bitsText);
+    rows += rows === "" ? served : `,${served}`;
+    receiptRows.push(receiptRow(hit.record_id, signedRowFacts(hit.row)));
+  }
+  const receipt = await deps.receipts.issue({
+    retrieval,
+    caller,
+    kind: "search",
+    collection,
+    country,
+    rows: receiptRows,
+  });
+  const head = `{"retrieval_id":"${retrieval.retrievalId}","collection":"${collection}","country":"${country}","rows":[`;
+  return { kind: "answer", status: 200, headers, body: `${head}${rows}],"receipt":${receipt}}` };
+}

@@ -192,6 +192,15 @@ describe("ES256", () => {
     expect(verdict(jwk, message, sign("sha256", message, privateKey))).toBe(false);
   });
 
+  it("tells the two keys apart that have one x", () => {
+    const { jwk, signature } = signed("ES256", message);
+    if (jwk.kty !== "EC") throw new Error("an ES256 key is on a curve");
+    const y = BigInt(`0x${Uint8Array.fromBase64(jwk.y, { alphabet: "base64url" }).toHex()}`);
+    const mirrored = Uint8Array.fromHex((p256.Point.Fp.ORDER - y).toString(16).padStart(64, "0"));
+    expect(verdict(jwk, message, signature)).toBe(true);
+    expect(verdict({ ...jwk, y: toBase64Url(mirrored) }, message, signature)).toBe(false);
+  });
+
   it("takes no key off the curve", () => {
     const { jwk, signature } = signed("ES256", message);
     if (jwk.kty !== "EC") throw new Error("an ES256 key is on a curve");

@@ -10,6 +10,9 @@ export interface OpenRegisterStore {
   close(): Promise<void>;
 }
 
+/** More pages than any of these tests has to turn. */
+const pagesMax = 2_000;
+
 let counter = 0;
 /** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
 function fresh(prefix: string): string {
@@ -103,13 +106,15 @@ function changeTests(store: () => RegisterStore, reopen: () => Promise<void>): v
     limit: number,
   ): Promise<{ entries: RegisterEntry[]; cursor: string }> => {
     const entries: RegisterEntry[] = [];
-    for (let at = cursor; ; ) {
+    let at = cursor;
+    for (let pages = 0; pages < pagesMax; pages += 1) {
       const page = await store().changes(at, limit);
       expect(page.entries.length).toBeLessThanOrEqual(limit);
       if (page.entries.length === 0) return { entries, cursor: page.cursor };
       entries.push(...page.entries);
       at = page.cursor;
     }
+    throw new Error(`the changes after cursor "${cursor}" do not end`);
   };
 
   it("are followed from the end to whatever is written later, page by page, oldest first", async () => {

@@ -166,6 +166,7 @@ describe("the SQLite stores", () => {
       const plan = database.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
       const steps = plan.map((row) => String(row["detail"])).join("; ");
       expect(`${sql}: ${steps}`).not.toMatch(/\bSCAN\b|TEMP B-TREE/);
+      if (sql.includes("ORDER BY key")) expect(steps).toContain("(tbl=? AND partition=?)");
     }
     database.close();
   });

@@ -31,7 +31,7 @@ function write(value: JsonValue, depth: number): string {
     // ECMAScript's number-to-string is what RFC 8785 §3.2.2.3 prescribes; it writes -0 as 0.
     return String(value);
   }
-  if (typeof value !== "object") throw new TypeError(`A ${typeof value} is no JSON value.`);
+  if (typeof value !== "object") throw new TypeError(`${typeof value} is no JSON value.`);
   if (depth >= canonicalDepthMax) throw new TypeError(`A JSON value is at most ${canonicalDepthMax} deep.`);
   return isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
 }
@@ -49,8 +49,8 @@ function writeString(value: string): string {
 function writeArray(items: readonly JsonValue[], depth: number): string {
   let text = "[";
   for (let index = 0; index < items.length; index += 1) {
-    const item = items[index];
-    if (item === undefined) throw new TypeError("A JSON array has no holes.");
+    // A hole reads as undefined, which is refused.
+    const item = items[index] as JsonValue;
     text += index === 0 ? write(item, depth) : `,${write(item, depth)}`;
   }
   return `${text}]`;
@@ -66,8 +66,7 @@ function writeObject(object: JsonObject, depth: number): string {
   let text = "{";
   for (let index = 0; index < names.length; index += 1) {
     const name = names[index] as string;
-    const member = object[name];
-    if (member === undefined) throw new TypeError(`Member ${name} is undefined.`);
+    const member = object[name] as JsonValue;
     text += `${index === 0 ? "" : ","}${writeString(name)}:${write(member, depth)}`;
   }
   return `${text}}`;

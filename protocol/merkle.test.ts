@@ -73,6 +73,8 @@ describe("an inclusion path", () => {
     ["an empty tree", { treeSize: 0 }],
     ["a size that is not exact", { treeSize: 2 ** 53 }],
     ["a size that is no number", { treeSize: Number.NaN }],
+    ["a leaf hash of 33 bytes", { leafHash: new Uint8Array(33) }],
+    ["a node of 33 bytes", { path: [new Uint8Array(33), new Uint8Array(32)] }],
     ["a node of 31 bytes", { path: [new Uint8Array(31), new Uint8Array(32)] }],
   ])("is refused for %s", (_, fault) => {
     const hashes = hashesOf(3);
@@ -140,7 +142,11 @@ describe("a consistency proof", () => {
     for (const size of [0, -4, 4.5, 2 ** 53]) {
       expect(verifyConsistency({ ...claim, firstSize: size, secondSize: size })).toBe(false);
     }
-    expect(verifyConsistency({ ...claim, secondSize: 5, path: [new Uint8Array(31)] })).toBe(false);
+    for (const length of [31, 33]) {
+      const bytes = new Uint8Array(length);
+      expect(verifyConsistency({ ...claim, secondSize: 5, path: [bytes] })).toBe(false);
+      expect(verifyConsistency({ ...claim, firstRoot: bytes, secondRoot: bytes })).toBe(false);
+    }
     expect(() => consistencyPath(hashesOf(4), 0)).toThrow(RangeError);
     expect(() => consistencyPath(hashesOf(4), 5)).toThrow(RangeError);
   });

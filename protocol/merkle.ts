@@ -89,6 +89,7 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
   const { index, treeSize, path } = claim;
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(treeSize) || index < 0 || index >= treeSize)
     return null;
+  if (claim.leafHash.length !== 32) return null;
   let position = index;
   let last = treeSize - 1;
   let root = claim.leafHash;
@@ -155,7 +156,7 @@ export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = port
     firstSize > secondSize
   )
     return false;
-  if (path.some((hash) => hash.length !== 32)) return false;
+  if ([firstRoot, secondRoot, ...path].some((hash) => hash.length !== 32)) return false;
   if (firstSize === secondSize) return path.length === 0 && equalBytes(firstRoot, secondRoot);
   const proof = isPowerOfTwo(firstSize) ? [firstRoot, ...path] : [...path];
   const start = proof[0];

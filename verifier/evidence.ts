@@ -116,7 +116,7 @@ export function evidenceText(texts: EvidenceTexts): string {
     ["record_base64", record === null ? undefined : JSON.stringify(toBase64(utf8(record)))],
     [
       "ai_policy_record_base64",
-      policy === null || policy === "null" ? undefined : JSON.stringify(toBase64(utf8(policy))),
+      policy === null || policy.trim() === "null" ? undefined : JSON.stringify(toBase64(utf8(policy))),
     ],
     ["caller_key_id", quoted(texts.callerKeyId)],
     ["request_hash", quoted(texts.requestHash)],

@@ -82,7 +82,7 @@ function sourceLineOf(answer: JsonObject): string | null {
 
 function memberBytes(text: string | null, ...path: readonly string[]): Uint8Array | null {
   const member = text === null ? null : exactMember(text, ...path);
-  return member === null || member === "null" ? null : utf8(member);
+  return member === null || member.trim() === "null" ? null : utf8(member);
 }
 
 function notAFetch(detail: string): Verdict<never> {

@@ -1,0 +1,121 @@
+// Test support: what a region serves: rows, receipts and whole answers.
+
+import { policyBits, policyBitsText } from "../protocol/ai-policy.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { projectRecord } from "../protocol/projection/project.ts";
+import type { ReceiptV3 } from "../protocol/receipt.ts";
+import { type IndexRow, rowSigningText, serveRow, signedRowText } from "../protocol/row.ts";
+import { formatSourceLine } from "../protocol/source-line.ts";
+import {
+  batchSeal,
+  policyRecord,
+  recordId,
+  sealedPolicy,
+  sidecarEnvelope,
+  sidecarFacts,
+  type TestBusiness,
+} from "./business.fixture.ts";
+import { document, region, soleKey, type TestService } from "./service.fixture.ts";
+import { nativeSha256, signBytes } from "./signing.fixture.ts";
+
+export const servedAt = "2026-03-05T10:00:00.000Z";
+export const callerKeyId = `${"k".repeat(42)}A`;
+
+/** A row as a search serves it, parsed. */
+export function servedRow(service: TestService, business: TestBusiness, bytes: Uint8Array): JsonValue {
+  return JSON.parse(servedRowText(service, business, bytes)) as JsonValue;
+}
+
+function servedRowText(service: TestService, business: TestBusiness, bytes: Uint8Array): string {
+  const key = soleKey(service.projection);
+  const row = projectRecord({
+    collection: "products",
+    record: JSON.parse(new TextDecoder().decode(bytes)) as JsonObject,
+    recordId,
+    businessUuid: business.uuid,
+    hash: hashOf(bytes, nativeSha256),
+    certId: business.issued.certId,
+    keyId: key.keyId,
+    publishedAt: 1_772_366_402,
+    aiPolicyVersion: 1,
+  });
+  const text = rowSigningText(row);
+  const signed = signedRowText(text, toBase64(signBytes(key, utf8(text))));
+  return serveRow(signed, policyBitsText(1, policyBits(policyRecord())));
+}
+
+export function receiptFacts(
+  rows: readonly Pick<IndexRow, "record_id" | "adl_origin" | "adl_row_sig" | "ai_policy_version">[],
+): ReceiptV3 {
+  return {
+    v: 3,
+    ai_company_uuid: "9d1c2b3a-4e5f-4a6b-8c7d-1f2e3d4c5b6a",
+    collection: "products",
+    country: "DE",
+    key_id: callerKeyId,
+    kind: "search",
+    region,
+    request_hash: hashOf(utf8("signature base")),
+    retrieval_id: "ret_1",
+    rows: rows.map(({ record_id, adl_origin, adl_row_sig, ai_policy_version }) => ({
+      record_id,
+      adl_origin,
+      adl_row_sig,
+      ai_policy_version,
+    })),
+    served_at: servedAt,
+  };
+}
+
+/** Body of a search answer with one row. */
+export function searchBody(service: TestService, business: TestBusiness, bytes: Uint8Array): string {
+  const row = servedRowText(service, business, bytes);
+  const receipt = document(
+    "receipt.v3",
+    receiptFacts([JSON.parse(row) as IndexRow]),
+    soleKey(service.receipt),
+  );
+  return `{"retrieval_id":"ret_1","collection":"products","country":"DE","rows":[${row}],"receipt":${JSON.stringify(receipt)}}`;
+}
+
+/** Body of a fetch answer: the record and the AI policy record stand in it verbatim. */
+export function fetchBody(
+  service: TestService,
+  business: TestBusiness,
+  bytes: Uint8Array,
+  changes: object = {},
+): string {
+  const row = JSON.parse(servedRowText(service, business, bytes)) as IndexRow;
+  const facts = { ...receiptFacts([row]), kind: "fetch", collection: null, country: null };
+  const policy = sealedPolicy(business);
+  const source = {
+    record_id: recordId,
+    origin: hashOf(bytes),
+    cert_id: business.issued.certId,
+    served_at: servedAt,
+  };
+  const verbatim = {
+    record: new TextDecoder().decode(bytes),
+    ai_policy: `{"version":1,"record":${new TextDecoder().decode(policy.bytes)},"seal":${JSON.stringify(policy.seal)}}`,
+  };
+  const members = {
+    record_id: recordId,
+    business_uuid: business.uuid,
+    type: "products",
+    published_at: "2026-03-01T12:00:02.000Z",
+    seal: batchSeal(business, [bytes], 0),
+    sidecar: sidecarEnvelope(service, sidecarFacts(business, bytes)),
+    provenance: { source_line: formatSourceLine({ ...source, verify_url: "https://verify.test" }) },
+    receipt: document("receipt.v3", facts, soleKey(service.receipt)),
+    ...changes,
+  };
+  const texts = {
+    ...Object.fromEntries(Object.entries(members).map(([name, value]) => [name, JSON.stringify(value)])),
+    ...verbatim,
+  };
+  return `{${Object.entries(texts)
+    .map(([name, text]) => `${JSON.stringify(name)}:${text}`)
+    .join(",")}}`;
+}

@@ -2,69 +2,20 @@
 // concurrent writers against a model. An adapter's test calls `actorStoreConformance` with a way to open it.
 // Puts and deletes of one commit never name the same key: what wins differs between engines.
 
-import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import {
-  type ActorCommit,
-  type ActorHead,
-  type ActorRef,
-  type ActorStore,
-  type CommitOutcome,
-  type PartitionRow,
-  rowTable,
-} from "./actor-store.ts";
+  after,
+  event,
+  following,
+  freshRef,
+  keyed,
+  type OpenActorStore,
+  operationId,
+} from "./actor-store.fixture.ts";
+import { type CommitOutcome, type PartitionRow, rowTable } from "./actor-store.ts";
+import { describeConcurrency } from "./actor-store-concurrency.conformance.ts";
 
-export interface OpenActorStore {
-  readonly store: ActorStore;
-  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
-  reopen(): Promise<OpenActorStore>;
-  close(): Promise<void>;
-}
-
-let counter = 0;
-/** A kind of its own for each test, so that stores which keep their contents between runs can be used. */
-function freshRef(id = "one"): ActorRef {
-  counter += 1;
-  return { kind: `t${Date.now().toString(36)}-${counter}`, id };
-}
-
-/** Any string serves as an operation id except that Cassandra wants a UUID. */
-function operationId(number: number): string {
-  return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
-}
-
-function event(k: number, body = `{"n":${k}}`): PartitionRow {
-  return { rt: rowTable.event, k, k2: "", body };
-}
-
-function keyed(k: number, k2: string, body = "{}"): PartitionRow {
-  return { rt: rowTable.firstKeyed, k, k2, body };
-}
-
-type Changes = Partial<Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs">>;
-
-/** A commit that follows `head`, by default with an operation id that no other commit of the actor has. */
-function following(
-  ref: ActorRef,
-  head: Pick<ActorHead, "epoch" | "head" | "op">,
-  changes: Changes = {},
-): ActorCommit {
-  return {
-    ref,
-    epoch: head.epoch,
-    expectedHead: head.head,
-    expectedOp: head.op,
-    op: operationId(head.epoch * 1_000_000 + head.head + 1),
-    puts: [],
-    deletes: [],
-    wakeAtMs: null,
-    ...changes,
-  };
-}
-
-function after(commit: ActorCommit): Pick<ActorHead, "epoch" | "head" | "op"> {
-  return { epoch: commit.epoch, head: commit.expectedHead + 1, op: commit.op };
-}
+export type { OpenActorStore } from "./actor-store.fixture.ts";
 
 export function actorStoreConformance(name: string, open: () => Promise<OpenActorStore>): void {
   describe(`${name} keeps the contract of an actor store`, () => {
@@ -371,78 +322,5 @@ function describeListing(start: () => Promise<OpenActorStore>): void {
     expect(await store.listActors(kind, "", 3)).toEqual(["a", "b", "c"]);
     expect(await store.listActors(kind, "c", 3)).toEqual(["d"]);
     expect(await store.listActors(`${kind}x`, "", 3)).toEqual([]);
-  });
-}
-
-interface Applied {
-  readonly commit: ActorCommit;
-}
-
-/** One writer's life: claims, then commits until it is refused, now and then sending a commit twice. */
-async function runWriter(
-  store: ActorStore,
-  ref: ActorRef,
-  plan: readonly number[],
-  tag: number,
-  applied: Applied[],
-) {
-  let head: Pick<ActorHead, "epoch" | "head" | "op"> | null = null;
-  for (let step = 0; step < plan.length; step += 1) {
-    const choice = plan[step] ?? 0;
-    if (head === null || choice === 0) head = (await store.claim(ref, `writer-${tag}`)).head;
-    const key = `k${choice % 4}`;
-    const commit: ActorCommit = following(ref, head, {
-      op: operationId(tag * 10_000 + step + 1),
-      puts: choice % 3 === 0 ? [] : [keyed(0, key, `${tag}:${step}`), event(head.head + 1, `${tag}:${step}`)],
-      deletes: choice % 3 === 0 ? [{ rt: rowTable.firstKeyed, k: 0, k2: key }] : [],
-      wakeAtMs: choice,
-    });
-    const outcomes: CommitOutcome[] = await Promise.all(
-      choice % 5 === 1 ? [store.commit(commit), store.commit(commit)] : [store.commit(commit)],
-    );
-    if (outcomes.some((outcome) => outcome.status === "applied")) {
-      applied.push({ commit });
-      head = after(commit);
-    } else head = null;
-  }
-}
-
-function describeConcurrency(start: () => Promise<OpenActorStore>): void {
-  it("random concurrent writers leave one chain of commits, and its rows (property)", async () => {
-    const { store } = await start();
-    const plans = fc.array(fc.array(fc.nat({ max: 11 }), { minLength: 1, maxLength: 12 }), {
-      minLength: 2,
-      maxLength: 4,
-    });
-    await fc.assert(
-      fc.asyncProperty(plans, async (writers) => {
-        const ref = freshRef();
-        const applied: Applied[] = [];
-        await Promise.all(writers.map((plan, tag) => runWriter(store, ref, plan, tag + 1, applied)));
-        const chain = applied.map((each) => each.commit).sort((a, b) => a.expectedHead - b.expectedHead);
-        const rows = new Map<string, string>();
-        let op = "";
-        let epoch = 0;
-        chain.forEach((commit, index) => {
-          expect(commit.expectedHead).toBe(index);
-          expect(commit.expectedOp).toBe(op);
-          expect(commit.epoch).toBeGreaterThanOrEqual(epoch);
-          op = commit.op;
-          epoch = commit.epoch;
-          for (const key of commit.deletes) rows.delete(key.k2);
-          for (const row of commit.puts) if (row.rt >= rowTable.firstKeyed) rows.set(row.k2, row.body);
-        });
-        const activation = await store.claim(ref, "checker");
-        expect(activation.head).toMatchObject({ head: chain.length, op });
-        expect(activation.events.map((row) => row.body)).toEqual(
-          chain.flatMap((commit) =>
-            commit.puts.filter((row) => row.rt === rowTable.event).map((row) => row.body),
-          ),
-        );
-        const kept = await store.readRows(ref, [{ rt: rowTable.firstKeyed, limit: 100 }]);
-        expect(new Map(kept.map((row) => [row.k2, row.body]))).toEqual(rows);
-      }),
-      { numRuns: 30 },
-    );
   });
 }

@@ -1,0 +1,62 @@
+// What the conformance suite of actor stores is written with.
+
+import {
+  type ActorCommit,
+  type ActorHead,
+  type ActorRef,
+  type ActorStore,
+  type PartitionRow,
+  rowTable,
+} from "./actor-store.ts";
+
+export interface OpenActorStore {
+  readonly store: ActorStore;
+  /** Ends this handle as the loss of the process would, and opens the same contents anew. */
+  reopen(): Promise<OpenActorStore>;
+  close(): Promise<void>;
+}
+
+let counter = 0;
+/** An actor of a kind of its own for each test, so that stores which keep their contents between runs can be used. */
+export function freshRef(id = "one"): ActorRef {
+  counter += 1;
+  return { kind: `t${Date.now().toString(36)}-${counter}`, id };
+}
+
+/** Any string serves as an operation id except that Cassandra wants a UUID. */
+export function operationId(number: number): string {
+  return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+export function event(k: number, body = `{"n":${k}}`): PartitionRow {
+  return { rt: rowTable.event, k, k2: "", body };
+}
+
+export function keyed(k: number, k2: string, body = "{}"): PartitionRow {
+  return { rt: rowTable.firstKeyed, k, k2, body };
+}
+
+type Changes = Partial<Pick<ActorCommit, "op" | "epoch" | "puts" | "deletes" | "snapshot" | "wakeAtMs">>;
+
+/** A commit that follows `head`, by default with an operation id that no other commit of the actor has. */
+export function following(
+  ref: ActorRef,
+  head: Pick<ActorHead, "epoch" | "head" | "op">,
+  changes: Changes = {},
+): ActorCommit {
+  return {
+    ref,
+    epoch: head.epoch,
+    expectedHead: head.head,
+    expectedOp: head.op,
+    op: operationId(head.epoch * 1_000_000 + head.head + 1),
+    puts: [],
+    deletes: [],
+    wakeAtMs: null,
+    ...changes,
+  };
+}
+
+export function after(commit: ActorCommit): Pick<ActorHead, "epoch" | "head" | "op"> {
+  return { epoch: commit.epoch, head: commit.expectedHead + 1, op: commit.op };
+}

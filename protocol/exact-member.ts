@@ -1,6 +1,8 @@
 // Exact text of one member of a JSON text. A record is served verbatim inside an answer, and its hash is over those
 // very characters: parsing and printing it again could change them.
 
+import { endOfString } from "./json-reader.ts";
+
 /**
  * The exact characters of the value at `path` in `text`: all of them from the colon to the comma or brace that follows,
  * white space included, for the sealed bytes of a record may begin or end with some. Null when there is no such member.
@@ -22,7 +24,7 @@ function memberStart(text: string, start: number, name: string): number | null {
   if (text[start] !== "{") return null;
   let index = skipSpace(text, start + 1);
   while (text[index] === '"') {
-    const nameEnd = stringEnd(text, index);
+    const nameEnd = endOfString(text, index) + 1;
     const colonEnd = skipSpace(text, nameEnd) + 1;
     if (JSON.parse(text.slice(index, nameEnd)) === name) return colonEnd;
     index = skipSpace(text, valueEnd(text, skipSpace(text, colonEnd)));
@@ -34,7 +36,7 @@ function memberStart(text: string, start: number, name: string): number | null {
 
 function valueEnd(text: string, start: number): number {
   const first = text[start];
-  if (first === '"') return stringEnd(text, start);
+  if (first === '"') return endOfString(text, start) + 1;
   if (first === "{" || first === "[") return containerEnd(text, start);
   let end = start;
   while (end < text.length && !/[\s,\]}]/.test(text[end] as string)) end += 1;
@@ -45,22 +47,12 @@ function containerEnd(text: string, start: number): number {
   let depth = 0;
   for (let index = start; index < text.length; index += 1) {
     const character = text[index];
-    if (character === '"') index = stringEnd(text, index) - 1;
+    if (character === '"') index = endOfString(text, index);
     else if (character === "{" || character === "[") depth += 1;
     else if (character === "}" || character === "]") {
       depth -= 1;
       if (depth === 0) return index + 1;
     }
-  }
-  return text.length;
-}
-
-/** Index after the quote that ends the string starting at `start`. */
-function stringEnd(text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index += 1) {
-    const character = text[index];
-    if (character === "\\") index += 1;
-    else if (character === '"') return index + 1;
   }
   return text.length;
 }

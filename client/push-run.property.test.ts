@@ -135,6 +135,7 @@ describe("a push", () => {
       records: 450,
       batches: 3,
       settled_batches: 3,
+      settled_records: 450,
     });
   });
 

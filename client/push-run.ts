@@ -28,6 +28,7 @@ export type PushEvent =
       readonly records: number;
       readonly batches: number;
       readonly settled_batches: number;
+      readonly settled_records: number;
     }
   | {
       readonly type: "batch.sealed";
@@ -53,6 +54,7 @@ export type PushEvent =
       readonly type: "batch.finished";
       readonly batch: number;
       readonly push_id: string;
+      readonly records: number;
       readonly result: BatchResult;
     }
   | { readonly type: "waiting"; readonly seconds: number; readonly reason: string };
@@ -117,12 +119,13 @@ async function openRun(deps: PushDeps, records: readonly Uint8Array[]): Promise<
   if (known !== null && (known.root !== root || known.records !== records.length))
     throw new PushMismatchError();
   let state = known ?? (await newState(deps, records, root));
-  const settled = state.batches.filter(isSettled).length;
+  const settled = state.batches.filter(isSettled);
   emit({
     type: "push.opened",
     records: records.length,
     batches: state.batches.length,
-    settled_batches: settled,
+    settled_batches: settled.length,
+    settled_records: settled.reduce((sum, batch) => sum + batch.count, 0),
   });
   return {
     deps,
@@ -276,7 +279,8 @@ async function settle(run: Run, index: number): Promise<void> {
 
 async function finish(run: Run, index: number, result: BatchResult): Promise<void> {
   await run.keep(index, { result });
-  run.emit({ type: "batch.finished", batch: index, push_id: sealedOf(run, index).push_id, result });
+  const { push_id } = sealedOf(run, index);
+  run.emit({ type: "batch.finished", batch: index, push_id, records: run.batch(index).count, result });
 }
 
 function inlineResult({ results }: InlineOutcome): BatchResult {

@@ -1,0 +1,57 @@
+// Evidence files: a fetched record with everything that verifying it offline needs (format `svc-evidence/1`), and
+// their verification with anchors that the verifying side chose.
+
+import { parseAnchors } from "../protocol/anchors.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import { evidenceText } from "../verifier/evidence.ts";
+import type { Report } from "../verifier/report.ts";
+import { verifyEvidence } from "../verifier/verifier.ts";
+import type { RecordAnswer, SvcClient } from "./service-client.ts";
+
+export type { Check, Report } from "../verifier/report.ts";
+
+/** Reads what the verification surface publishes about a fetched record, and puts all of it into one text. */
+export async function collectEvidence(
+  client: Pick<SvcClient, "verificationRead">,
+  fetched: RecordAnswer,
+  caller: { readonly environment: "production" | "sandbox"; readonly keyId: string },
+): Promise<string> {
+  const about = `/v1/certificates/${encodeURIComponent(fetched.body.business_uuid)}`;
+  const paths = ["/.well-known/keys", about, `${about}/keys`, `${about}/key-custody`];
+  const reads = await Promise.all(paths.map((path) => client.verificationRead(path)));
+  const [keySet = "", certificate = "", businessKeys = "", keyCustody = ""] = reads.map(({ text }) => text);
+  return evidenceText({
+    environment: caller.environment,
+    answer: { kind: "fetched", text: fetched.text },
+    keySet,
+    certificate,
+    businessKeys,
+    keyCustody,
+    callerKeyId: caller.keyId,
+    ...(fetched.requestHash === null ? {} : { requestHash: fetched.requestHash }),
+  });
+}
+
+/**
+ * Verifies an evidence file with nothing but anchors (their JSON text). Sandbox anchors are an explicit choice:
+ * `anchors_unusable` without it, and for a text that holds no anchors.
+ */
+export function verifyEvidenceFile(
+  file: Uint8Array,
+  options: { readonly anchorsText: string; readonly allowSandbox: boolean },
+): Result<Report, "anchors_unusable"> {
+  const parsed = parseStrictJson(utf8(options.anchorsText));
+  if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
+  const anchors = parseAnchors(parsed.value);
+  if (!anchors.ok)
+    return refuse("anchors_unusable", `These are no anchors: ${anchors.detail} (${anchors.pointer ?? ""})`);
+  if (anchors.value.environment === "sandbox" && !options.allowSandbox) {
+    return refuse(
+      "anchors_unusable",
+      "These are sandbox anchors: they vouch for nothing real. Say --sandbox to use them.",
+    );
+  }
+  return ok(verifyEvidence({ anchors: anchors.value }, file));
+}

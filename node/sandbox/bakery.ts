@@ -1,7 +1,7 @@
 // Sample: a bakery and café. The service holds its key (standard publishing), so its records carry a hosted key's seal.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { aiPolicy, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
+import { aiPolicy, type Calendar, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
 
 const website = "https://saltmarsh-bakery.example";
 const core = (id: string) => ({ id, countries: ["GB"] });
@@ -24,52 +24,8 @@ export const bakery: SampleBusiness = {
   blocks: [],
   records: (day) => [
     identity,
-    loaf("loaf-white", "White sourdough loaf", "A white sourdough of 800 grams, risen for a day.", "4.20"),
-    loaf(
-      "loaf-rye",
-      "Dark rye loaf",
-      "A dense rye of one kilogram with caraway. It keeps for a week.",
-      "5.10",
-    ),
-    loaf(
-      "buns-seaweed",
-      "Seaweed and cheese buns, four",
-      "Four buns with local seaweed and farmhouse cheese.",
-      "7.60",
-    ),
-    event("class-sourdough", {
-      title: "Sourdough for beginners",
-      description: "Mix, fold, shape and bake a loaf of your own. Take home the loaf and a jar of starter.",
-      event_type: "workshop",
-      start_at: day(9, "09:30"),
-      end_at: day(9, "13:00"),
-      ticketed: true,
-      price_min: "65.00",
-      price_max: "65.00",
-      price_currency: "GBP",
-      age_restriction: "16_plus",
-    }),
-    event("class-children", {
-      title: "Gingerbread morning for children",
-      description: "Children from six cut, bake and ice gingerbread boats. An adult stays with them.",
-      event_type: "family",
-      start_at: day(16, "10:00"),
-      end_at: day(16, "11:30"),
-      ticketed: true,
-      price_min: "12.00",
-      price_max: "18.00",
-      price_currency: "GBP",
-      age_restriction: "6_plus",
-    }),
-    event("open-evening", {
-      title: "An evening at the ovens",
-      description: "See the night bake begin, and taste the first loaves. No ticket is needed.",
-      event_type: "open_day",
-      start_at: day(23, "18:30"),
-      end_at: day(23, "21:00"),
-      ticketed: false,
-      age_restriction: "all_ages",
-    }),
+    ...loaves,
+    ...classes(day),
     update(
       "hours-winter",
       "opening_hours",
@@ -161,4 +117,53 @@ function event(id: string, members: JsonObject): SampleRecord {
 
 function update(id: string, kind: string, headline: string, body: string, until: string): SampleRecord {
   return sampleRecord("updates", core(id), { headline, body, update_type: kind, relevant_until: until });
+}
+
+const loaves: readonly SampleRecord[] = [
+  loaf("loaf-white", "White sourdough loaf", "A white sourdough of 800 grams, risen for a day.", "4.20"),
+  loaf("loaf-rye", "Dark rye loaf", "A dense rye of one kilogram with caraway. It keeps for a week.", "5.10"),
+  loaf(
+    "buns-seaweed",
+    "Seaweed and cheese buns, four",
+    "Four buns with local seaweed and farmhouse cheese.",
+    "7.60",
+  ),
+];
+
+function classes(day: Calendar): readonly SampleRecord[] {
+  return [
+    event("class-sourdough", {
+      title: "Sourdough for beginners",
+      description: "Mix, fold, shape and bake a loaf of your own. Take home the loaf and a jar of starter.",
+      event_type: "workshop",
+      start_at: day(9, "09:30"),
+      end_at: day(9, "13:00"),
+      ticketed: true,
+      price_min: "65.00",
+      price_max: "65.00",
+      price_currency: "GBP",
+      age_restriction: "16_plus",
+    }),
+    event("class-children", {
+      title: "Gingerbread morning for children",
+      description: "Children from six cut, bake and ice gingerbread boats. An adult stays with them.",
+      event_type: "family",
+      start_at: day(16, "10:00"),
+      end_at: day(16, "11:30"),
+      ticketed: true,
+      price_min: "12.00",
+      price_max: "18.00",
+      price_currency: "GBP",
+      age_restriction: "6_plus",
+    }),
+    event("open-evening", {
+      title: "An evening at the ovens",
+      description: "See the night bake begin, and taste the first loaves. No ticket is needed.",
+      event_type: "open_day",
+      start_at: day(23, "18:30"),
+      end_at: day(23, "21:00"),
+      ticketed: false,
+      age_restriction: "all_ages",
+    }),
+  ];
 }

@@ -1,0 +1,51 @@
+// What a newcomer is told when a sandbox runs: where everything is, and commands that work when they are pasted.
+
+import { sampleBusinesses } from "./businesses.ts";
+import type { SeedOutcome } from "./seed.ts";
+
+/** `homeOption`: the home folder as it was named on the command line, or null for the default. */
+export function tourLines(
+  { sandbox, exampleRecordId }: SeedOutcome,
+  options: { readonly homeOption: string | null },
+): readonly string[] {
+  const home = options.homeOption === null ? "" : ` --home ${quoted(options.homeOption)}`;
+  const svc = (rest: string): string => `  npm run -s svc -- ${rest}${home}`;
+  const [business] = sandbox.businesses;
+  return [
+    "A sandbox node is running. Nothing in it is real.",
+    "",
+    `  retrieval     ${sandbox.base_url}   search and fetch, for AI companies`,
+    `  business      ${sandbox.business_url}   publishing, for businesses' systems`,
+    `  verification  ${sandbox.verify_url}   public: certificates, keys, proofs`,
+    `  tools         ${sandbox.mcp_url}   tool server (MCP)`,
+    `  operations    ${sandbox.ops_url}   health, metrics, actors`,
+    `  each of them  /openapi.json`,
+    "",
+    `In it: ${sandbox.businesses.map((each) => each.legal_name).join("; ")}.`,
+    `Asking: ${sandbox.ai_companies.map((each) => each.legal_name).join("; ")} (${blockedName(sandbox)} is blocked by one business).`,
+    "Keys, grants and anchors: sandbox.json in the home folder.",
+    "",
+    "Try, in another terminal:",
+    svc("search products ideal cut --country US --where 'price_amount<=1000' --sort price_amount:asc"),
+    svc("search events --country GB --sort start_at:asc"),
+    svc(`fetch ${exampleRecordId} --save evidence.json`),
+    svc("verify evidence.json --sandbox"),
+    `  curl -s ${sandbox.verify_url}/v1/certificates/${business?.business_uuid ?? ""}`,
+    svc("help"),
+    "",
+    "Ctrl-C stops the node; start it again and everything is still there.",
+  ];
+}
+
+function blockedName(sandbox: SeedOutcome["sandbox"]): string {
+  const blocked = new Set(sampleBusinesses.flatMap((business) => business.blocks));
+  const names = sandbox.ai_companies
+    .filter((each) => blocked.has(each.ai_company_uuid))
+    .map((each) => each.legal_name);
+  return names.join(" and ");
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

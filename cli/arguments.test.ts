@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { type Command, noArguments, onlyArgument, parseArguments } from "./command.ts";
+import { exitCodes, UsageError } from "./exit-codes.ts";
+import { commandHelp } from "./help.ts";
+import { push } from "./push.ts";
+import { search, searchRequest } from "./search.ts";
+import { parseWhere } from "./where.ts";
+
+const command: Command = {
+  name: "try",
+  usage: "FILE",
+  summary: "",
+  options: {
+    size: { type: "string", short: "n", value: "N", help: "how many" },
+    all: { type: "boolean", help: "all of it" },
+    where: { type: "string", multiple: true, help: "a condition" },
+  },
+  run: async () => exitCodes.done,
+};
+
+const read = (...args: string[]) =>
+  parseArguments(command, args) as NonNullable<ReturnType<typeof parseArguments>>;
+
+describe("arguments", () => {
+  it("are read by name, short name and place", () => {
+    const args = read("a.csv", "-n", "7", "--all", "--where", "x=1", "--where=y=2");
+    expect(args.positionals).toEqual(["a.csv"]);
+    expect(args.text("size")).toBe("7");
+    expect(args.flag("all")).toBe(true);
+    expect(args.texts("where")).toEqual(["x=1", "y=2"]);
+    expect(args.integer("size", { min: 1, max: 9, fallback: 3 })).toBe(7);
+    expect(read().integer("size", { min: 1, max: 9, fallback: 3 })).toBe(3);
+    expect(onlyArgument(args, command)).toBe("a.csv");
+    expect(parseArguments(command, ["--help"])).toBeNull();
+  });
+
+  it.each([
+    ["an option that is not there", () => read("--sizes", "1")],
+    ["an option without its value", () => read("--size")],
+    ["a value for a flag", () => read("--all=1")],
+    ["a number out of bounds", () => read("-n", "10").integer("size", { min: 1, max: 9, fallback: 3 })],
+    ["a number that is none", () => read("-n", "7x").integer("size", { min: 1, max: 9, fallback: 3 })],
+    ["a missing argument", () => onlyArgument(read(), command)],
+    ["an argument too many", () => onlyArgument(read("a", "b"), command)],
+    ["an argument where none is", () => noArguments(read("a"), command)],
+  ])("refuse %s", (_, attempt) => {
+    expect(attempt).toThrow(UsageError);
+  });
+
+  it("are all in the help", () => {
+    const help = commandHelp(push).join("\n");
+    for (const name of Object.keys(push.options)) expect(help).toContain(`--${name}`);
+  });
+});
+
+describe("a condition", () => {
+  it.each<[string, unknown]>([
+    ["brand=Saltmarsh", { brand: "Saltmarsh" }],
+    ["on_sale=true", { on_sale: true }],
+    ["brand!=A=B", { brand: { ne: "A=B" } }],
+    ["price_amount<=1000", { price_amount: { lte: 1000 } }],
+    ["price_amount>9.5", { price_amount: { gt: 9.5 } }],
+    ["start_at>=2026-12-01T00:00:00.000Z", { start_at: { gte: "2026-12-01T00:00:00.000Z" } }],
+    ["gtin=00012345", { gtin: "00012345" }],
+    ["year_established:=1987", { year_established: 1987 }],
+    ["tags in ring, gold", { tags: { in: ["ring", "gold"] } }],
+    ["payment.methods nin cash", { "payment.methods": { nin: ["cash"] } }],
+    ["geo near 51.36,-1.02,10", { geo: { near: { lat: 51.36, lng: -1.02, radius_km: 10 } } }],
+  ])("%s", (text, clause) => {
+    expect(parseWhere(text)).toEqual(clause);
+  });
+
+  it.each(["brand", "", "=x", "a:=no json"])("refuses %j", (text) => {
+    expect(() => parseWhere(text)).toThrow(UsageError);
+  });
+});
+
+describe("a search", () => {
+  const request = (...args: string[]) =>
+    searchRequest(parseArguments(search, args) as NonNullable<ReturnType<typeof parseArguments>>, "GB");
+
+  it("names one country and an order, always", () => {
+    expect(request("products", "ideal", "cut", "-c", "us", "-w", "price_amount<=5", "-n", "3")).toEqual({
+      collection: "products",
+      q: "ideal cut",
+      filter: { all: [{ country: "US" }, { price_amount: { lte: 5 } }] },
+      sort_by: "_text_match:desc",
+      limit: 3,
+    });
+    expect(request("business-files")).toEqual({
+      collection: "business_files",
+      filter: { all: [{ country: "GB" }] },
+      sort_by: "published_at:desc",
+      limit: 20,
+    });
+  });
+
+  it("refuses what is no collection, and a country that nobody named", () => {
+    expect(() => request()).toThrow(UsageError);
+    expect(() => request("things")).toThrow(UsageError);
+    const args = parseArguments(search, ["jobs"]);
+    expect(() => searchRequest(args as NonNullable<typeof args>, null)).toThrow(UsageError);
+  });
+});

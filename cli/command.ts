@@ -1,0 +1,118 @@
+// What a command of the program is, and how its arguments are read.
+
+import { parseArgs } from "node:util";
+import { type ExitCode, UsageError } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface OptionSpec {
+  readonly type: "string" | "boolean";
+  readonly multiple?: boolean;
+  readonly short?: string;
+  /** Shown in the help as `--name VALUE`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+/** What a command needs from outside, so that tests can give it something else. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  /** Folder that relative paths start from. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly wait: (delayMs: number) => Promise<void>;
+  /** What to do on Ctrl-C or a request to end, instead of ending at once; answers the exit code. */
+  readonly onStop: (handle: () => ExitCode | Promise<ExitCode>) => void;
+}
+
+export interface Command {
+  readonly name: string;
+  /** For example `FILE`; empty for a command without arguments. */
+  readonly usage: string;
+  readonly summary: string;
+  /** More help: whole lines. */
+  readonly details?: readonly string[];
+  readonly options: OptionSpecs;
+  run(args: Arguments, context: CommandContext): Promise<ExitCode>;
+}
+
+export interface Arguments {
+  readonly positionals: readonly string[];
+  /** Null when not given. */
+  text(name: string): string | null;
+  texts(name: string): readonly string[];
+  flag(name: string): boolean;
+  /** An integer within bounds, or `fallback` when not given. */
+  integer(
+    name: string,
+    bounds: { readonly min: number; readonly max: number; readonly fallback: number },
+  ): number;
+}
+
+const booleanHelp: OptionSpec = { type: "boolean", short: "h", help: "show this help" };
+
+/** Reads the arguments of `command`; throws {@link UsageError}. Null when help was asked for. */
+export function parseArguments(command: Command, args: readonly string[]): Arguments | null {
+  const options = { ...command.options, help: booleanHelp };
+  const parsed = parseOrThrow(command, args, options);
+  const values: Readonly<Record<string, unknown>> = parsed.values;
+  if (values["help"] === true) return null;
+  const text = (name: string): string | null => {
+    const value = values[name];
+    return typeof value === "string" ? value : null;
+  };
+  return {
+    positionals: parsed.positionals,
+    text,
+    texts: (name) => (Array.isArray(values[name]) ? (values[name] as readonly string[]) : []),
+    flag: (name) => values[name] === true,
+    integer: (name, { min, max, fallback }) => {
+      const given = text(name);
+      if (given === null) return fallback;
+      const number = /^[0-9]{1,9}$/.test(given) ? Number(given) : Number.NaN;
+      if (number >= min && number <= max) return number;
+      throw new UsageError(
+        `--${name} is ${JSON.stringify(given)}; use a whole number from ${min} to ${max}.`,
+      );
+    },
+  };
+}
+
+function parseOrThrow(command: Command, args: readonly string[], options: OptionSpecs) {
+  const specs = Object.entries(options).map(([name, { type, multiple, short }]) => [
+    name,
+    { type, ...(multiple === true ? { multiple } : {}), ...(short === undefined ? {} : { short }) },
+  ]);
+  try {
+    return parseArgs({
+      args: [...args],
+      options: Object.fromEntries(specs),
+      strict: true,
+      allowPositionals: true,
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
+    throw new UsageError(`${reason}. See: svc help ${command.name}`);
+  }
+}
+
+/** Exactly one argument, named in the error when it is missing. */
+export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "usage">): string {
+  const [first, ...more] = args.positionals;
+  if (first === undefined)
+    throw new UsageError(`${command.usage.split(" ")[0]} is missing. See: svc help ${command.name}`);
+  if (more.length > 0)
+    throw new UsageError(
+      `One argument is expected, not also ${more.join(" ")}. See: svc help ${command.name}`,
+    );
+  return first;
+}
+
+export function noArguments(args: Arguments, command: Pick<Command, "name">): void {
+  const [first] = args.positionals;
+  if (first !== undefined)
+    throw new UsageError(`${JSON.stringify(first)} is not expected. See: svc help ${command.name}`);
+}

@@ -1,0 +1,217 @@
+// Whom a command speaks as and to: the sandbox that `svc start` wrote into its home folder, or a configuration file.
+
+import { createPrivateKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { createSvcClient, type SvcClient, type SvcClientOptions } from "../client/service-client.ts";
+import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import type { Sandbox, SandboxKey } from "../node/sandbox/sandbox-file.ts";
+import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
+import { UsageError } from "./exit-codes.ts";
+
+export const defaultHome = ".svc";
+
+export interface Connection {
+  readonly client: SvcClient;
+  readonly key: SigningKey;
+  readonly environment: "sandbox" | "production";
+  /** Country searches are for when none is named; null when unknown. */
+  readonly country: string | null;
+  /** Tells apart whose pushes are kept in one home folder. */
+  readonly identity: string;
+}
+
+/** Options of commands that speak to the service. */
+export const connectionOptions = {
+  home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
+  config: { type: "string", value: "FILE", help: "configuration for a service elsewhere (docs/svc.md)" },
+  key: { type: "string", value: "N|ID", help: "which of the keys: a number from 1, or a key_id" },
+} as const satisfies OptionSpecs;
+
+export type Side = "business" | "ai_company";
+
+/** Throws {@link UsageError} where the files do not say whom to speak to. */
+export async function connect(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
+  const config = args.text("config");
+  return config === null
+    ? await connectSandbox(side, args, context)
+    : await connectConfigured(config, context);
+}
+
+export function homeOf(args: Arguments, context: CommandContext): string {
+  return resolve(context.cwd, args.text("home") ?? context.env["SVC_HOME"] ?? defaultHome);
+}
+
+export async function loadSandbox(home: string): Promise<Sandbox> {
+  const path = join(home, "sandbox.json");
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text === null) {
+    throw new UsageError(
+      `There is no ${path}. Start a node with: svc start. Or name its folder with --home, or another service with --config.`,
+    );
+  }
+  return parseJson(path, text) as Sandbox;
+}
+
+async function connectSandbox(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
+  const sandbox = await loadSandbox(homeOf(args, context));
+  const party = side === "business" ? businessOf(sandbox, args) : companyOf(sandbox, args);
+  const chosen = pick(party.keys, args.text("key") ?? "1", { option: "--key", idOf: (key) => key.key_id });
+  const key = await parseSigningKey(chosen.private_jwk);
+  if (!key.ok) throw new UsageError(`The key ${chosen.key_id} in sandbox.json cannot be used: ${key.detail}`);
+  return {
+    client: createSvcClient({
+      ...clientBasics,
+      baseUrl: sandbox.base_url,
+      businessUrl: sandbox.business_url,
+      verifyUrl: sandbox.verify_url,
+      key: key.value,
+      grant: chosen.grant,
+    }),
+    key: key.value,
+    environment: "sandbox",
+    country: party.country,
+    identity: party.uuid,
+  };
+}
+
+const clientBasics: Pick<SvcClientOptions, "fetch"> = { fetch: (url, init) => fetch(url, init) };
+
+interface Party {
+  readonly uuid: string;
+  readonly country: string | null;
+  readonly keys: readonly SandboxKey[];
+}
+
+function businessOf(sandbox: Sandbox, args: Arguments): Party {
+  const options = { option: "--business", idOf: (each: Sandbox["businesses"][number]) => each.business_uuid };
+  const business = pick(sandbox.businesses, args.text("business") ?? "1", options);
+  return { uuid: business.business_uuid, country: business.country, keys: business.integration_keys };
+}
+
+function companyOf(sandbox: Sandbox, args: Arguments): Party {
+  const options = {
+    option: "--company",
+    idOf: (each: Sandbox["ai_companies"][number]) => each.ai_company_uuid,
+  };
+  const company = pick(sandbox.ai_companies, args.text("company") ?? "1", options);
+  return { uuid: company.ai_company_uuid, country: null, keys: company.keys };
+}
+
+/** By number from 1, or by id. */
+function pick<T>(
+  items: readonly T[],
+  wanted: string,
+  how: { readonly option: string; readonly idOf: (item: T) => string },
+): T {
+  const byNumber = /^[0-9]{1,4}$/.test(wanted) ? items[Number(wanted) - 1] : undefined;
+  const found = byNumber ?? items.find((item) => how.idOf(item) === wanted);
+  if (found !== undefined) return found;
+  const choices = items.map((item, at) => `${at + 1} (${how.idOf(item)})`).join(", ");
+  throw new UsageError(
+    `${how.option} ${JSON.stringify(wanted)} is not there. There are: ${choices || "none"}.`,
+  );
+}
+
+/** Members of the configuration file; the names are those of the tool server's (specification, «D. Tool server»). */
+interface Config {
+  readonly version: number;
+  readonly environment?: "sandbox" | "production";
+  readonly api_base_url?: string;
+  readonly business_base_url?: string;
+  readonly public_base_url?: string;
+  readonly key?: { readonly file?: string; readonly env?: string };
+  readonly country?: string;
+  readonly sandbox_key_grant?: string;
+}
+
+const configMembers = [
+  "version",
+  "environment",
+  "api_base_url",
+  "business_base_url",
+  "public_base_url",
+  "key",
+  "country",
+  "sandbox_key_grant",
+];
+
+async function connectConfigured(file: string, context: CommandContext): Promise<Connection> {
+  const path = resolve(context.cwd, file);
+  const config = await loadConfig(path);
+  const environment = config.environment ?? "production";
+  if (environment === "production" && config.sandbox_key_grant !== undefined) {
+    throw new UsageError(
+      "sandbox_key_grant is for the sandbox only; remove it, or set environment to sandbox.",
+    );
+  }
+  const key = await parseSigningKey(await loadKey(config, path, context));
+  if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
+  return {
+    client: createSvcClient({
+      ...clientBasics,
+      baseUrl: config.api_base_url ?? null,
+      businessUrl: config.business_base_url ?? null,
+      verifyUrl: config.public_base_url ?? null,
+      key: key.value,
+      grant: config.sandbox_key_grant ?? null,
+    }),
+    key: key.value,
+    environment,
+    country: config.country ?? null,
+    identity: `${config.business_base_url} ${key.value.keyId}`,
+  };
+}
+
+async function loadConfig(path: string): Promise<Config> {
+  const config = parseJson(path, await readText(path));
+  if (config === null || typeof config !== "object" || (config as Config).version !== 1) {
+    throw new UsageError(`${path} is no configuration: a JSON object with "version": 1.`);
+  }
+  const unknown = Object.keys(config).find((name) => !configMembers.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `${path} has a member ${JSON.stringify(unknown)}; there are ${configMembers.join(", ")}.`,
+    );
+  }
+  return config as Config;
+}
+
+/** A private JWK or PKCS #8 PEM, from the file or the variable that the configuration names; never in it. */
+async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
+  const { file, env } = config.key ?? {};
+  const text =
+    file !== undefined
+      ? await readText(resolve(dirname(path), file))
+      : env !== undefined
+        ? context.env[env]
+        : undefined;
+  if (text === undefined) {
+    throw new UsageError(
+      `The configuration names no key, or its variable is not set: use "key": {"file": …} or {"env": …}.`,
+    );
+  }
+  if (!text.trimStart().startsWith("-----BEGIN")) return parseJson("The private key", text);
+  try {
+    return createPrivateKey(text).export({ format: "jwk" });
+  } catch {
+    throw new UsageError("The private key is no PKCS #8 PEM.");
+  }
+}
+
+/** Reads a text file that the user named. */
+export async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+export function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${name} is not JSON.`);
+  }
+}

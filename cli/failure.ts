@@ -1,0 +1,52 @@
+// What a command that failed says, and how the program then ends.
+
+import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+
+export interface Failure {
+  readonly lines: readonly string[];
+  readonly code: ExitCode;
+}
+
+/** Null for what is a bug: it is shown with its stack. */
+export function failureOf(error: unknown): Failure | null {
+  if (error instanceof UsageError) return { lines: [error.message], code: exitCodes.usage };
+  if (error instanceof SvcConnectionError) {
+    const again = error.effect === "unknown" ? "It may have been served. " : "";
+    return {
+      lines: [`${error.message} ${again}Is it running? Try again later.`],
+      code: exitCodes.unavailable,
+    };
+  }
+  return error instanceof SvcProblemError ? problemFailure(error) : null;
+}
+
+/** What helps with a code, beyond the service's own sentence. */
+const advice: Readonly<Record<string, string>> = {
+  key_unknown:
+    "The key is not registered here, or was revoked. In a sandbox, was it started anew? Its keys are in sandbox.json.",
+  signature_expired: "Compare this machine's clock with the right time.",
+  mandate_missing: "An owner or admin of the business seals a mandate for this key.",
+  source_not_allowed: "Send from an address that the mandate allows.",
+  sort_required:
+    "Name an order with --sort, for example --sort _text_match:desc or --sort published_at:desc.",
+};
+
+function problemFailure(error: SvcProblemError): Failure {
+  const { problem, retryAfterSeconds } = error;
+  const lines = [`The service refused: ${error.detail || error.code} (${error.status} ${error.code})`];
+  const { pointer, suggestion, errors } = problem;
+  if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${pointer}`);
+  if (typeof suggestion === "string") lines.push(`  Did you mean ${suggestion}?`);
+  if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
+  const help = advice[error.code];
+  if (help !== undefined) lines.push(help);
+  if (retryAfterSeconds !== null) lines.push(`Try again in ${retryAfterSeconds} s.`);
+  const isPassing = [429, 502, 503, 504].includes(error.status);
+  return { lines, code: isPassing ? exitCodes.unavailable : exitCodes.refused };
+}
+
+function faultLine(fault: unknown): string {
+  const { code, pointer, detail } = (fault ?? {}) as { code?: unknown; pointer?: unknown; detail?: unknown };
+  return [code, pointer, detail].filter((part) => typeof part === "string" && part !== "").join("  ");
+}

@@ -1,0 +1,74 @@
+// `svc fetch`: one record by its id, exactly as the business sealed it.
+
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { SvcProblemError } from "../client/errors.ts";
+import { collectEvidence } from "../client/evidence.ts";
+import type { RecordAnswer } from "../client/service-client.ts";
+import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import { connect, connectionOptions } from "./connection.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { type Terminal, visible } from "./terminal.ts";
+
+export const fetchCommand: Command = {
+  name: "fetch",
+  usage: "RECORD_ID",
+  summary: "show one record exactly as it was sealed, or save it as evidence",
+  details: [
+    "Without --save and --json the record is printed for reading; its exact bytes are what --record prints.",
+  ],
+  options: {
+    save: {
+      type: "string",
+      value: "FILE",
+      help: "write an evidence file that `svc verify FILE` checks offline",
+    },
+    record: { type: "boolean", help: "print the exact bytes of the record, nothing else" },
+    json: { type: "boolean", help: "print the service's answer exactly as it came" },
+    company: { type: "string", value: "N|UUID", help: "which AI company of the sandbox asks (default 1)" },
+    ...connectionOptions,
+  },
+  run: runFetch,
+};
+
+async function runFetch(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const recordId = onlyArgument(args, fetchCommand);
+  const connection = await connect("ai_company", args, context);
+  const { terminal } = context;
+  const fetched = await fetchIfThere(() => connection.client.fetchRecord(recordId));
+  if (fetched === null) {
+    terminal.note(`There is no record ${recordId} for this caller.`);
+    return exitCodes.negative;
+  }
+  const save = args.text("save");
+  if (save !== null) {
+    const { environment, key } = connection;
+    const evidence = await collectEvidence(connection.client, fetched, { environment, keyId: key.keyId });
+    await writeFile(resolve(context.cwd, save), evidence);
+    const option = environment === "sandbox" ? " --sandbox" : "";
+    terminal.note(`Saved. Check it, offline, with: svc verify ${save}${option}`);
+  }
+  if (args.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
+  else if (args.flag("json")) terminal.write(`${fetched.text}\n`);
+  else if (save === null) showRecord(terminal, fetched);
+  return exitCodes.done;
+}
+
+async function fetchIfThere(fetch: () => Promise<RecordAnswer>): Promise<RecordAnswer | null> {
+  try {
+    return await fetch();
+  } catch (error) {
+    if (error instanceof SvcProblemError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function showRecord(terminal: Terminal, { body }: RecordAnswer): void {
+  terminal.print(terminal.bold(`${body.type}  ${body.record_id}`));
+  terminal.print(`business    ${body.business_uuid}`);
+  terminal.print(`published   ${body.published_at}`);
+  terminal.print(`ai policy   version ${body.ai_policy.version}`);
+  terminal.print(`source      ${visible(body.provenance.source_line)}`);
+  terminal.print("");
+  for (const line of JSON.stringify(body.record, null, 2).split("\n")) terminal.print(visible(line));
+}

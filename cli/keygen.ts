@@ -1,0 +1,46 @@
+// `svc keygen`: a key pair for signing requests. The private half stays in the file; the public half is registered.
+
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
+import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+
+export const keygen: Command = {
+  name: "keygen",
+  usage: "",
+  summary: "make a key pair for signing requests",
+  options: {
+    out: { type: "string", short: "o", value: "FILE", help: "file for the private JWK; it must not exist" },
+    alg: { type: "string", value: "ALG", help: "Ed25519 (default) or ES256" },
+  },
+  run: runKeygen,
+};
+
+async function runKeygen(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, keygen);
+  const out = args.text("out");
+  if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
+  const alg = args.text("alg") ?? "Ed25519";
+  if (alg !== "Ed25519" && alg !== "ES256")
+    throw new UsageError(`--alg is ${JSON.stringify(alg)}; use Ed25519 or ES256.`);
+  const jwk = await generatePrivateJwk(alg);
+  const key = await parseSigningKey(jwk);
+  if (!key.ok) throw new Error(key.detail);
+  await writePrivate(resolve(context.cwd, out), `${JSON.stringify(jwk)}\n`);
+  context.terminal.note(`The private key is in ${out}, readable by you alone. Register this public key:`);
+  context.terminal.print(JSON.stringify({ key_id: key.value.keyId, alg, public_key: key.value.publicJwk }));
+  return exitCodes.done;
+}
+
+/** Never over another key. */
+async function writePrivate(path: string, text: string): Promise<void> {
+  try {
+    await using file = await open(path, "wx", 0o600);
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw new UsageError((error as Error).message);
+    throw new UsageError(`${path} exists, and a key is not written over. Choose another name.`);
+  }
+}

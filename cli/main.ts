@@ -1,0 +1,73 @@
+// The program `svc`.
+
+import type { Command, CommandContext } from "./command.ts";
+import { parseArguments } from "./command.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { failureOf } from "./failure.ts";
+import { fetchCommand } from "./fetch.ts";
+import { commandHelp, programHelp } from "./help.ts";
+import { keygen } from "./keygen.ts";
+import { push } from "./push.ts";
+import { pushStatus } from "./push-status.ts";
+import { search } from "./search.ts";
+import { start } from "./start.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
+import { verify } from "./verify.ts";
+
+const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen];
+
+const terminal = createTerminal(process.stdout, process.stderr, {
+  plain: process.env["NO_COLOR"] !== undefined,
+});
+// Somebody closed the other end of a pipe (`svc … | head`): there is nobody left to write to.
+process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === "EPIPE" ? exitCodes.done : 1),
+);
+process.exitCode = await runProgram(process.argv.slice(2), terminal);
+
+async function runProgram([name, ...args]: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  if (name === undefined || name === "help" || name === "--help" || name === "-h")
+    return showHelp(args[0], terminal);
+  const command = commands.find((each) => each.name === name);
+  if (command === undefined) {
+    terminal.note(`There is no command ${JSON.stringify(name)}. See: svc help`);
+    return exitCodes.usage;
+  }
+  try {
+    const parsed = parseArguments(command, args);
+    if (parsed === null) return showHelp(name, terminal);
+    return await command.run(parsed, contextOf(terminal));
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure === null) throw error;
+    for (const line of failure.lines) terminal.note(line);
+    return failure.code;
+  }
+}
+
+function contextOf(terminal: Terminal): CommandContext {
+  return {
+    terminal,
+    cwd: process.cwd(),
+    env: process.env,
+    now: Date.now,
+    wait: (delayMs) => new Promise((wake) => setTimeout(wake, delayMs)),
+    onStop: (handle) => {
+      // The second signal finds no handler, and ends the program at once.
+      for (const signal of ["SIGINT", "SIGTERM"] as const) {
+        process.once(signal, async () => process.exit(await handle()));
+      }
+    },
+  };
+}
+
+function showHelp(name: string | undefined, terminal: Terminal): ExitCode {
+  const command = commands.find((each) => each.name === name);
+  if (name !== undefined && command === undefined) {
+    terminal.note(`There is no command ${JSON.stringify(name)}.`);
+    return exitCodes.usage;
+  }
+  for (const line of command === undefined ? programHelp(commands) : commandHelp(command))
+    terminal.print(line);
+  return exitCodes.done;
+}

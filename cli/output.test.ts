@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
+import type { PushEvent } from "../client/push-run.ts";
+import { exitCodes, UsageError } from "./exit-codes.ts";
+import { failureOf } from "./failure.ts";
+import { formatFaults } from "./push-faults.ts";
+import { createPushProgress } from "./push-progress.ts";
+import { createTerminal, cut, formatTable, visible } from "./terminal.ts";
+
+function capture(isTTY: boolean) {
+  let text = "";
+  const write = (part: string): void => {
+    text += part;
+  };
+  const stream = { isTTY, columns: 60, write };
+  return { stream, text: () => text };
+}
+
+function terminalOf(isTTY: boolean, plain = false) {
+  const [stdout, stderr] = [capture(isTTY), capture(isTTY)];
+  return { terminal: createTerminal(stdout.stream, stderr.stream, { plain }), stdout, stderr };
+}
+
+const events: readonly PushEvent[] = [
+  { type: "push.opened", records: 500, batches: 2, settled_batches: 0, settled_records: 0 },
+  { type: "batch.sealed", batch: 0, push_id: "bat_1", seq: 1, sealed_again: false },
+  { type: "batch.sent", batch: 0, push_id: "bat_1", records: 250 },
+  { type: "batch.progress", batch: 0, push_id: "bat_1", settled: 200, records: 250 },
+  { type: "waiting", seconds: 2, reason: "cannot be reached" },
+];
+
+describe("the terminal", () => {
+  it("has neither colours nor a status line where nobody watches", () => {
+    const { terminal, stdout, stderr } = terminalOf(false);
+    terminal.status("50 %");
+    terminal.print(terminal.bold(terminal.good("done")));
+    expect(stdout.text()).toBe("done\n");
+    expect(stderr.text()).toBe("");
+  });
+
+  it("clears the status line before it says anything else", () => {
+    const { terminal, stderr } = terminalOf(true);
+    terminal.status("half");
+    terminal.note("said");
+    expect(stderr.text()).toBe("\r\u001b[2Khalf\r\u001b[2Ksaid\n");
+    expect(terminal.bold("x")).toBe("\u001b[1mx\u001b[0m");
+    expect(terminalOf(true, true).terminal.bold("x")).toBe("x");
+  });
+
+  it("does not let a served text steer it", () => {
+    expect(visible("a\u001b[31mb\u202ec\u0007")).toBe("a [31mb c ");
+  });
+
+  it("aligns columns and cuts the last one", () => {
+    const lines = formatTable(
+      ["ID", "NAME"],
+      [
+        ["1", "é".repeat(40)],
+        ["22", "b"],
+      ],
+      20,
+    );
+    expect(lines).toEqual(["ID  NAME", `1   ${"é".repeat(15)}…`, "22  b"]);
+    expect(cut("abc", 3)).toBe("abc");
+  });
+});
+
+describe("the progress of a push", () => {
+  it("is a bar for somebody who watches", () => {
+    const { terminal, stderr } = terminalOf(true);
+    const progress = createPushProgress(terminal, "people");
+    for (const event of events) progress(event);
+    expect(stderr.text()).toContain("[##########--------------] 200 of 500");
+  });
+
+  it("is plain lines otherwise, and NDJSON for a program", () => {
+    const plain = terminalOf(false);
+    const json = terminalOf(false);
+    for (const event of events) createPushProgress(plain.terminal, "people")(event);
+    const progress = createPushProgress(json.terminal, "json");
+    for (const event of events) progress(event);
+    expect(plain.stderr.text()).not.toContain("\r");
+    expect(plain.stderr.text()).toContain("Waiting 2 s: cannot be reached");
+    expect(
+      json.stdout
+        .text()
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(events);
+  });
+});
+
+describe("faults", () => {
+  const error = (code: string, pointer: string) => ({ code, pointer, detail: "Must be a string." });
+
+  it("are put together by kind and place, with the lines of the input", () => {
+    const lines = formatFaults(
+      [
+        ...Array.from({ length: 10 }, (_, index) => ({
+          place: index + 2,
+          errors: [error("money_not_string", `/prices/${index}/amount`)],
+        })),
+        {
+          place: 40,
+          errors: [error("member_missing", "/brand"), error("money_not_string", "/prices/0/amount")],
+        },
+      ],
+      "line",
+    );
+    expect(lines).toEqual([
+      "money_not_string at /prices/*/amount: Must be a string.",
+      "  lines 2, 3, 4, 5, 6, 7, 8, 9 and 3 more",
+      "member_missing at /brand: Must be a string.",
+      "  line 40",
+    ]);
+  });
+});
+
+describe("a failure", () => {
+  const problem = (status: number, code: string, retryAfterSeconds: number | null = null) =>
+    new SvcProblemError({
+      status,
+      code,
+      detail: "No.",
+      retryAfterSeconds,
+      problem: { suggestion: "brand", pointer: "/filter" },
+    });
+
+  it("says what to do, and ends with the code for it", () => {
+    expect(failureOf(new UsageError("x"))).toEqual({ lines: ["x"], code: exitCodes.usage });
+    expect(failureOf(problem(422, "unknown_field"))).toMatchObject({ code: exitCodes.refused });
+    expect(failureOf(problem(422, "unknown_field"))?.lines.join("\n")).toContain("Did you mean brand?");
+    expect(failureOf(problem(429, "rate_limited", 7))).toMatchObject({ code: exitCodes.unavailable });
+    expect(failureOf(problem(429, "rate_limited", 7))?.lines.at(-1)).toBe("Try again in 7 s.");
+    const away = new SvcConnectionError("away", { effect: "not_applied", cause: null });
+    expect(failureOf(away)).toMatchObject({ code: exitCodes.unavailable });
+    expect(failureOf(new TypeError("a bug"))).toBeNull();
+  });
+});

@@ -1,0 +1,49 @@
+// Faults of many records, put together: the same mistake is usually made in every line.
+
+import type { RecordFault } from "../client/service-client.ts";
+
+export interface PlacedFaults {
+  /** Line or item of the input; 0 where it is not known. */
+  readonly place: number;
+  readonly errors: readonly RecordFault[];
+}
+
+interface Group {
+  readonly code: string;
+  /** Pointer with `*` for every index. */
+  readonly where: string;
+  readonly detail: string;
+  readonly places: number[];
+}
+
+const placesShownMax = 8;
+const groupsShownMax = 20;
+
+/** Lines to print, the most frequent fault first. */
+export function formatFaults(faults: readonly PlacedFaults[], placeName: "line" | "item"): readonly string[] {
+  const groups = new Map<string, Group>();
+  for (const { place, errors } of faults) {
+    for (const { code, pointer, detail } of errors) {
+      const where = pointer.replaceAll(/\/[0-9]+(?=\/|$)/g, "/*");
+      const key = `${code} ${where}`;
+      const group = groups.get(key) ?? { code, where, detail, places: [] };
+      group.places.push(place);
+      groups.set(key, group);
+    }
+  }
+  const sorted = [...groups.values()].sort((a, b) => b.places.length - a.places.length);
+  const lines = sorted.slice(0, groupsShownMax).flatMap((group) => groupLines(group, placeName));
+  const hidden = sorted.length - groupsShownMax;
+  return hidden > 0 ? [...lines, `and ${hidden} other kinds of fault`] : lines;
+}
+
+function groupLines({ code, where, detail, places }: Group, placeName: string): readonly string[] {
+  const distinct = [...new Set(places)];
+  const shown = distinct.slice(0, placesShownMax).join(", ");
+  const more = distinct.length > placesShownMax ? ` and ${distinct.length - placesShownMax} more` : "";
+  const plural = distinct.length === 1 ? "" : "s";
+  return [
+    `${code} at ${where === "" ? "the record" : where}: ${detail}`,
+    `  ${placeName}${plural} ${shown}${more}`,
+  ];
+}

@@ -1,0 +1,126 @@
+// `svc search`: candidates in one collection.
+
+import type { SearchRequest, SearchRow } from "../client/service-client.ts";
+import type { Arguments, Command, CommandContext } from "./command.ts";
+import { connect, connectionOptions } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { formatTable, type Terminal, visible } from "./terminal.ts";
+import { parseWhere, whereHelp } from "./where.ts";
+
+const collections = ["products", "business_files", "events", "jobs", "updates"];
+const limitMax = 50;
+const limitDefault = 20;
+
+export const search: Command = {
+  name: "search",
+  usage: "COLLECTION [TEXT]",
+  summary: "find records of a collection by text and conditions",
+  details: [
+    `COLLECTION is one of ${collections.join(", ")}.`,
+    "Conditions (--where, repeatable; all must hold):",
+    ...whereHelp.map((line) => `  ${line}`),
+    "Every search names one country and an order. With TEXT the order is the relevance unless --sort says otherwise,",
+    "without TEXT it is published_at:desc.",
+  ],
+  options: {
+    country: { type: "string", short: "c", value: "CC", help: "country the records are published for" },
+    where: { type: "string", multiple: true, short: "w", value: "CONDITION", help: "a condition, see above" },
+    sort: {
+      type: "string",
+      short: "s",
+      value: "KEYS",
+      help: "up to three, as key:asc or key:desc, separated by commas",
+    },
+    limit: {
+      type: "string",
+      short: "n",
+      value: "N",
+      help: `rows, 1 to ${limitMax} (default ${limitDefault})`,
+    },
+    "query-by": {
+      type: "string",
+      value: "FIELDS",
+      help: "text fields that TEXT is looked for in, separated by commas",
+    },
+    json: { type: "boolean", help: "print the service's answer exactly as it came" },
+    company: { type: "string", value: "N|UUID", help: "which AI company of the sandbox asks (default 1)" },
+    ...connectionOptions,
+  },
+  run: runSearch,
+};
+
+async function runSearch(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  // A request that cannot be made is told before anything is read or sent.
+  searchRequest(args, "US");
+  const connection = await connect("ai_company", args, context);
+  const request = searchRequest(args, connection.country);
+  const { body, text } = await connection.client.search(request);
+  const { terminal } = context;
+  if (args.flag("json")) terminal.write(`${text}\n`);
+  else showRows(terminal, body.rows, request);
+  return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
+}
+
+/** The request body; throws {@link UsageError}. */
+export function searchRequest(args: Arguments, knownCountry: string | null): SearchRequest {
+  const [name = "", ...words] = args.positionals;
+  const collection = name.replaceAll("-", "_");
+  if (!collections.includes(collection)) {
+    const given = name === "" ? "COLLECTION is missing" : `${JSON.stringify(name)} is no collection`;
+    throw new UsageError(`${given}; use one of ${collections.join(", ")}.`);
+  }
+  const country = args.text("country") ?? knownCountry;
+  if (country === null)
+    throw new UsageError("Name the country that the records are for, for example --country US.");
+  const q = words.join(" ");
+  const queryBy = args.text("query-by");
+  return {
+    collection,
+    ...(q === "" ? {} : { q }),
+    ...(queryBy === null ? {} : { query_by: queryBy.split(",").map((field) => field.trim()) }),
+    filter: { all: [{ country: country.toUpperCase() }, ...args.texts("where").map(parseWhere)] },
+    sort_by: args.text("sort") ?? (q === "" ? "published_at:desc" : "_text_match:desc"),
+    limit: args.integer("limit", { min: 1, max: limitMax, fallback: limitDefault }),
+  };
+}
+
+function showRows(terminal: Terminal, rows: readonly SearchRow[], request: SearchRequest): void {
+  if (rows.length === 0) {
+    terminal.note(`Nothing was found in ${request.collection}.`);
+    return;
+  }
+  const country = String(request.filter.all[0]?.["country"]);
+  const header = ["RECORD", "PUBLISHED", "PRICE", "NAME"];
+  const cells = rows.map((row) => [
+    row.record_id,
+    publishedDay(row),
+    priceOf(row, country),
+    visible(nameOf(row)),
+  ]);
+  const [head = "", ...lines] = formatTable(
+    header,
+    cells,
+    terminal.isScreen ? terminal.columns : Number.MAX_SAFE_INTEGER,
+  );
+  terminal.print(terminal.bold(head));
+  for (const line of lines) terminal.print(line);
+  terminal.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}. Show one with: svc fetch RECORD`);
+}
+
+function publishedDay(row: SearchRow): string {
+  const { published_at: seconds } = row;
+  return typeof seconds === "number" ? new Date(seconds * 1000).toISOString().slice(0, 10) : "";
+}
+
+function priceOf(row: SearchRow, country: string): string {
+  const amount = row[`price_${country}`] ?? row["price_min"] ?? row["salary_min"];
+  const currency = row[`price_currency_${country}`] ?? row["price_currency"] ?? row["salary_currency"];
+  return amount === undefined ? "" : visible(`${String(amount)} ${String(currency ?? "")}`).trim();
+}
+
+/** Collections call it differently; a business file's row may show no name at all. */
+function nameOf(row: SearchRow): string {
+  const name =
+    row["product_name"] ?? row["title"] ?? row["headline"] ?? row["business_name"] ?? row["description"];
+  return typeof name === "string" ? name : row.business_uuid;
+}

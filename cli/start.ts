@@ -1,0 +1,50 @@
+// `svc start`: one node with everything in it, on the embedded default. In the sandbox it comes with samples.
+
+import { resolve } from "node:path";
+import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import { defaultHome } from "./connection.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+
+const portBaseMax = 65_531;
+
+export const start: Command = {
+  name: "start",
+  usage: "",
+  summary: "run a node with sample businesses, and say what to try",
+  options: {
+    home: { type: "string", value: "DIR", help: `where the node keeps everything (default ${defaultHome})` },
+    "port-base": {
+      type: "string",
+      value: "N",
+      help: "first of five ports: retrieval, business, verification, tools, ops",
+    },
+  },
+  run: runStart,
+};
+
+async function runStart(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, start);
+  const { terminal } = context;
+  const home = args.text("home");
+  const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
+  // Loaded here alone: every other command starts without a node's code.
+  const [{ startNode }, { tourLines }] = await Promise.all([
+    import("../node/start.ts"),
+    import("../node/sandbox/tour.ts"),
+  ]);
+  const node = await startNode({
+    ...(home === null ? {} : { home: resolve(context.cwd, home) }),
+    ...(portBase < 0 ? {} : { portBase }),
+  });
+  const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();
+  context.onStop(async () => {
+    terminal.note("Stopping …");
+    await node[Symbol.asyncDispose]();
+    markStopped(exitCodes.done);
+    return exitCodes.done;
+  });
+  const seed = await node.seeded;
+  if (seed === null) terminal.print(`A production node is running: ${node.urls.base_url}`);
+  else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+  return await stopped;
+}

@@ -1,0 +1,112 @@
+// Where a command writes to. Results go to standard output, everything said along the way to standard error.
+
+export interface Terminal {
+  /** A line of the result. */
+  print(line: string): void;
+  /** Exact text of the result, as it is. */
+  write(text: string): void;
+  /** A line about what is going on. */
+  note(line: string): void;
+  /** Replaces the status line; does nothing where no person watches. */
+  status(line: string): void;
+  /** Somebody reads standard output on a screen. */
+  readonly isScreen: boolean;
+  /** Somebody watches standard error on a screen. */
+  readonly isWatched: boolean;
+  readonly columns: number;
+  bold(text: string): string;
+  good(text: string): string;
+  bad(text: string): string;
+  dim(text: string): string;
+}
+
+export interface Stream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+const defaultColumns = 100;
+const clearLine = "\r\u001b[2K";
+
+/** `plain` (the convention NO_COLOR) leaves colours out on a screen too. */
+export function createTerminal(
+  stdout: Stream,
+  stderr: Stream,
+  options: { readonly plain: boolean },
+): Terminal {
+  const isScreen = stdout.isTTY === true;
+  const isWatched = stderr.isTTY === true;
+  const coloured = isScreen && !options.plain;
+  let statusShown = false;
+  const clearStatus = (): void => {
+    if (statusShown) stderr.write(clearLine);
+    statusShown = false;
+  };
+  const style =
+    (code: number) =>
+    (text: string): string =>
+      coloured ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const columns = stdout.columns ?? stderr.columns ?? defaultColumns;
+  return {
+    isScreen,
+    isWatched,
+    columns,
+    print: (line) => {
+      clearStatus();
+      stdout.write(`${line}\n`);
+    },
+    write: (text) => {
+      clearStatus();
+      stdout.write(text);
+    },
+    note: (line) => {
+      clearStatus();
+      stderr.write(`${line}\n`);
+    },
+    status: (line) => {
+      if (!isWatched) return;
+      stderr.write(`${clearLine}${line.slice(0, columns - 1)}`);
+      statusShown = true;
+    },
+    bold: style(1),
+    good: style(32),
+    bad: style(31),
+    dim: style(2),
+  };
+}
+
+// Control characters: a served text must not be able to steer the terminal that shows it.
+const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Served text made safe for a terminal: control and direction characters become spaces. */
+export function visible(text: string): string {
+  return text.replaceAll(controls, " ");
+}
+
+/** Cuts to `width` characters, marking what was cut. */
+export function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
+}
+
+/** Aligned columns; the last one is cut to the width of the screen. */
+export function formatTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+): readonly string[] {
+  const widths = header.map((name, at) =>
+    Math.max(name.length, ...rows.map((row) => [...(row[at] ?? "")].length)),
+  );
+  const last = header.length - 1;
+  const room = columns - widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, at) =>
+        at === last ? cut(cell, Math.max(10, room)) : cell + " ".repeat((widths[at] ?? 0) - [...cell].length),
+      )
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,70 @@
+// `svc verify`: an evidence file, checked offline with pinned anchors. It asks no service.
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type Check, verifyEvidenceFile } from "../client/evidence.ts";
+import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import { homeOf, loadSandbox, readText } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { type Terminal, visible } from "./terminal.ts";
+
+export const verify: Command = {
+  name: "verify",
+  usage: "FILE",
+  summary: "check an evidence file offline: receipt, seal, certificate, keys, AI policy",
+  details: [
+    "Trust comes from anchors alone: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
+    "Sandbox anchors vouch for nothing real, so they are used only when --sandbox says so.",
+    "Ends with 0 when every check that could be made holds, with 1 when one fails.",
+  ],
+  options: {
+    anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },
+    sandbox: { type: "boolean", help: "accept sandbox anchors" },
+    json: { type: "boolean", help: "print the report as JSON" },
+    home: { type: "string", value: "DIR", help: "home folder whose sandbox.json has the anchors" },
+  },
+  run: runVerify,
+};
+
+async function runVerify(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const file = resolve(context.cwd, onlyArgument(args, verify));
+  const contents = await readFile(file).catch((error: Error) => {
+    throw new UsageError(`${file} cannot be read: ${error.message}`);
+  });
+  const allowSandbox = args.flag("sandbox");
+  const anchorsText = await loadAnchors(args, context);
+  const outcome = verifyEvidenceFile(new Uint8Array(contents), { anchorsText, allowSandbox });
+  if (!outcome.ok) throw new UsageError(outcome.detail);
+  const report = outcome.value;
+  const { terminal } = context;
+  if (args.flag("json")) terminal.print(JSON.stringify(report));
+  else {
+    for (const check of report.checks) showCheck(terminal, check);
+    const missing = report.complete ? "" : " Some checks could not be made.";
+    terminal.print(report.valid ? terminal.good(`Valid.${missing}`) : terminal.bad(`Not valid.${missing}`));
+  }
+  return report.valid ? exitCodes.done : exitCodes.negative;
+}
+
+async function loadAnchors(args: Arguments, context: CommandContext): Promise<string> {
+  const file = args.text("anchors");
+  if (file !== null) return await readText(resolve(context.cwd, file));
+  if (!args.flag("sandbox")) {
+    throw new UsageError(
+      "Name the anchors to trust with --anchors FILE, or use those of the sandbox with --sandbox.",
+    );
+  }
+  return JSON.stringify((await loadSandbox(homeOf(args, context))).anchors);
+}
+
+function showCheck(terminal: Terminal, check: Check): void {
+  const states = {
+    ok: terminal.good("ok          "),
+    failed: terminal.bad("FAILED      "),
+    not_checked: terminal.dim("not checked "),
+  };
+  const reason = check.reason === undefined ? "" : `${check.reason}: `;
+  terminal.print(
+    `${states[check.state]} ${check.name.padEnd(14)} ${visible(reason + (check.detail ?? ""))}`.trimEnd(),
+  );
+}

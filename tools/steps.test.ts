@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { addCounts, checkStep, countedStep, formatCounts, parseCounts } from "./steps.ts";
 
 async function countsOf(program: string): Promise<string> {
-  const { counts } = await countedStep("program", process.execPath, ["-e", program]).run();
+  const { counts } = await countedStep("program", [process.execPath, "-e", program], { show: false }).run();
   return formatCounts(counts);
 }
 
@@ -28,7 +28,7 @@ describe("a counted step", () => {
   });
 
   it("counts a program that cannot start as a failure", async () => {
-    const { counts } = await countedStep("nothing", "no-such-program-here", []).run();
+    const { counts } = await countedStep("nothing", ["no-such-program-here"], { show: false }).run();
     expect(counts).toEqual({ passed: 0, failed: 1, skipped: 0 });
   });
 });

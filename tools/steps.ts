@@ -49,11 +49,16 @@ export function checkStep(name: string, args: readonly string[]): Step {
  * A step with tests of its own: its last line is `N passed, N failed` with an optional `, N skipped`.
  * No such line, an exit code that contradicts it, or no test at all counts as one failure.
  */
-export function countedStep(name: string, command: string, args: readonly string[]): Step {
+export function countedStep(
+  name: string,
+  program: readonly [command: string, ...args: string[]],
+  options: { readonly show: boolean },
+): Step {
+  const [command, ...args] = program;
   return {
     name,
     async run(): Promise<StepReport> {
-      const result = await run(command, args, { show: true });
+      const result = await run(command, args, options);
       return { counts: settle(parseCounts(result.output), result), output: result.output };
     },
   };

@@ -139,7 +139,10 @@ export const businessMachine = setup({
           held: context.held.filter((id) => id !== event.push_id),
           pending: event.confirmed ? [...context.pending, event.push_id] : context.pending,
         })),
-        { type: "releaseHold", params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }) },
+        {
+          type: "releaseHold",
+          params: ({ event }) => ({ push_id: event.push_id, confirmed: event.confirmed }),
+        },
       ],
     },
     "chunk.assigned": {
@@ -149,7 +152,9 @@ export const businessMachine = setup({
       })),
     },
     "push.finished": {
-      actions: assign({ pending: ({ context, event }) => context.pending.filter((id) => id !== event.push_id) }),
+      actions: assign({
+        pending: ({ context, event }) => context.pending.filter((id) => id !== event.push_id),
+      }),
     },
     "record.removed": {
       actions: [
@@ -160,7 +165,11 @@ export const businessMachine = setup({
         })),
         {
           type: "removeRecord",
-          params: ({ event }) => ({ record_id: event.record_id, collection: event.collection, change: event.change }),
+          params: ({ event }) => ({
+            record_id: event.record_id,
+            collection: event.collection,
+            change: event.change,
+          }),
         },
       ],
     },

@@ -49,7 +49,12 @@ export type PushEvent =
       readonly unindexed: readonly string[];
       readonly at_ms: number;
     }
-  | { readonly type: "chunk.indexed"; readonly chunk: number; readonly region: string; readonly at_ms: number }
+  | {
+      readonly type: "chunk.indexed";
+      readonly chunk: number;
+      readonly region: string;
+      readonly at_ms: number;
+    }
   | { readonly type: "push.failed"; readonly code: string; readonly detail: string; readonly at_ms: number }
   | { readonly type: "hold.confirmed"; readonly at_ms: number }
   | { readonly type: "hold.rejected"; readonly at_ms: number };
@@ -61,7 +66,10 @@ export function chunkCount(records: number): number {
 
 const nothing: PushTally = { accepted: 0, updated: 0, rejected: 0 };
 
-function settle(context: PushContext, event: Extract<PushEvent, { type: "chunk.settled" }>): Partial<PushContext> {
+function settle(
+  context: PushContext,
+  event: Extract<PushEvent, { type: "chunk.settled" }>,
+): Partial<PushContext> {
   return {
     chunksSettled: event.chunk + 1,
     tally: {
@@ -79,7 +87,8 @@ export const pushMachine = setup({
   types: { context: {} as PushContext, events: {} as PushEvent, input: {} as { pushId: string } },
   delays: { stall: 600_000 },
   guards: {
-    isNextChunk: ({ context, event }) => event.type === "chunk.settled" && event.chunk === context.chunksSettled,
+    isNextChunk: ({ context, event }) =>
+      event.type === "chunk.settled" && event.chunk === context.chunksSettled,
     isLastChunk: ({ context, event }) =>
       event.type === "chunk.settled" &&
       event.chunk === context.chunksSettled &&
@@ -94,11 +103,15 @@ export const pushMachine = setup({
         ? { facts: event.facts, heldReasons: event.held_reasons, updatedAtMs: event.at_ms }
         : {},
     ),
-    settleChunk: assign(({ context, event }) => (event.type === "chunk.settled" ? settle(context, event) : {})),
+    settleChunk: assign(({ context, event }) =>
+      event.type === "chunk.settled" ? settle(context, event) : {},
+    ),
     markIndexed: assign(({ context, event }) =>
       event.type === "chunk.indexed"
         ? {
-            unindexed: context.unindexed.filter(([chunk, region]) => chunk !== event.chunk || region !== event.region),
+            unindexed: context.unindexed.filter(
+              ([chunk, region]) => chunk !== event.chunk || region !== event.region,
+            ),
             stalled: false,
             updatedAtMs: event.at_ms,
           }
@@ -108,10 +121,17 @@ export const pushMachine = setup({
     markStalled: assign({ stalled: true }),
     noteFailure: assign(({ event }) =>
       event.type === "push.failed"
-        ? { error: { code: event.code, detail: event.detail }, completedAtMs: event.at_ms, updatedAtMs: event.at_ms }
+        ? {
+            error: { code: event.code, detail: event.detail },
+            completedAtMs: event.at_ms,
+            updatedAtMs: event.at_ms,
+          }
         : event.type === "hold.rejected"
           ? {
-              error: { code: "hold_rejected", detail: "An owner or admin of the business rejected the held push." },
+              error: {
+                code: "hold_rejected",
+                detail: "An owner or admin of the business rejected the held push.",
+              },
               completedAtMs: event.at_ms,
               updatedAtMs: event.at_ms,
             }
@@ -157,7 +177,10 @@ export const pushMachine = setup({
             target: "indexing",
             actions: [
               "settleChunk",
-              { type: "indexChunk", params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }) },
+              {
+                type: "indexChunk",
+                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
+              },
             ],
           },
           {
@@ -166,7 +189,10 @@ export const pushMachine = setup({
             reenter: true,
             actions: [
               "settleChunk",
-              { type: "indexChunk", params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }) },
+              {
+                type: "indexChunk",
+                params: ({ event }) => ({ chunk: event.chunk, regions: event.unindexed }),
+              },
               { type: "processChunk", params: ({ event }) => ({ chunk: event.chunk + 1 }) },
             ],
           },
@@ -182,7 +208,10 @@ export const pushMachine = setup({
     },
     held: {
       on: {
-        "hold.confirmed": { target: "working", actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }] },
+        "hold.confirmed": {
+          target: "working",
+          actions: ["noteTime", { type: "processChunk", params: { chunk: 0 } }],
+        },
         "hold.rejected": { target: "failed", actions: "noteFailure" },
       },
     },

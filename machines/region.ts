@@ -13,7 +13,9 @@ export interface RegionContext {
   readonly lastFailure: string | null;
 }
 
-export type WorkResult = { readonly status: "applied"; readonly stale: number } | { readonly status: "failed" };
+export type WorkResult =
+  | { readonly status: "applied"; readonly stale: number }
+  | { readonly status: "failed" };
 
 export type RegionEvent =
   | { readonly type: "region.opened"; readonly region: string }
@@ -38,7 +40,13 @@ export const regionMachine = setup({
   actions: { closeReceipts: () => {} },
 }).createMachine({
   id: "region",
-  context: ({ input }) => ({ region: input.region, work: {}, rowsApplied: 0, batchesClosed: 0, lastFailure: null }),
+  context: ({ input }) => ({
+    region: input.region,
+    work: {},
+    rowsApplied: 0,
+    batchesClosed: 0,
+    lastFailure: null,
+  }),
   type: "parallel",
   on: {
     "rows.queued": { actions: assign(({ context, event }) => withWork(context, event.work_id, null)) },

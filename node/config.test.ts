@@ -3,11 +3,18 @@ import { loadConfig } from "./config.ts";
 
 describe("configuration", () => {
   it("has defaults for a newcomer", () => {
-    expect(loadConfig({ home: "/h" }, {})).toMatchObject({ environment: "sandbox", home: "/h", portBase: 7300, host: "127.0.0.1" });
+    expect(loadConfig({ home: "/h" }, {})).toMatchObject({
+      environment: "sandbox",
+      home: "/h",
+      portBase: 7300,
+      host: "127.0.0.1",
+    });
   });
 
   it("takes options before the environment", () => {
-    expect(loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" })).toMatchObject({
+    expect(
+      loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
+    ).toMatchObject({
       region: "eu-west1",
       logLevel: "warn",
     });

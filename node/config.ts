@@ -36,7 +36,10 @@ export class ConfigError extends Error {
 }
 
 /** Options win over the environment (`SVC_*`), which wins over the defaults. Throws {@link ConfigError}. */
-export function loadConfig(options: NodeOptions = {}, env: Readonly<Record<string, string | undefined>> = process.env): NodeConfig {
+export function loadConfig(
+  options: NodeOptions = {},
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): NodeConfig {
   const environment = options.environment ?? env["SVC_ENVIRONMENT"] ?? "sandbox";
   if (environment !== "sandbox" && environment !== "production") {
     throw new ConfigError("SVC_ENVIRONMENT", `is ${JSON.stringify(environment)}; use sandbox or production`);
@@ -52,7 +55,10 @@ export function loadConfig(options: NodeOptions = {}, env: Readonly<Record<strin
   }
   const logLevel = options.logLevel ?? env["SVC_LOG_LEVEL"] ?? "info";
   if (!logLevels.includes(logLevel)) {
-    throw new ConfigError("SVC_LOG_LEVEL", `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`);
+    throw new ConfigError(
+      "SVC_LOG_LEVEL",
+      `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`,
+    );
   }
   return Object.freeze({
     environment,

@@ -11,9 +11,15 @@ import { parseBase64Url } from "../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { algorithmOf, type KeyAlgorithm } from "../protocol/jwk.ts";
-import { type KeyCertificate, type KeyEntry, type KeyUse, keyCertificatePayload, keySetPayload } from "../protocol/key-set.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
+import {
+  type KeyCertificate,
+  type KeyEntry,
+  type KeyUse,
+  keyCertificatePayload,
+  keySetPayload,
+} from "../protocol/key-set.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
 import { ConfigError, type NodeConfig } from "./config.ts";
 import { readFileIfThere, replaceFile } from "./durable-file.ts";
 
@@ -29,14 +35,26 @@ const lifeMs = 10 * 365 * 86_400_000;
 
 type Pair = readonly [classical: Signer, postQuantum: Signer];
 
-export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, passkeys: Anchors["passkeys"], nowMs: number): Promise<NodeKeys> {
+export async function loadNodeKeys(
+  config: NodeConfig,
+  store: FileKeyStore,
+  passkeys: Anchors["passkeys"],
+  nowMs: number,
+): Promise<NodeKeys> {
   const path = join(config.home, "key-set.json");
   const existing = await readFileIfThere(path);
   if (existing === null && config.environment === "production") {
-    throw new ConfigError(path, "is missing; a production node needs the key set and keys that were issued for it");
+    throw new ConfigError(
+      path,
+      "is missing; a production node needs the key set and keys that were issued for it",
+    );
   }
-  const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> => createSigner(await store.loadOrCreate(name, algorithm));
-  const pair = async (name: string): Promise<Pair> => [await signer(`${name}-p256`, "ES256"), await signer(`${name}-mldsa65`, "ML-DSA-65")];
+  const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> =>
+    createSigner(await store.loadOrCreate(name, algorithm));
+  const pair = async (name: string): Promise<Pair> => [
+    await signer(`${name}-p256`, "ES256"),
+    await signer(`${name}-mldsa65`, "ML-DSA-65"),
+  ];
   const root = await pair("root");
   const issuance = await pair("issuance");
   const working = {
@@ -46,11 +64,24 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, pass
     statement: await signer("statement", "Ed25519"),
     log: await signer("log", "Ed25519"),
   };
-  const keySet = existing ?? (await issueKeySet({ root, issuance, working, region: config.region, nowMs, isSandbox: config.environment === "sandbox" }));
+  const keySet =
+    existing ??
+    (await issueKeySet({
+      root,
+      issuance,
+      working,
+      region: config.region,
+      nowMs,
+      isSandbox: config.environment === "sandbox",
+    }));
   if (existing === null) await replaceFile(path, keySet);
   const recordId = await store.loadOrCreate("record-id", "Ed25519");
   const recordIdKey = "d" in recordId ? parseBase64Url(recordId.d) : null;
-  if (!recordIdKey) throw new ConfigError("record-id.jwk", "holds no secret; restore it from the backup, for record ids depend on it");
+  if (!recordIdKey)
+    throw new ConfigError(
+      "record-id.jwk",
+      "holds no secret; restore it from the backup, for record ids depend on it",
+    );
   return {
     keys: {
       environment: config.environment,
@@ -75,7 +106,12 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, pass
 }
 
 function anchorOf(half: Signer, other: Signer): Anchors["roots"][number] {
-  return { key_id: half.keyId, alg: algorithmOf(half.publicJwk), public_key: half.publicJwk, pair: other.keyId };
+  return {
+    key_id: half.keyId,
+    alg: algorithmOf(half.publicJwk),
+    public_key: half.publicJwk,
+    pair: other.keyId,
+  };
 }
 
 interface Issue {
@@ -93,13 +129,20 @@ async function issueKeySet(issue: Issue): Promise<string> {
   const certificates: Envelope[] = [];
   const certify = async (use: KeyUse, keys: readonly Signer[], issuer: Pair): Promise<void> => {
     const certificate = keyCertificate(issue, use, keys, issuer);
-    certificates.push(await signEnvelope(payloadTypes["key-certificate.v1"], keyCertificatePayload(certificate), issuer));
+    certificates.push(
+      await signEnvelope(payloadTypes["key-certificate.v1"], keyCertificatePayload(certificate), issuer),
+    );
     entries.push(...keyEntries(certificate));
   };
   await certify("root", issue.root, issue.root);
   await certify("issuance", issue.issuance, issue.root);
   for (const [use, key] of Object.entries(issue.working)) await certify(use as KeyUse, [key], issue.issuance);
-  const payload = keySetPayload({ v: 1, issued_at: formatTimestamp(issue.nowMs), keys: entries, certificates });
+  const payload = keySetPayload({
+    v: 1,
+    issued_at: formatTimestamp(issue.nowMs),
+    keys: entries,
+    certificates,
+  });
   const signed = await signEnvelope(payloadTypes["key-set.v1"], payload, issue.issuance);
   return JSON.stringify({ keys: entries, signed });
 }
@@ -109,7 +152,11 @@ function keyCertificate(issue: Issue, use: KeyUse, keys: readonly Signer[], issu
     v: 1,
     use,
     region: use === "receipt" ? issue.region : null,
-    keys: keys.map((key) => ({ key_id: key.keyId, alg: algorithmOf(key.publicJwk), public_key: key.publicJwk })),
+    keys: keys.map((key) => ({
+      key_id: key.keyId,
+      alg: algorithmOf(key.publicJwk),
+      public_key: key.publicJwk,
+    })),
     valid_from: formatTimestamp(issue.nowMs),
     valid_until: formatTimestamp(issue.nowMs + lifeMs),
     issuer: issuer.map((half) => half.keyId),

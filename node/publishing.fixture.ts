@@ -6,8 +6,8 @@ import { join } from "node:path";
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { contentDigest } from "../protocol/content-digest.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
@@ -53,7 +53,10 @@ export interface TestBusiness {
   readonly certId: string;
 }
 
-export async function openBusiness(services: NodeServices, uuid = "00000000-0000-4000-8000-000000000001"): Promise<TestBusiness> {
+export async function openBusiness(
+  services: NodeServices,
+  uuid = "00000000-0000-4000-8000-000000000001",
+): Promise<TestBusiness> {
   const parsed = await parseSigningKey(generatePrivateJwk("Ed25519"));
   if (!parsed.ok) throw new Error(parsed.detail);
   const signingKey = parsed.value;
@@ -81,7 +84,17 @@ export function product(id: string, changes: Readonly<Record<string, unknown>> =
   return canonicalBytes(Object.fromEntries(members) as never);
 }
 
-export function seal(business: TestBusiness, records: readonly Uint8Array[], changes: Partial<{ seq: number; sealedAtMs: number; certId: string; aiPolicyVersion: number; recordType: string }> = {}): Promise<SealedBatch> {
+export function seal(
+  business: TestBusiness,
+  records: readonly Uint8Array[],
+  changes: Partial<{
+    seq: number;
+    sealedAtMs: number;
+    certId: string;
+    aiPolicyVersion: number;
+    recordType: string;
+  }> = {},
+): Promise<SealedBatch> {
   return sealBatch(
     records,
     {
@@ -141,6 +154,7 @@ export async function sealAndPublish(
 
 /** The JSON of an answer; a problem document for a refusal. */
 export function jsonOf(outcome: Outcome): Record<string, unknown> & { status: number } {
-  if (outcome.kind === "problem") return { ...outcome.problem } as unknown as Record<string, unknown> & { status: number };
+  if (outcome.kind === "problem")
+    return { ...outcome.problem } as unknown as Record<string, unknown> & { status: number };
   return { status: outcome.status, ...(JSON.parse(String(outcome.body)) as Record<string, unknown>) };
 }

@@ -19,11 +19,12 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import { recordIdOf, type RecordKind } from "../protocol/identifiers.ts";
+import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import type { ActorStore } from "../storage/actor-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
@@ -45,6 +46,7 @@ export interface NodeServices extends AsyncDisposable {
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
   readonly actors: LocalActorSystem;
+  readonly actorStore: ActorStore;
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
   readonly registerStore: RegisterStore;
@@ -58,13 +60,19 @@ export interface NodeServices extends AsyncDisposable {
 }
 
 /** Passkeys of the sandbox are made in software for this origin; a deployment names its portal here. */
-const passkeys: Anchors["passkeys"] = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
+const passkeys: Anchors["passkeys"] = {
+  rp_ids: ["portal.svc.example"],
+  origins: ["https://portal.svc.example"],
+};
 
 const drainMs = 10_000;
 /** How often the register's changes are followed. */
 const refreshMs = 1_000;
 
-export async function openNodeServices(config: NodeConfig, log: (entry: LogEntry) => void = () => {}): Promise<NodeServices> {
+export async function openNodeServices(
+  config: NodeConfig,
+  log: (entry: LogEntry) => void = () => {},
+): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock: Clock = { now: Date.now };
   const keyStore = await FileKeyStore.open(join(config.home, "keys"));
@@ -80,11 +88,22 @@ export async function openNodeServices(config: NodeConfig, log: (entry: LogEntry
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
   const incarnation = randomUUID().replaceAll("-", "").slice(0, 12);
   const regions = [config.region];
+  const actorStore = openSqliteActorStore(database, { now: clock.now });
   const actors = createActorSystem({
-    store: openSqliteActorStore(database, { now: clock.now }),
-    definitions: [businessActor, integrationKeyActor, pushActor, regionActor] as unknown as readonly ActorDefinition[],
+    store: actorStore,
+    definitions: [
+      businessActor,
+      integrationKeyActor,
+      pushActor,
+      regionActor,
+    ] as unknown as readonly ActorDefinition[],
     activities: {
-      ...businessActivities({ register: registerStore, records, regions, registerChanged: () => register.refresh() }),
+      ...businessActivities({
+        register: registerStore,
+        records,
+        regions,
+        registerChanged: () => register.refresh(),
+      }),
       ...pushActivities({
         records,
         crypto: nativeCrypto,
@@ -112,6 +131,7 @@ export async function openNodeServices(config: NodeConfig, log: (entry: LogEntry
     keys,
     anchors,
     actors,
+    actorStore,
     records,
     receipts,
     registerStore,

@@ -7,7 +7,11 @@ export function listingsOf(record: unknown): Listings {
   if (!Array.isArray(prices)) return {};
   const listings: Record<string, readonly [string, string]> = {};
   for (const price of prices as { country?: unknown; amount?: unknown; currency?: unknown }[]) {
-    if (typeof price?.country === "string" && typeof price.amount === "string" && typeof price.currency === "string") {
+    if (
+      typeof price?.country === "string" &&
+      typeof price.amount === "string" &&
+      typeof price.currency === "string"
+    ) {
       listings[price.country] = [price.amount, price.currency];
     }
   }

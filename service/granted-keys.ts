@@ -23,7 +23,9 @@ export interface GrantedKeysDeps {
 const sandboxCaps = { records_per_hour: 1_000_000, bytes_per_day: 8_589_934_592 };
 const dayMs = 86_400_000;
 
-export function createGrantedKeys(deps: GrantedKeysDeps): (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration> {
+export function createGrantedKeys(
+  deps: GrantedKeysDeps,
+): (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration> {
   return async (grant, keyId) => {
     try {
       return await register(deps, grant, keyId);
@@ -34,9 +36,19 @@ export function createGrantedKeys(deps: GrantedKeysDeps): (grant: SandboxGrant, 
   };
 }
 
-async function register(deps: GrantedKeysDeps, grant: SandboxGrant, keyId: string): Promise<GrantRegistration> {
+async function register(
+  deps: GrantedKeysDeps,
+  grant: SandboxGrant,
+  keyId: string,
+): Promise<GrantRegistration> {
   const { party, isNew } = await openParty(deps, grant, keyId);
-  const key = keyFacts(keyId, grant.party.uuid, grant.role, grant.public_key, formatTimestamp(deps.clock.now()));
+  const key = keyFacts(
+    keyId,
+    grant.party.uuid,
+    grant.role,
+    grant.public_key,
+    formatTimestamp(deps.clock.now()),
+  );
   if (isNew) await deps.parties.registerKey(key);
   else if ((await deps.parties.facts(grant.party.uuid, keyId)).key === "revoked") {
     return { status: "refused", detail: "The key was revoked." };
@@ -45,7 +57,11 @@ async function register(deps: GrantedKeysDeps, grant: SandboxGrant, keyId: strin
   return { status: "registered", key, party, isNew };
 }
 
-async function openParty(deps: GrantedKeysDeps, grant: SandboxGrant, keyId: string): Promise<{ party: PartyFacts; isNew: boolean }> {
+async function openParty(
+  deps: GrantedKeysDeps,
+  grant: SandboxGrant,
+  keyId: string,
+): Promise<{ party: PartyFacts; isNew: boolean }> {
   const { uuid, kind, legal_name, country } = grant.party;
   const facts = await deps.parties.facts(uuid, keyId);
   const party = facts.party ?? { uuid, kind, legal_name, country, group: uuid, blocked_groups: [] };
@@ -101,7 +117,13 @@ async function ensureHostedKey(deps: GrantedKeysDeps, uuid: string): Promise<Sig
   return hosted;
 }
 
-function keyFacts(keyId: string, partyUuid: string, role: KeyFacts["role"], jwk: PublicJwk, validFrom: string): KeyFacts {
+function keyFacts(
+  keyId: string,
+  partyUuid: string,
+  role: KeyFacts["role"],
+  jwk: PublicJwk,
+  validFrom: string,
+): KeyFacts {
   return {
     key_id: keyId,
     party_uuid: partyUuid,

@@ -12,10 +12,10 @@ import type {
   RegisterReply,
 } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { certificatePayload, type CertificateStatus, certIdOf } from "../protocol/certificate.ts";
+import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
@@ -65,13 +65,31 @@ export interface Parties {
   /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   registerKey(key: KeyFacts): Promise<void>;
-  revokeKey(request: { readonly uuid: string; readonly key_id: string; readonly revoked_at: string; readonly compromised_from: string | null }): Promise<void>;
+  revokeKey(request: {
+    readonly uuid: string;
+    readonly key_id: string;
+    readonly revoked_at: string;
+    readonly compromised_from: string | null;
+  }): Promise<void>;
   acceptMandate(envelope: Envelope): Promise<void>;
   /** Accepts the next AI policy version; the seal names the version that it creates. */
-  acceptPolicy(request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope }): Promise<{ readonly record_id: string; readonly version: number }>;
-  stateCustody(request: { readonly uuid: string; readonly key_id: string; readonly custody: "hosted" | "self"; readonly effective_from: string }): Promise<void>;
+  acceptPolicy(request: {
+    readonly uuid: string;
+    readonly record: Uint8Array;
+    readonly seal: Envelope;
+  }): Promise<{ readonly record_id: string; readonly version: number }>;
+  stateCustody(request: {
+    readonly uuid: string;
+    readonly key_id: string;
+    readonly custody: "hosted" | "self";
+    readonly effective_from: string;
+  }): Promise<void>;
   /** A business blocks or unblocks a group of AI companies. */
-  setBlocked(request: { readonly uuid: string; readonly group: string; readonly blocked: boolean }): Promise<void>;
+  setBlocked(request: {
+    readonly uuid: string;
+    readonly group: string;
+    readonly blocked: boolean;
+  }): Promise<void>;
   facts(uuid: string, keyId: string): Promise<PublishingFacts>;
 }
 
@@ -88,11 +106,16 @@ export function createParties(deps: PartiesDeps): Parties {
     open: (party) => ask(party.uuid, { type: "party.open", party }),
     registerKey: (key) => ask(key.party_uuid, { type: "key.register", key }),
     revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
-    setBlocked: ({ uuid, group, blocked }) => ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
+    setBlocked: ({ uuid, group, blocked }) =>
+      ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
     facts,
     issueCertificate: async (request) => {
       const { certificate: inForce } = await facts(request.uuid, "");
-      if (inForce?.status === request.status && inForce.status_effective_from === request.status_effective_from) return inForce.cert_id;
+      if (
+        inForce?.status === request.status &&
+        inForce.status_effective_from === request.status_effective_from
+      )
+        return inForce.cert_id;
       const certificate = await buildCertificate(deps, request, inForce?.cert_id ?? null);
       await ask(request.uuid, { type: "certificate.issue", certificate });
       return certificate.cert_id;
@@ -116,7 +139,11 @@ export function createParties(deps: PartiesDeps): Parties {
   };
 }
 
-async function buildCertificate(deps: PartiesDeps, request: CertificateRequest, previous: string | null): Promise<CertificateFacts> {
+async function buildCertificate(
+  deps: PartiesDeps,
+  request: CertificateRequest,
+  previous: string | null,
+): Promise<CertificateFacts> {
   const issuedAt = formatTimestamp(deps.clock.now());
   const payload = certificatePayload({
     v: 1,
@@ -160,7 +187,10 @@ function mandateFacts(envelope: Envelope): MandateFacts {
   return { ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) };
 }
 
-function policyFacts(deps: PartiesDeps, request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope }): PolicyFacts {
+function policyFacts(
+  deps: PartiesDeps,
+  request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope },
+): PolicyFacts {
   const record = parseAiPolicy(request.record);
   if (!record.ok) throw new RegisterRefused(record.code, record.detail);
   const seal = openSeal(request.seal);
@@ -173,7 +203,10 @@ function policyFacts(deps: PartiesDeps, request: { readonly uuid: string; readon
   return {
     business_uuid: request.uuid,
     version: seal.value.ai_policy_version,
-    record_id: recordIdOf("ai_policy", deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${request.uuid}\nai_policy\n`))),
+    record_id: recordIdOf(
+      "ai_policy",
+      deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${request.uuid}\nai_policy\n`)),
+    ),
     record_base64: toBase64(request.record),
     seal: JSON.stringify(request.seal),
     live_from: seal.value.sealed_at,
@@ -181,7 +214,15 @@ function policyFacts(deps: PartiesDeps, request: { readonly uuid: string; readon
   };
 }
 
-async function buildCustody(deps: PartiesDeps, request: { readonly uuid: string; readonly key_id: string; readonly custody: "hosted" | "self"; readonly effective_from: string }) {
+async function buildCustody(
+  deps: PartiesDeps,
+  request: {
+    readonly uuid: string;
+    readonly key_id: string;
+    readonly custody: "hosted" | "self";
+    readonly effective_from: string;
+  },
+) {
   const issuedAt = formatTimestamp(deps.clock.now());
   const payload = keyCustodyPayload({
     v: 1,

@@ -1,11 +1,17 @@
 // Admission of a push by its business: the number, and the hold decided over the whole batch and what is accepted
 // but not yet applied. The home actor decides; this gathers what it needs to decide with.
 
-import type { AdmitReply, BusinessCommand, Listings, PlannedListings, PushPlan } from "../actors/messages/business.ts";
+import type {
+  AdmitReply,
+  BusinessCommand,
+  Listings,
+  PlannedListings,
+  PushPlan,
+} from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { listingsOf } from "../protocol/listings.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 
 /** Catalogues below this many listings are never held (specification, «Limits»). */
@@ -80,7 +86,11 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
 }
 
 /** Listings that each product would leave. Leaves that are no products change nothing; they are rejected later, with their reasons. */
-export function planOf(deps: Pick<AdmitDeps, "recordIdOf">, businessUuid: string, leaves: readonly Uint8Array[]): PlannedListings {
+export function planOf(
+  deps: Pick<AdmitDeps, "recordIdOf">,
+  businessUuid: string,
+  leaves: readonly Uint8Array[],
+): PlannedListings {
   const plan: [string, Listings][] = [];
   for (const leaf of leaves) {
     const parsed = parseStrictJson(leaf);

@@ -20,14 +20,17 @@ export interface PublishBody {
 const members = ["batch_seal", "records"];
 const faultsMax = 20;
 
-export type BodyOutcome = { readonly ok: true; readonly value: PublishBody } | { readonly ok: false; readonly problem: Problem };
+export type BodyOutcome =
+  | { readonly ok: true; readonly value: PublishBody }
+  | { readonly ok: false; readonly problem: Problem };
 
 /** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, naming the place by a JSON pointer. */
 export function parsePublishBody(body: Uint8Array): BodyOutcome {
   const json = parseStrictJson(body);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return invalid("The body is a JSON object.", "");
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return invalid("The body is a JSON object.", "");
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
@@ -42,13 +45,17 @@ export function parsePublishBody(body: Uint8Array): BodyOutcome {
   if (batch_seal === undefined) return invalid("batch_seal is required.", "/batch_seal");
   const envelope = parseEnvelope(batch_seal);
   if (!envelope.ok) {
-    return failed(problem("seal_invalid", envelope.detail, { reason: envelope.code, pointer: "/batch_seal" }));
+    return failed(
+      problem("seal_invalid", envelope.detail, { reason: envelope.code, pointer: "/batch_seal" }),
+    );
   }
   const parsed = parseRecords(records);
   return parsed.ok ? { ok: true, value: { batchSeal: envelope.value, records: parsed.value } } : parsed;
 }
 
-type RecordsOutcome = { readonly ok: true; readonly value: readonly Uint8Array[] } | { readonly ok: false; readonly problem: Problem };
+type RecordsOutcome =
+  | { readonly ok: true; readonly value: readonly Uint8Array[] }
+  | { readonly ok: false; readonly problem: Problem };
 
 function parseRecords(records: unknown): RecordsOutcome {
   if (!Array.isArray(records)) return invalid("records is an array of base64 strings.", "/records");
@@ -63,7 +70,8 @@ function parseRecords(records: unknown): RecordsOutcome {
     if (outcome.ok) parsed.push(outcome.value);
     else if (outcome.code === "record_too_large") {
       return failed(problem("record_too_large", outcome.detail, { pointer: `/records/${index}` }));
-    } else if (faults.length < faultsMax) faults.push({ pointer: `/records/${index}`, detail: outcome.detail });
+    } else if (faults.length < faultsMax)
+      faults.push({ pointer: `/records/${index}`, detail: outcome.detail });
   }
   const [first] = faults;
   if (!first) return { ok: true, value: parsed };

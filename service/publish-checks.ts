@@ -3,8 +3,8 @@
 
 import type { KeyFacts, MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { CryptoPort } from "../crypto/port.ts";
-import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
+import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
@@ -17,9 +17,15 @@ export type Mandate = Omit<MandateFacts, "envelope">;
 /** A pushed batch is always sealed in the current format. */
 export type PushSeal = BatchSealV2;
 
-export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
 
-export function sealRefusal(reason: ReasonCode | "sealed_at_skew", detail: string, extra: ProblemExtras = {}): Checked<never> {
+export function sealRefusal(
+  reason: ReasonCode | "sealed_at_skew",
+  detail: string,
+  extra: ProblemExtras = {},
+): Checked<never> {
   return { ok: false, problem: problem("seal_invalid", detail, { reason, ...extra }) };
 }
 
@@ -28,17 +34,33 @@ export function findMandate(
   facts: PublishingFacts,
   request: { readonly collection: string; readonly sourceIp: string; readonly nowMs: number },
 ): Checked<Mandate> {
-  if (facts.key !== "live") return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
+  if (facts.key !== "live")
+    return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
   const mandate = facts.mandates.find((candidate) => isInForce(candidate, request.nowMs));
   if (!mandate) {
-    return { ok: false, problem: problem("mandate_missing", "No mandate in force lets this key publish. An owner or admin seals one.") };
+    return {
+      ok: false,
+      problem: problem(
+        "mandate_missing",
+        "No mandate in force lets this key publish. An owner or admin seals one.",
+      ),
+    };
   }
   const { scope } = mandate;
   if (!scope.record_types.includes(request.collection) || !scope.directions.includes("publish")) {
-    return { ok: false, problem: problem("out_of_scope", `The mandate does not cover publishing ${request.collection}.`) };
+    return {
+      ok: false,
+      problem: problem("out_of_scope", `The mandate does not cover publishing ${request.collection}.`),
+    };
   }
   if (scope.source_ip_allow_list !== null && !addressAllowed(request.sourceIp, scope.source_ip_allow_list)) {
-    return { ok: false, problem: problem("source_not_allowed", "The request came from outside the mandate's source allow-list.") };
+    return {
+      ok: false,
+      problem: problem(
+        "source_not_allowed",
+        "The request came from outside the mandate's source allow-list.",
+      ),
+    };
   }
   return { ok: true, value: mandate };
 }
@@ -60,13 +82,17 @@ export function openBatchSeal(
   const parsed = parseBatchSealV2(opened.value);
   if (!parsed.ok) return sealRefusal(parsed.code, parsed.detail);
   const seal: PushSeal = parsed.value;
-  if (seal.key_id !== key.key_id) return sealRefusal("key_mismatch", "The seal's key_id is not the key that signed the request.");
+  if (seal.key_id !== key.key_id)
+    return sealRefusal("key_mismatch", "The seal's key_id is not the key that signed the request.");
   const [signature, ...more] = envelope.signatures;
   if (!signature || more.length > 0 || signature.keyid !== key.key_id) {
     return sealRefusal("key_mismatch", "A batch seal carries exactly one signature, by its key_id.");
   }
   const sig = parseBase64(signature.sig);
-  if (!sig || !crypto.verify(key.public_key as unknown as PublicJwk, pae(envelope.payloadType, opened.value), sig)) {
+  if (
+    !sig ||
+    !crypto.verify(key.public_key as unknown as PublicJwk, pae(envelope.payloadType, opened.value), sig)
+  ) {
     return sealRefusal("signature_invalid", "The batch seal's signature does not verify.");
   }
   return { ok: true, value: { seal, payload: opened.value } };
@@ -75,23 +101,38 @@ export function openBatchSeal(
 /** Certificate and AI policy version in force, and when it was sealed: judged only for a push not accepted before. */
 export function checkStanding(seal: PushSeal, facts: PublishingFacts, nowMs: number): Checked<null> {
   if (facts.certificate?.cert_id !== seal.cert_id) {
-    return sealRefusal("certificate_not_in_force", "The seal names a certificate other than the one in force.", {
-      ...(facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
-    });
+    return sealRefusal(
+      "certificate_not_in_force",
+      "The seal names a certificate other than the one in force.",
+      {
+        ...(facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
+      },
+    );
   }
   if (seal.ai_policy_version !== facts.policy.version) {
-    return sealRefusal("ai_policy_version_mismatch", "The AI policy version that the seal names is not in force.", {
-      ai_policy_version: facts.policy.version,
-    });
+    return sealRefusal(
+      "ai_policy_version_mismatch",
+      "The AI policy version that the seal names is not in force.",
+      {
+        ai_policy_version: facts.policy.version,
+      },
+    );
   }
   const sealedAt = parseTimestamp(seal.sealed_at);
   if (sealedAt === null || Math.abs(nowMs - sealedAt) > sealedAtSkewMs) {
-    return sealRefusal("sealed_at_skew", "sealed_at must be within five minutes of receipt; seal the batch again.");
+    return sealRefusal(
+      "sealed_at_skew",
+      "sealed_at must be within five minutes of receipt; seal the batch again.",
+    );
   }
   return { ok: true, value: null };
 }
 
 export function checkVerified(facts: PublishingFacts): Checked<null> {
-  if (facts.party?.kind === "business" && facts.certificate?.status === "active") return { ok: true, value: null };
-  return { ok: false, problem: problem("business_not_verified", "Only a business with an active certificate publishes.") };
+  if (facts.party?.kind === "business" && facts.certificate?.status === "active")
+    return { ok: true, value: null };
+  return {
+    ok: false,
+    problem: problem("business_not_verified", "Only a business with an active certificate publishes."),
+  };
 }

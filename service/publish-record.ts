@@ -2,7 +2,13 @@
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
 import type { PublishingFacts } from "../actors/messages/business.ts";
-import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type {
+  AcceptReply,
+  PublishOutcome,
+  PushCommand,
+  PushFacts,
+  PushReport,
+} from "../actors/messages/push.ts";
 import type { Clock } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
@@ -28,23 +34,32 @@ export interface PublishRecordRequest {
 }
 
 /** Publishes, or repeats the outcome of the same seal. Refusals are reason codes of the seal; a faulty record is an outcome. */
-export async function publishRecord(deps: PublishRecordDeps, request: PublishRecordRequest): Promise<Result<PublishOutcome>> {
+export async function publishRecord(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+): Promise<Result<PublishOutcome>> {
   const opened = openSeal(request.seal);
   if (!opened.ok) return opened;
   const seal = opened.value;
   if (seal.v !== 2) return refuse("version_unknown", "A record is sealed in format 2.");
-  if (seal.record_type !== request.collection) return refuse("record_type_mismatch", "The seal is for another record type.");
-  if (seal.hash !== hashOf(request.record, deps.crypto.sha256)) return refuse("hash_mismatch", "The seal is over other bytes.");
+  if (seal.record_type !== request.collection)
+    return refuse("record_type_mismatch", "The seal is for another record type.");
+  if (seal.hash !== hashOf(request.record, deps.crypto.sha256))
+    return refuse("hash_mismatch", "The seal is over other bytes.");
   const key = await verifySealing(deps, request.businessUuid, request.seal);
   if (!key.ok) return key;
-  if (seal.key_id !== key.value.key_id) return refuse("key_mismatch", "The seal names another key than signed it.");
+  if (seal.key_id !== key.value.key_id)
+    return refuse("key_mismatch", "The seal names another key than signed it.");
   const payload = parseBase64(request.seal.payload) as Uint8Array;
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
   const push = { kind: "push", id: pushId };
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
   const known = await deps.actors.ask<PushReport | null>(push, status);
   if (known === null) {
-    const refusal = await accept(deps, request, seal, { pushId, sealer: key.value.role === "hosted" ? "hosted" : "passkey" });
+    const refusal = await accept(deps, request, seal, {
+      pushId,
+      sealer: key.value.role === "hosted" ? "hosted" : "passkey",
+    });
     if (refusal) return refusal;
   }
   const wait: PushCommand = { type: "push.await" };
@@ -60,7 +75,10 @@ async function accept(
   push: { readonly pushId: string; readonly sealer: "passkey" | "hosted" },
 ): Promise<Result<never> | null> {
   const business = { kind: "business", id: request.businessUuid };
-  const facts = await deps.actors.ask<PublishingFacts>(business, { type: "publishing.facts", key_id: seal.key_id } as { type: string });
+  const facts = await deps.actors.ask<PublishingFacts>(business, {
+    type: "publishing.facts",
+    key_id: seal.key_id,
+  } as { type: string });
   if (facts.certificate?.status !== "active" || facts.certificate.cert_id !== seal.cert_id) {
     return refuse("certificate_not_in_force", "The seal names a certificate other than the active one.");
   }
@@ -68,7 +86,11 @@ async function accept(
     return refuse("ai_policy_version_mismatch", `AI policy version ${facts.policy.version} is in force.`);
   }
   await deps.records.stageLeaves(push.pushId, 0, [request.record]);
-  await deps.records.putSeal({ seal_id: push.pushId, envelope: JSON.stringify(request.seal), tree_size: null });
+  await deps.records.putSeal({
+    seal_id: push.pushId,
+    envelope: JSON.stringify(request.seal),
+    tree_size: null,
+  });
   const admitted = await admit(deps, {
     businessUuid: request.businessUuid,
     pushId: push.pushId,
@@ -79,7 +101,11 @@ async function accept(
     pending: [],
   });
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
-  const command: PushCommand = { type: "push.accept", facts: pushFacts(deps, request, seal, push, admitted.number), held_reasons: [] };
+  const command: PushCommand = {
+    type: "push.accept",
+    facts: pushFacts(deps, request, seal, push, admitted.number),
+    held_reasons: [],
+  };
   await deps.actors.ask<AcceptReply>({ kind: "push", id: push.pushId }, command);
   return null;
 }

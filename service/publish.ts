@@ -12,23 +12,38 @@ import type {
   IdempotencyReply,
   IntegrationKeyCommand,
 } from "../actors/messages/integration-key.ts";
-import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type {
+  AcceptReply,
+  PublishOutcome,
+  PushCommand,
+  PushFacts,
+  PushReport,
+} from "../actors/messages/push.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
+import { equalBytes } from "../protocol/bytes.ts";
+import { parseHash } from "../protocol/hash.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
-import { leafHash, buildTree, type MerkleTree } from "../protocol/merkle.ts";
-import { parseHash } from "../protocol/hash.ts";
-import { equalBytes } from "../protocol/bytes.ts";
+import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
 import { problem } from "../protocol/problem.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { type Checked, checkStanding, checkVerified, findMandate, type Mandate, openBatchSeal, type PushSeal, sealRefusal } from "./publish-checks.ts";
-import { parsePublishBody, type PublishBody } from "./publish-body.ts";
 import { admit } from "./publish-admit.ts";
-import type { PushTrees } from "./push-trees.ts";
+import { type PublishBody, parsePublishBody } from "./publish-body.ts";
+import {
+  type Checked,
+  checkStanding,
+  checkVerified,
+  findMandate,
+  type Mandate,
+  openBatchSeal,
+  type PushSeal,
+  sealRefusal,
+} from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
+import type { PushTrees } from "./push-trees.ts";
 
 /** Batches up to this size are processed in the request (specification, «Limits»). */
 export const inlineMax = 50;
@@ -61,18 +76,31 @@ function isKept(status: number): boolean {
 
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
   if (request.idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) {
-    return refused(problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", { pointer: "/headers/idempotency-key" }));
+    return refused(
+      problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
+        pointer: "/headers/idempotency-key",
+      }),
+    );
   }
   const keyRef = { kind: "integration-key", id: request.caller.key.key_id };
   const scope = `publish/${request.collection} ${request.idempotencyKey}`;
   const tell = <R>(command: IntegrationKeyCommand): Promise<R> => deps.actors.ask<R>(keyRef, command);
-  const begun = await tell<IdempotencyReply>({ type: "idempotency.begin", scope, digest: request.contentDigest });
+  const begun = await tell<IdempotencyReply>({
+    type: "idempotency.begin",
+    scope,
+    digest: request.contentDigest,
+  });
   if (begun.status === "replay") return { kind: "answer", ...begun.answer };
   if (begun.status === "conflict") {
-    return refused(problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."));
+    return refused(
+      problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
+    );
   }
   if (begun.status === "in_progress") {
-    return refused(problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."), { "retry-after": "1" });
+    return refused(
+      problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."),
+      { "retry-after": "1" },
+    );
   }
   let outcome: Outcome | null = null;
   try {
@@ -85,7 +113,9 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
   }
 }
 
-function keptAnswer(outcome: Outcome): { status: number; headers: Readonly<Record<string, string>>; body: string } | null {
+function keptAnswer(
+  outcome: Outcome,
+): { status: number; headers: Readonly<Record<string, string>>; body: string } | null {
   if (outcome.kind === "problem") {
     if (!isKept(outcome.problem.status)) return null;
     return {
@@ -119,18 +149,28 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
 }
 
-async function checkCaps(deps: PublishDeps, request: PublishRequest, mandate: Mandate): Promise<Outcome | null> {
+async function checkCaps(
+  deps: PublishDeps,
+  request: PublishRequest,
+  mandate: Mandate,
+): Promise<Outcome | null> {
   const command: IntegrationKeyCommand = {
     type: "caps.check",
     digest: request.contentDigest,
     content_length: request.body.length,
     caps: mandate.scope.caps,
   };
-  const reply = await deps.actors.ask<CapsReply>({ kind: "integration-key", id: request.caller.key.key_id }, command);
+  const reply = await deps.actors.ask<CapsReply>(
+    { kind: "integration-key", id: request.caller.key.key_id },
+    command,
+  );
   if (reply.status === "within") return null;
   const seconds = reply.retry_after_seconds;
   return refused(
-    problem("rate_limited", `The mandate's cap ${reply.cap} is used up.`, { retry_after_seconds: seconds, reason: reply.cap }),
+    problem("rate_limited", `The mandate's cap ${reply.cap} is used up.`, {
+      retry_after_seconds: seconds,
+      reason: reply.cap,
+    }),
     { "retry-after": String(seconds) },
   );
 }
@@ -146,10 +186,16 @@ function checkBatch(deps: PublishDeps, request: PublishRequest, body: PublishBod
   if (!opened.ok) return opened;
   const { seal, payload } = opened.value;
   if (seal.record_type !== request.collection) {
-    return sealRefusal("record_type_mismatch", `The seal is for ${seal.record_type}, the request for ${request.collection}.`);
+    return sealRefusal(
+      "record_type_mismatch",
+      `The seal is for ${seal.record_type}, the request for ${request.collection}.`,
+    );
   }
   if (seal.tree_size !== body.records.length) {
-    return sealRefusal("inclusion_invalid", `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`);
+    return sealRefusal(
+      "inclusion_invalid",
+      `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`,
+    );
   }
   const tree = buildTree(
     body.records.map((record) => leafHash(record, deps.crypto.sha256)),
@@ -157,9 +203,15 @@ function checkBatch(deps: PublishDeps, request: PublishRequest, body: PublishBod
   );
   const root = parseHash(seal.root);
   if (root === null || !equalBytes(root, tree.root)) {
-    return sealRefusal("hash_mismatch", "The records are not exactly those that the seal's root is over, in order.");
+    return sealRefusal(
+      "hash_mismatch",
+      "The records are not exactly those that the seal's root is over, in order.",
+    );
   }
-  return { ok: true, value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, deps.crypto.sha256), tree } };
+  return {
+    ok: true,
+    value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, deps.crypto.sha256), tree },
+  };
 }
 
 export interface Acceptable extends Batch {
@@ -189,7 +241,11 @@ async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Ac
 const statusCommand: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 };
 
 /** What is judged only for a push that was not accepted before (W3). */
-async function checkNew(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome | null> {
+async function checkNew(
+  deps: PublishDeps,
+  request: PublishRequest,
+  batch: Acceptable,
+): Promise<Outcome | null> {
   const standing = checkStanding(batch.seal, batch.facts, deps.clock.now());
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
   const seq = await deps.actors.ask<ChargeReply>(
@@ -202,10 +258,16 @@ async function checkNew(deps: PublishDeps, request: PublishRequest, batch: Accep
 }
 
 function seqRefused(lastSeq: number): Outcome {
-  return refused(problem("seq_not_increasing", `seq must exceed ${lastSeq}, the last accepted seq of this key.`));
+  return refused(
+    problem("seq_not_increasing", `seq must exceed ${lastSeq}, the last accepted seq of this key.`),
+  );
 }
 
-async function storeAndAdmit(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome | null> {
+async function storeAndAdmit(
+  deps: PublishDeps,
+  request: PublishRequest,
+  batch: Acceptable,
+): Promise<Outcome | null> {
   const { records } = batch.body;
   await deps.records.stageLeaves(batch.pushId, 0, records);
   await deps.records.putSeal({
@@ -222,7 +284,10 @@ async function storeAndAdmit(deps: PublishDeps, request: PublishRequest, batch: 
     records: records.length,
     bytes: request.body.length,
   };
-  const charged = await deps.actors.ask<ChargeReply>({ kind: "integration-key", id: request.caller.key.key_id }, charge);
+  const charged = await deps.actors.ask<ChargeReply>(
+    { kind: "integration-key", id: request.caller.key.key_id },
+    charge,
+  );
   if (charged.status === "seq_not_increasing") return seqRefused(charged.last_seq);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
@@ -234,9 +299,14 @@ async function storeAndAdmit(deps: PublishDeps, request: PublishRequest, batch: 
   });
   if (admitted.status !== "admitted") {
     const seconds = admitted.retry_after_seconds;
-    return refused(problem("rate_limited", "Too many pushes of this business wait; resend this batch later.", { retry_after_seconds: seconds }), {
-      "retry-after": String(seconds),
-    });
+    return refused(
+      problem("rate_limited", "Too many pushes of this business wait; resend this batch later.", {
+        retry_after_seconds: seconds,
+      }),
+      {
+        "retry-after": String(seconds),
+      },
+    );
   }
   const accept: PushCommand = {
     type: "push.accept",
@@ -282,4 +352,3 @@ function answerInline(report: PushReport): Answer {
 function queuedAnswer(report: PushReport): Answer {
   return answerJson(202, pushStatus(report), { location: `/v1/pushes/${report.facts.push_id}` });
 }
-

@@ -27,11 +27,17 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
   const { outcome, cursor } = request;
   if (!isPushId(request.pushId)) return pushUnknown();
   if (outcome !== null && !outcomes.includes(outcome)) {
-    return refused(problem("request_invalid", `outcome is one of ${outcomes.join(", ")}.`, { pointer: "/query/outcome" }));
+    return refused(
+      problem("request_invalid", `outcome is one of ${outcomes.join(", ")}.`, { pointer: "/query/outcome" }),
+    );
   }
   const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
   if (fromLeaf === null) {
-    return refused(problem("request_invalid", "cursor is the next_cursor of an earlier page.", { pointer: "/query/cursor" }));
+    return refused(
+      problem("request_invalid", "cursor is the next_cursor of an earlier page.", {
+        pointer: "/query/cursor",
+      }),
+    );
   }
   const command: PushCommand = {
     type: "push.status",

@@ -31,7 +31,11 @@ export function createPushTrees(records: RecordStore, sha256: Sha256): PushTrees
       if (known) return known;
       const hashes: Uint8Array[] = [];
       while (hashes.length < count) {
-        const leaves = await records.loadLeaves(pushId, hashes.length, Math.min(leavesPerRead, count - hashes.length));
+        const leaves = await records.loadLeaves(
+          pushId,
+          hashes.length,
+          Math.min(leavesPerRead, count - hashes.length),
+        );
         if (leaves.length === 0) throw new Error(`Leaf ${hashes.length} of ${pushId} is not staged.`);
         for (const leaf of leaves) hashes.push(leafHash(leaf, sha256));
       }

@@ -7,9 +7,15 @@ import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
 /** Any live integration key of the business may read it. Besides the specified members it names the key's mandate and the limits of a batch. */
-export async function sealContext(actors: ActorSystem, request: { readonly caller: Caller }): Promise<Outcome> {
+export async function sealContext(
+  actors: ActorSystem,
+  request: { readonly caller: Caller },
+): Promise<Outcome> {
   const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const facts = await actors.ask<PublishingFacts>({ kind: "business", id: request.caller.party.uuid }, command);
+  const facts = await actors.ask<PublishingFacts>(
+    { kind: "business", id: request.caller.party.uuid },
+    command,
+  );
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }

@@ -17,7 +17,12 @@ function contains(range: string, address: AddressBits): boolean {
   const [base = "", prefixText, ...rest] = range.split("/");
   const network = parseAddress(base);
   if (network === null || network.width !== address.width || rest.length > 0) return false;
-  const prefix = prefixText === undefined ? network.width : /^(0|[1-9][0-9]{0,2})$/.test(prefixText) ? Number(prefixText) : -1;
+  const prefix =
+    prefixText === undefined
+      ? network.width
+      : /^(0|[1-9][0-9]{0,2})$/.test(prefixText)
+        ? Number(prefixText)
+        : -1;
   if (prefix < 0 || prefix > network.width) return false;
   const shift = BigInt(network.width - prefix);
   return network.value >> shift === address.value >> shift;

@@ -18,24 +18,42 @@ export interface SealingDeps {
 }
 
 /** The registered key that sealed the envelope; `key_unknown` unless it is a live sealing or hosted key of this business. */
-export async function verifySealing(deps: SealingDeps, businessUuid: string, envelope: Envelope): Promise<Verdict<KeyFacts>> {
+export async function verifySealing(
+  deps: SealingDeps,
+  businessUuid: string,
+  envelope: Envelope,
+): Promise<Verdict<KeyFacts>> {
   const [signature, ...more] = envelope.signatures;
-  if (!signature || more.length > 0) return refuse("envelope_malformed", "A seal carries exactly one signature.");
+  if (!signature || more.length > 0)
+    return refuse("envelope_malformed", "A seal carries exactly one signature.");
   const command: BusinessCommand = { type: "register.read", keys: [`key/${signature.keyid}`] };
-  const { entries } = await deps.actors.ask<RegisterReadReply>({ kind: "business", id: businessUuid }, command);
+  const { entries } = await deps.actors.ask<RegisterReadReply>(
+    { kind: "business", id: businessUuid },
+    command,
+  );
   const key = entries[0] && (JSON.parse(entries[0].body) as KeyFacts);
   if (!key || (key.role !== "sealing" && key.role !== "hosted")) {
     return refuse("key_unknown", "The seal's key is no passkey or hosted key of this business.");
   }
-  if (key.revoked_at !== null || key.compromised_from !== null) return refuse("key_not_valid", "The seal's key was revoked.");
+  if (key.revoked_at !== null || key.compromised_from !== null)
+    return refuse("key_not_valid", "The seal's key was revoked.");
   const payload = parseBase64(envelope.payload);
   if (!payload) return refuse("envelope_malformed", "payload is base64.");
   const message = pae(envelope.payloadType, payload);
   const jwk = key.public_key as unknown as PublicJwk;
   if (key.role === "sealing") {
-    const verdict = verifyPasskey({ jwk, message, signature, origins: deps.passkeys, verify: deps.crypto.verify, sha256: deps.crypto.sha256 });
+    const verdict = verifyPasskey({
+      jwk,
+      message,
+      signature,
+      origins: deps.passkeys,
+      verify: deps.crypto.verify,
+      sha256: deps.crypto.sha256,
+    });
     return verdict.ok ? ok(key) : verdict;
   }
   const sig = parseBase64(signature.sig);
-  return sig && deps.crypto.verify(jwk, message, sig) ? ok(key) : refuse("signature_invalid", "The seal's signature does not verify.");
+  return sig && deps.crypto.verify(jwk, message, sig)
+    ? ok(key)
+    : refuse("signature_invalid", "The seal's signature does not verify.");
 }

@@ -1,7 +1,14 @@
 // Admission of a push: its number, and whether it is held.
 
 import type { BusinessContext } from "../../machines/business.ts";
-import type { AdmitReply, BusinessCommand, HeldReason, Listings, PushPlan, RegisterReply } from "../messages/business.ts";
+import type {
+  AdmitReply,
+  BusinessCommand,
+  HeldReason,
+  Listings,
+  PushPlan,
+  RegisterReply,
+} from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { decideHold } from "./hold.ts";
@@ -28,7 +35,14 @@ export function admitPush(
   return {
     reply: admitted(number, reasons),
     events: [{ type: "push.admitted", push_id: command.push_id, held: reasons.length > 0 } as Message],
-    puts: [{ rt: rt.admission, k: 0, k2: command.push_id, body: JSON.stringify({ number, held_reasons: reasons }) }],
+    puts: [
+      {
+        rt: rt.admission,
+        k: 0,
+        k2: command.push_id,
+        body: JSON.stringify({ number, held_reasons: reasons }),
+      },
+    ],
   };
 }
 

@@ -1,7 +1,7 @@
 // Generations and change numbers for the leaves of one chunk, in one commit.
 
-import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { answerKey, answerOf, type HeadRow, headOf, headRow, rt } from "./rows.ts";
 
@@ -20,7 +20,12 @@ export function assignChunk(command: AssignCommand, view: ActorView): Decision<A
   const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, heads, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
   const puts: PartitionRow[] = [...heads].map(([recordId, head]) => headRow(recordId, head));
-  puts.push({ rt: rt.answer, k: 0, k2: answerKey(command.push_id, command.chunk), body: JSON.stringify(reply) });
+  puts.push({
+    rt: rt.answer,
+    k: 0,
+    k2: answerKey(command.push_id, command.chunk),
+    body: JSON.stringify(reply),
+  });
   return {
     reply,
     events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live } as Message],
@@ -37,8 +42,10 @@ function assignLeaf(
 ): LeafAssignment {
   const head = heads.get(leaf.record_id) ?? headOf(view, leaf.record_id);
   const base = { leaf_index: leaf.leaf_index, record_id: leaf.record_id };
-  if (head && head.number > command.number) return { ...base, outcome: "superseded", generation: 0, change: 0 };
-  if (head && head.number === command.number) return { ...base, outcome: "duplicate", generation: 0, change: 0 };
+  if (head && head.number > command.number)
+    return { ...base, outcome: "superseded", generation: 0, change: 0 };
+  if (head && head.number === command.number)
+    return { ...base, outcome: "duplicate", generation: 0, change: 0 };
   const generation = (head?.generation ?? 0) + 1;
   const change = (head?.change ?? 0) + 1;
   const wasLive = head?.live ?? false;

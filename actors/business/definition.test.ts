@@ -4,7 +4,14 @@ import type { AssignReply, LeafClaim } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
 const uuid = "00000000-0000-4000-8000-000000000001";
-const party = { uuid, kind: "business", legal_name: "Diamonds Ltd", country: "GB", group: uuid, blocked_groups: [] };
+const party = {
+  uuid,
+  kind: "business",
+  legal_name: "Diamonds Ltd",
+  country: "GB",
+  group: uuid,
+  blocked_groups: [],
+};
 
 function open() {
   const business = driveActor(businessActor as never, uuid);
@@ -23,13 +30,34 @@ const leaf = (index: number, record = `svc_r${index}`): LeafClaim => ({
 });
 
 const admit = (business: Business, pushId: string) =>
-  business.send({ type: "push.admit", push_id: pushId, key_id: "k", records: 1, plan: null } as never) as { number: number };
+  business.send({ type: "push.admit", push_id: pushId, key_id: "k", records: 1, plan: null } as never) as {
+    number: number;
+  };
 
-const assign = (business: Business, pushId: string, number: number, leaves: readonly LeafClaim[], chunk = 0) =>
-  business.send({ type: "chunk.assign", push_id: pushId, number, chunk, collection: "products", leaves } as never) as AssignReply;
+const assign = (
+  business: Business,
+  pushId: string,
+  number: number,
+  leaves: readonly LeafClaim[],
+  chunk = 0,
+) =>
+  business.send({
+    type: "chunk.assign",
+    push_id: pushId,
+    number,
+    chunk,
+    collection: "products",
+    leaves,
+  } as never) as AssignReply;
 
 const remove = (business: Business, recordId: string) =>
-  business.send({ type: "record.remove", record_id: recordId, action: "withdraw", at: "", document_hash: "" } as never);
+  business.send({
+    type: "record.remove",
+    record_id: recordId,
+    action: "withdraw",
+    at: "",
+    document_hash: "",
+  } as never);
 
 describe("admission (N1)", () => {
   it("numbers pushes in order and gives a push its number again", () => {
@@ -59,12 +87,29 @@ describe("admission (N1)", () => {
   it("holds over the whole batch and what is pending, and a confirmed hold keeps its number", () => {
     const business = open();
     const { number } = admit(business, "first");
-    assign(business, "first", number, Array.from({ length: 20 }, (_, index) => leaf(index)));
+    assign(
+      business,
+      "first",
+      number,
+      Array.from({ length: 20 }, (_, index) => leaf(index)),
+    );
     business.send({ type: "push.finished", push_id: "first", chunks: 1 } as never);
     expect(business.snapshot.context.listings).toBe(20);
     const reprice = (push: string, from: number, pending: readonly string[], earlier: readonly unknown[]) => {
-      const listings = Array.from({ length: 4 }, (_, index) => [`svc_r${from + index}`, { US: ["11.00", "USD"] }]);
-      return [listings, business.send({ type: "push.admit", push_id: push, key_id: "k", records: 4, plan: { pending, earlier, listings } } as never)];
+      const listings = Array.from({ length: 4 }, (_, index) => [
+        `svc_r${from + index}`,
+        { US: ["11.00", "USD"] },
+      ]);
+      return [
+        listings,
+        business.send({
+          type: "push.admit",
+          push_id: push,
+          key_id: "k",
+          records: 4,
+          plan: { pending, earlier, listings },
+        } as never),
+      ];
     };
     const [first, admitted] = reprice("second", 0, [], []);
     expect(admitted).toMatchObject({ held: false, number: 2 });
@@ -78,9 +123,17 @@ describe("admission (N1)", () => {
       plan: { pending: ["second", "third"], earlier: [first, first], listings: jump },
     } as never);
     expect(held).toMatchObject({ held: true, number: 4, held_reasons: [{ code: "price_jump" }] });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toEqual({ status: "done" });
-    expect(business.effects.at(-1)).toMatchObject({ kind: "tell", to: { kind: "push", id: "fourth" }, message: { type: "hold.release", confirmed: true } });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toMatchObject({ code: "hold_unknown" });
+    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toEqual({
+      status: "done",
+    });
+    expect(business.effects.at(-1)).toMatchObject({
+      kind: "tell",
+      to: { kind: "push", id: "fourth" },
+      message: { type: "hold.release", confirmed: true },
+    });
+    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toMatchObject(
+      { code: "hold_unknown" },
+    );
     expect(admit(business, "fourth")).toMatchObject({ number: 4 });
   });
 });
@@ -90,14 +143,20 @@ describe("assignment (N2, N3, N4)", () => {
     const business = open();
     admit(business, "a");
     const first = assign(business, "a", 1, [leaf(0), leaf(1)]);
-    expect(first.assignments.map(({ outcome, generation, change }) => [outcome, generation, change])).toEqual([
-      ["accepted", 1, 1],
-      ["accepted", 1, 1],
-    ]);
+    expect(first.assignments.map(({ outcome, generation, change }) => [outcome, generation, change])).toEqual(
+      [
+        ["accepted", 1, 1],
+        ["accepted", 1, 1],
+      ],
+    );
     business.nowMs += 1_000;
     expect(assign(business, "a", 1, [leaf(0), leaf(1)])).toEqual(first);
     admit(business, "b");
-    expect(assign(business, "b", 2, [leaf(0)]).assignments[0]).toMatchObject({ outcome: "updated", generation: 2, change: 2 });
+    expect(assign(business, "b", 2, [leaf(0)]).assignments[0]).toMatchObject({
+      outcome: "updated",
+      generation: 2,
+      change: 2,
+    });
     expect(assign(business, "a", 1, [leaf(0), leaf(1)])).toEqual(first);
   });
 
@@ -106,19 +165,31 @@ describe("assignment (N2, N3, N4)", () => {
     admit(business, "old");
     admit(business, "new");
     assign(business, "new", 2, [leaf(0)]);
-    expect(assign(business, "old", 1, [leaf(0)]).assignments[0]).toMatchObject({ outcome: "superseded", generation: 0 });
+    expect(assign(business, "old", 1, [leaf(0)]).assignments[0]).toMatchObject({
+      outcome: "superseded",
+      generation: 0,
+    });
     admit(business, "third");
     expect(remove(business, "svc_r0")).toMatchObject({ status: "removed", change: 2 });
     expect(assign(business, "third", 3, [leaf(0)]).assignments[0]).toMatchObject({ outcome: "superseded" });
     admit(business, "fifth");
-    expect(assign(business, "fifth", 5, [leaf(0)]).assignments[0]).toMatchObject({ outcome: "accepted", generation: 2, change: 3 });
+    expect(assign(business, "fifth", 5, [leaf(0)]).assignments[0]).toMatchObject({
+      outcome: "accepted",
+      generation: 2,
+      change: 3,
+    });
   });
 
   it("rejects a record's second leaf, in the same chunk and in a later one", () => {
     const business = open();
     admit(business, "a");
-    expect(assign(business, "a", 1, [leaf(0), leaf(1, "svc_r0")]).assignments.map((a) => a.outcome)).toEqual(["accepted", "duplicate"]);
-    expect(assign(business, "a", 1, [leaf(200, "svc_r0")], 1).assignments[0]).toMatchObject({ outcome: "duplicate" });
+    expect(assign(business, "a", 1, [leaf(0), leaf(1, "svc_r0")]).assignments.map((a) => a.outcome)).toEqual([
+      "accepted",
+      "duplicate",
+    ]);
+    expect(assign(business, "a", 1, [leaf(200, "svc_r0")], 1).assignments[0]).toMatchObject({
+      outcome: "duplicate",
+    });
   });
 
   it("counts listings and live records", () => {
@@ -152,18 +223,36 @@ describe("removal", () => {
     expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
     expect(remove(business, "svc_r0")).toEqual({ status: "removed", change: 2, collection: "products" });
     expect(business.effects.slice(before)).toEqual([
-      { kind: "activity", name: "removeRecord", params: { record_id: "svc_r0", collection: "products", change: 2 } },
+      {
+        kind: "activity",
+        name: "removeRecord",
+        params: { record_id: "svc_r0", collection: "products", change: 2 },
+      },
     ]);
     expect(remove(business, "svc_none")).toEqual({ status: "unknown_record" });
   });
 });
 
 describe("register", () => {
-  const key = { key_id: "k", party_uuid: uuid, role: "integration", alg: "Ed25519", public_key: {}, cose: null, valid_from: "2026", valid_until: null, revoked_at: null, compromised_from: null };
+  const key = {
+    key_id: "k",
+    party_uuid: uuid,
+    role: "integration",
+    alg: "Ed25519",
+    public_key: {},
+    cose: null,
+    valid_from: "2026",
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+  };
 
   it("takes nothing before the party is opened", () => {
     const business = driveActor(businessActor as never, uuid);
-    expect(business.send({ type: "key.register", key } as never)).toMatchObject({ status: "refused", code: "party_unknown" });
+    expect(business.send({ type: "key.register", key } as never)).toMatchObject({
+      status: "refused",
+      code: "party_unknown",
+    });
   });
 
   it("projects each change under a raised number, and a repetition not at all", () => {
@@ -172,21 +261,37 @@ describe("register", () => {
     const changes = business.effects.length;
     business.send({ type: "key.register", key } as never);
     expect(business.effects).toHaveLength(changes);
-    const read = business.send({ type: "register.read", keys: ["key/k", `party/${uuid}`] } as never) as { entries: { change: number }[] };
+    const read = business.send({ type: "register.read", keys: ["key/k", `party/${uuid}`] } as never) as {
+      entries: { change: number }[];
+    };
     expect(read.entries.map(({ change }) => change)).toEqual([2, 1]);
   });
 
   it("never lets a revoked key back in", () => {
     const business = open();
     business.send({ type: "key.register", key } as never);
-    business.send({ type: "key.revoke", key_id: "k", revoked_at: "2026-02-01T00:00:00.000Z", compromised_from: null } as never);
-    expect(business.send({ type: "key.register", key } as never)).toMatchObject({ status: "refused", code: "key_unknown" });
-    expect(business.send({ type: "publishing.facts", key_id: "k" } as never)).toMatchObject({ key: "revoked" });
+    business.send({
+      type: "key.revoke",
+      key_id: "k",
+      revoked_at: "2026-02-01T00:00:00.000Z",
+      compromised_from: null,
+    } as never);
+    expect(business.send({ type: "key.register", key } as never)).toMatchObject({
+      status: "refused",
+      code: "key_unknown",
+    });
+    expect(business.send({ type: "publishing.facts", key_id: "k" } as never)).toMatchObject({
+      key: "revoked",
+    });
   });
 
   it("accepts AI policy versions one after the other", () => {
     const business = open();
-    const policy = (version: number) => ({ type: "policy.accept", policy: { business_uuid: uuid, version, record_id: "aip_x", live_from: "t" } }) as never;
+    const policy = (version: number) =>
+      ({
+        type: "policy.accept",
+        policy: { business_uuid: uuid, version, record_id: "aip_x", live_from: "t" },
+      }) as never;
     expect(business.send(policy(2))).toMatchObject({ code: "ai_policy_version_mismatch" });
     expect(business.send(policy(1))).toEqual({ status: "done" });
     expect(business.send(policy(1))).toEqual({ status: "done" });
@@ -196,7 +301,18 @@ describe("register", () => {
   it("moves with its certificate", () => {
     const business = open();
     const issue = (cert_id: string, status: string) =>
-      business.send({ type: "certificate.issue", certificate: { cert_id, uuid, status, status_effective_from: "t", status_reason: null, issued_at: "t", envelope: "{}" } } as never);
+      business.send({
+        type: "certificate.issue",
+        certificate: {
+          cert_id,
+          uuid,
+          status,
+          status_effective_from: "t",
+          status_reason: null,
+          issued_at: "t",
+          envelope: "{}",
+        },
+      } as never);
     expect(business.snapshot.value).toBe("unverified");
     issue("c1", "active");
     expect(business.snapshot.value).toBe("active");

@@ -55,7 +55,9 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
         message: { type: "hold.release", confirmed: params.confirmed } as { type: string },
       },
     ],
-    removeRecord: (params: unknown): readonly Effect[] => [{ kind: "activity", name: "removeRecord", params }],
+    removeRecord: (params: unknown): readonly Effect[] => [
+      { kind: "activity", name: "removeRecord", params },
+    ],
   },
 };
 
@@ -115,12 +117,19 @@ function plannedRecords(plan: PushPlan): readonly string[] {
 }
 
 /** Forgets what only a repetition of the push's own questions would need. */
-function finishPush(command: Extract<BusinessCommand, { type: "push.finished" }>, view: ActorView): Decision<RegisterReply> {
+function finishPush(
+  command: Extract<BusinessCommand, { type: "push.finished" }>,
+  view: ActorView,
+): Decision<RegisterReply> {
   const context = view.snapshot.context as BusinessContext;
   const { push_id, chunks } = command;
   const known = context.pending.includes(push_id) || context.held.includes(push_id);
   if (!known) return { reply: { status: "done" } };
-  const answers = Array.from({ length: chunks }, (_, chunk) => ({ rt: rt.answer, k: 0, k2: answerKey(push_id, chunk) }));
+  const answers = Array.from({ length: chunks }, (_, chunk) => ({
+    rt: rt.answer,
+    k: 0,
+    k2: answerKey(push_id, chunk),
+  }));
   return {
     reply: { status: "done" },
     events: [{ type: "push.finished", push_id } as Message],

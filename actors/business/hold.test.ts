@@ -39,18 +39,24 @@ describe("price-shock hold", () => {
   });
 
   it("holds more than one fifth of listings removed", () => {
-    const dropped = (count: number): PlannedListings => Array.from({ length: count }, (_, index) => [`r${index}`, {}]);
+    const dropped = (count: number): PlannedListings =>
+      Array.from({ length: count }, (_, index) => [`r${index}`, {}]);
     expect(hold(dropped(4))).toEqual([]);
     expect(hold(dropped(5))).toEqual(["listings_removed"]);
   });
 
   it("does not count new records, the same price written otherwise, or an unchanged one", () => {
-    expect(hold(Array.from({ length: 50 }, (_, index) => [`new${index}`, { US: ["1.00", "USD"] }]))).toEqual([]);
+    expect(hold(Array.from({ length: 50 }, (_, index) => [`new${index}`, { US: ["1.00", "USD"] }]))).toEqual(
+      [],
+    );
     expect(hold(repriced(20, "10.0"))).toEqual([]);
   });
 
   it("gives every reason at once", () => {
-    const plan: PlannedListings = [...repriced(5, "100.00"), ...Array.from({ length: 5 }, (_, i) => [`r${i + 5}`, {}] as const)];
+    const plan: PlannedListings = [
+      ...repriced(5, "100.00"),
+      ...Array.from({ length: 5 }, (_, i) => [`r${i + 5}`, {}] as const),
+    ];
     expect(hold(plan)).toEqual(["price_changes", "price_jump", "listings_removed"]);
   });
 });

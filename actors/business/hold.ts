@@ -25,13 +25,22 @@ export function decideHold(question: HoldQuestion): readonly HeldReason[] {
   const fifth = question.catalogueListings / 5;
   const reasons: HeldReason[] = [];
   if (shock.changed > fifth) {
-    reasons.push({ code: "price_changes", detail: `${shock.changed} of ${question.catalogueListings} prices would change, more than one fifth.` });
+    reasons.push({
+      code: "price_changes",
+      detail: `${shock.changed} of ${question.catalogueListings} prices would change, more than one fifth.`,
+    });
   }
   if (shock.jumps > 0) {
-    reasons.push({ code: "price_jump", detail: `${shock.jumps} prices would change by more than half, the first ${shock.firstJump}.` });
+    reasons.push({
+      code: "price_jump",
+      detail: `${shock.jumps} prices would change by more than half, the first ${shock.firstJump}.`,
+    });
   }
   if (shock.removed > fifth) {
-    reasons.push({ code: "listings_removed", detail: `${shock.removed} of ${question.catalogueListings} listings would be removed, more than one fifth.` });
+    reasons.push({
+      code: "listings_removed",
+      detail: `${shock.removed} of ${question.catalogueListings} listings would be removed, more than one fifth.`,
+    });
   }
   return reasons;
 }
@@ -43,7 +52,13 @@ interface Shock {
   firstJump: string;
 }
 
-function compareListing(shock: Shock, recordId: string, country: string, before: Listings, after: Listings): void {
+function compareListing(
+  shock: Shock,
+  recordId: string,
+  country: string,
+  before: Listings,
+  after: Listings,
+): void {
   const was = before[country];
   const becomes = after[country];
   if (!was) return;
@@ -59,6 +74,7 @@ function compareListing(shock: Shock, recordId: string, country: string, before:
   // Another currency cannot be compared, so it counts as a jump: a person looks at it.
   if (was[1] !== becomes[1] || Math.abs(to - from) > from / 2) {
     shock.jumps += 1;
-    if (shock.jumps === 1) shock.firstJump = `${recordId} in ${country} from ${was.join(" ")} to ${becomes.join(" ")}`;
+    if (shock.jumps === 1)
+      shock.firstJump = `${recordId} in ${country} from ${was.join(" ")} to ${becomes.join(" ")}`;
   }
 }

@@ -2,7 +2,13 @@
 // Each change writes the whole entry under a raised `change` and asks for its projection into every region.
 
 import type { BusinessContext } from "../../machines/business.ts";
-import type { BusinessCommand, KeyFacts, MandateFacts, PartyFacts, RegisterReply } from "../messages/business.ts";
+import type {
+  BusinessCommand,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  RegisterReply,
+} from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { type RegisterRow, registerOf, rt } from "./rows.ts";
 
@@ -58,7 +64,11 @@ export function changeRegister(command: RegisterCommand, view: ActorView): Decis
   const context = view.snapshot.context as BusinessContext;
   const answer = decideChange(command, view, context);
   if ("status" in answer) return { reply: answer };
-  const row: RegisterRow = { partition: context.uuid, change: context.change + 1, body: JSON.stringify(answer.body) };
+  const row: RegisterRow = {
+    partition: context.uuid,
+    change: context.change + 1,
+    body: JSON.stringify(answer.body),
+  };
   const known = registerOf(view, answer.key);
   if (known?.body === row.body && (answer.events?.length ?? 0) === 0) return { reply: { status: "done" } };
   return {
@@ -91,11 +101,15 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
     case "key.register":
       return registerKey(command.key, key, known);
     case "key.revoke":
-      return known ? revokeKey(command, key, JSON.parse(known.body) as KeyFacts) : refusal("key_unknown", "No such key is registered here.");
+      return known
+        ? revokeKey(command, key, JSON.parse(known.body) as KeyFacts)
+        : refusal("key_unknown", "No such key is registered here.");
     case "mandate.accept":
       return known ? done : { key, body: command.mandate };
     case "mandate.revoke":
-      return known ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts) : refusal("mandate_unknown", "No such mandate is registered here.");
+      return known
+        ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
+        : refusal("mandate_unknown", "No such mandate is registered here.");
     case "policy.accept":
       return known ? done : acceptPolicy(command.policy, key, context);
     case "custody.state":
@@ -107,14 +121,23 @@ function openParty(party: PartyFacts, key: string, context: BusinessContext): An
   if (context.party) return done;
   if (party.uuid !== context.uuid) return refusal("party_unknown", "The party's uuid is not this actor's.");
   const { blocked_groups: _none, ...opened } = party;
-  return { key, body: { ...party, blocked_groups: [] }, events: [{ type: "party.opened", party: opened } as Message] };
+  return {
+    key,
+    body: { ...party, blocked_groups: [] },
+    events: [{ type: "party.opened", party: opened } as Message],
+  };
 }
 
-function changeBlock(command: { type: "group.block" | "group.unblock"; group: string }, context: BusinessContext): Answer {
+function changeBlock(
+  command: { type: "group.block" | "group.unblock"; group: string },
+  context: BusinessContext,
+): Answer {
   const isBlocked = context.blockedGroups.includes(command.group);
   const block = command.type === "group.block";
   if (isBlocked === block) return done;
-  const groups = block ? [...context.blockedGroups, command.group] : context.blockedGroups.filter((group) => group !== command.group);
+  const groups = block
+    ? [...context.blockedGroups, command.group]
+    : context.blockedGroups.filter((group) => group !== command.group);
   return {
     key: `party/${context.uuid}`,
     body: { ...context.party, blocked_groups: groups },
@@ -122,20 +145,34 @@ function changeBlock(command: { type: "group.block" | "group.unblock"; group: st
   };
 }
 
-function issueCertificate(certificate: Extract<RegisterCommand, { type: "certificate.issue" }>["certificate"], key: string): Answer {
+function issueCertificate(
+  certificate: Extract<RegisterCommand, { type: "certificate.issue" }>["certificate"],
+  key: string,
+): Answer {
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
-  return { key, body: certificate, events: [{ type: "certificate.issued", certificate: inForce } as Message] };
+  return {
+    key,
+    body: certificate,
+    events: [{ type: "certificate.issued", certificate: inForce } as Message],
+  };
 }
 
 function registerKey(facts: KeyFacts, key: string, known: RegisterRow | undefined): Answer {
   if (!known) return { key, body: facts };
   const registered = JSON.parse(known.body) as KeyFacts;
   // A key that was revoked stays refused, whoever registers it again.
-  return registered.revoked_at === null && registered.role === facts.role ? done : refusal("key_unknown", "The key was revoked or has another role.");
+  return registered.revoked_at === null && registered.role === facts.role
+    ? done
+    : refusal("key_unknown", "The key was revoked or has another role.");
 }
 
-function revokeKey(command: { revoked_at: string; compromised_from: string | null }, key: string, facts: KeyFacts): Answer {
-  const earliest = (a: string | null, b: string | null): string | null => (a === null ? b : b === null || a < b ? a : b);
+function revokeKey(
+  command: { revoked_at: string; compromised_from: string | null },
+  key: string,
+  facts: KeyFacts,
+): Answer {
+  const earliest = (a: string | null, b: string | null): string | null =>
+    a === null ? b : b === null || a < b ? a : b;
   return {
     key,
     body: {
@@ -150,9 +187,16 @@ function revokeMandate(revokedAt: string, key: string, facts: MandateFacts): Ans
   return facts.revoked_at === null ? { key, body: { ...facts, revoked_at: revokedAt } } : done;
 }
 
-function acceptPolicy(policy: Extract<RegisterCommand, { type: "policy.accept" }>["policy"], key: string, context: BusinessContext): Answer {
+function acceptPolicy(
+  policy: Extract<RegisterCommand, { type: "policy.accept" }>["policy"],
+  key: string,
+  context: BusinessContext,
+): Answer {
   if (policy.version !== context.policy.version + 1) {
-    return refusal("ai_policy_version_mismatch", `The next AI policy version is ${context.policy.version + 1}.`);
+    return refusal(
+      "ai_policy_version_mismatch",
+      `The next AI policy version is ${context.policy.version + 1}.`,
+    );
   }
   const inForce = { version: policy.version, record_id: policy.record_id, live_from: policy.live_from };
   return { key, body: policy, events: [{ type: "policy.accepted", policy: inForce } as Message] };

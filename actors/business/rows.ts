@@ -1,7 +1,7 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19).
 
-import type { AssignReply, HeldReason, Listings } from "../messages/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { AssignReply, HeldReason, Listings } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
 
 export const rt = { head: 16, answer: 17, register: 18, admission: 19 } as const;

@@ -27,7 +27,8 @@ describe("nonces (Q1)", () => {
 
   it("of one key say nothing of another nonce", () => {
     const key = open();
-    const claim = (nonce: string) => key.send({ type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as never);
+    const claim = (nonce: string) =>
+      key.send({ type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as never);
     expect(claim("a".repeat(16))).toEqual({ status: "claimed" });
     expect(claim("b".repeat(16))).toEqual({ status: "claimed" });
   });
@@ -50,7 +51,10 @@ describe("seq and charges (Q2)", () => {
     expect(key.send(charge(9, "p9"))).toEqual({ status: "accepted" });
     expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
     expect(key.send({ type: "seq.check", seq: 5, push_id: "p5" } as never)).toEqual({ status: "known" });
-    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" } as never)).toEqual({ status: "seq_not_increasing", last_seq: 9 });
+    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" } as never)).toEqual({
+      status: "seq_not_increasing",
+      last_seq: 9,
+    });
   });
 });
 
@@ -61,7 +65,11 @@ describe("caps", () => {
   it("refuses when the records of the hour are used up, until the next hour", () => {
     const key = open();
     key.send(charge(1, "p1", 100, 1));
-    expect(check(key, "new", 1)).toEqual({ status: "over", cap: "records_per_hour", retry_after_seconds: 3_600 });
+    expect(check(key, "new", 1)).toEqual({
+      status: "over",
+      cap: "records_per_hour",
+      retry_after_seconds: 3_600,
+    });
     key.nowMs += 3_599_999;
     expect(check(key, "new", 1)).toMatchObject({ status: "over", retry_after_seconds: 1 });
     key.nowMs += 1;
@@ -84,7 +92,12 @@ describe("caps", () => {
 
 describe("idempotency (Q3)", () => {
   const begin = (digest: string) => ({ type: "idempotency.begin", scope: "s", digest });
-  const settle = { type: "idempotency.settle", scope: "s", digest: "d", answer: { status: 200, headers: {}, body: "{}" } };
+  const settle = {
+    type: "idempotency.settle",
+    scope: "s",
+    digest: "d",
+    answer: { status: 200, headers: {}, body: "{}" },
+  };
 
   it("is fresh, in progress, then replayed", () => {
     const key = open();

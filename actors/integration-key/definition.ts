@@ -4,7 +4,13 @@
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
 //   Q3. An answer is replayed only for the same request; «in progress» dies with the activation that noted it.
 
-import type { ActorDefinition, ActorView, Decision } from "../system/definition.ts";
+import {
+  dayMs,
+  hourMs,
+  type IntegrationKeyContext,
+  integrationKeyMachine,
+  usageAt,
+} from "../../machines/integration-key.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type {
   CapsReply,
@@ -14,7 +20,7 @@ import type {
   IntegrationKeyCommand,
   NonceReply,
 } from "../messages/integration-key.ts";
-import { dayMs, hourMs, type IntegrationKeyContext, integrationKeyMachine, usageAt } from "../../machines/integration-key.ts";
+import type { ActorDefinition, ActorView, Decision } from "../system/definition.ts";
 
 const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
 
@@ -73,7 +79,10 @@ function decide(command: IntegrationKeyCommand, view: ActorView): Decision<Reply
     case "idempotency.release":
       return {
         reply: { status: "done" },
-        deletes: noteOf(command.scope, view)?.answer === null ? [{ rt: rt.idempotency, k: 0, k2: command.scope }] : [],
+        deletes:
+          noteOf(command.scope, view)?.answer === null
+            ? [{ rt: rt.idempotency, k: 0, k2: command.scope }]
+            : [],
       };
     case "caps.check":
       return { reply: checkCaps(command, view) };
@@ -110,7 +119,10 @@ function beginIdempotent(
     if (note.answer !== null) return { reply: { status: "replay", answer: note.answer } };
     if (note.epoch === view.epoch) return { reply: { status: "in_progress" } };
   }
-  return { reply: { status: "fresh" }, puts: [noteRow(command.scope, view, { digest: command.digest, epoch: view.epoch, answer: null })] };
+  return {
+    reply: { status: "fresh" },
+    puts: [noteRow(command.scope, view, { digest: command.digest, epoch: view.epoch, answer: null })],
+  };
 }
 
 function settleIdempotent(
@@ -125,24 +137,37 @@ function settleIdempotent(
   };
 }
 
-function checkCaps(command: Extract<IntegrationKeyCommand, { type: "caps.check" }>, view: ActorView): CapsReply {
+function checkCaps(
+  command: Extract<IntegrationKeyCommand, { type: "caps.check" }>,
+  view: ActorView,
+): CapsReply {
   const known = live(view, view.row(rt.charged, 0, digestKey(command.digest)));
   if (known) return { status: "within", known_push_id: known.body };
   const context = view.snapshot.context as IntegrationKeyContext;
   const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
   if (hour.used >= command.caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
   const day = usageAt(context.bytesToday, view.nowMs, dayMs);
-  if (day.used >= command.caps.bytes_per_day || day.used + command.content_length > command.caps.bytes_per_day) {
+  if (
+    day.used >= command.caps.bytes_per_day ||
+    day.used + command.content_length > command.caps.bytes_per_day
+  ) {
     return over("bytes_per_day", view.nowMs, dayMs);
   }
   return { status: "within", known_push_id: null };
 }
 
 function over(cap: "records_per_hour" | "bytes_per_day", nowMs: number, windowMs: number): CapsReply {
-  return { status: "over", cap, retry_after_seconds: Math.max(1, Math.ceil((windowMs - (nowMs % windowMs)) / 1000)) };
+  return {
+    status: "over",
+    cap,
+    retry_after_seconds: Math.max(1, Math.ceil((windowMs - (nowMs % windowMs)) / 1000)),
+  };
 }
 
-function checkSeq(command: Extract<IntegrationKeyCommand, { type: "seq.check" }>, view: ActorView): ChargeReply {
+function checkSeq(
+  command: Extract<IntegrationKeyCommand, { type: "seq.check" }>,
+  view: ActorView,
+): ChargeReply {
   if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { status: "known" };
   const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
   return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
@@ -181,7 +206,13 @@ function noteOf(scope: string, view: ActorView): IdempotencyNote | undefined {
 }
 
 function noteRow(scope: string, view: ActorView, note: IdempotencyNote): PartitionRow {
-  return { rt: rt.idempotency, k: 0, k2: scope, body: JSON.stringify(note), expiresAtMs: view.nowMs + idempotencyKeptMs };
+  return {
+    rt: rt.idempotency,
+    k: 0,
+    k2: scope,
+    body: JSON.stringify(note),
+    expiresAtMs: view.nowMs + idempotencyKeptMs,
+  };
 }
 
 /** A store may keep an expired row; it counts no longer. */

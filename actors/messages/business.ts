@@ -117,7 +117,12 @@ export type BusinessCommand =
   | (Message & { readonly type: "party.open"; readonly party: PartyFacts })
   | (Message & { readonly type: "certificate.issue"; readonly certificate: CertificateFacts })
   | (Message & { readonly type: "key.register"; readonly key: KeyFacts })
-  | (Message & { readonly type: "key.revoke"; readonly key_id: string; readonly revoked_at: string; readonly compromised_from: string | null })
+  | (Message & {
+      readonly type: "key.revoke";
+      readonly key_id: string;
+      readonly revoked_at: string;
+      readonly compromised_from: string | null;
+    })
   | (Message & { readonly type: "mandate.accept"; readonly mandate: MandateFacts })
   | (Message & { readonly type: "mandate.revoke"; readonly mandate_id: string; readonly revoked_at: string })
   | (Message & { readonly type: "policy.accept"; readonly policy: PolicyFacts })
@@ -148,7 +153,13 @@ export type BusinessCommand =
     })
   /** The push reached a final state: its repetition rows may go. */
   | (Message & { readonly type: "push.finished"; readonly push_id: string; readonly chunks: number })
-  | (Message & { readonly type: "record.remove"; readonly record_id: string; readonly action: "withdraw" | "delete"; readonly at: string; readonly document_hash: string })
+  | (Message & {
+      readonly type: "record.remove";
+      readonly record_id: string;
+      readonly action: "withdraw" | "delete";
+      readonly at: string;
+      readonly document_hash: string;
+    })
   /** Read-only: bodies of register entries, for their projection. */
   | (Message & { readonly type: "register.read"; readonly keys: readonly string[] })
   | (Message & { readonly type: "record.read"; readonly record_id: string });
@@ -168,7 +179,11 @@ export interface PublishingFacts {
   readonly party: PartyFacts | null;
   /** The newest certificate issuance; null before the first. */
   readonly certificate: Omit<CertificateFacts, "envelope"> | null;
-  readonly policy: { readonly version: number; readonly record_id: string | null; readonly live_from: string | null };
+  readonly policy: {
+    readonly version: number;
+    readonly record_id: string | null;
+    readonly live_from: string | null;
+  };
   /** Status of the asking key, as the home knows it now. */
   readonly key: "live" | "revoked" | "unknown";
   /** Mandates of the key, newest first, without their envelopes. */
@@ -180,7 +195,12 @@ export interface PublishingFacts {
 }
 
 export type AdmitReply =
-  | { readonly status: "admitted"; readonly number: number; readonly held: boolean; readonly held_reasons: readonly HeldReason[] }
+  | {
+      readonly status: "admitted";
+      readonly number: number;
+      readonly held: boolean;
+      readonly held_reasons: readonly HeldReason[];
+    }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
   | { readonly status: "busy"; readonly retry_after_seconds: number };
 
@@ -195,8 +215,16 @@ export type RemoveReply =
   | { readonly status: "unknown_record" };
 
 export interface RegisterReadReply {
-  readonly entries: readonly { readonly table: string; readonly partition: string; readonly key: string; readonly change: number; readonly body: string }[];
+  readonly entries: readonly {
+    readonly table: string;
+    readonly partition: string;
+    readonly key: string;
+    readonly change: number;
+    readonly body: string;
+  }[];
 }
 
 /** Reply of commands that only change the register. */
-export type RegisterReply = { readonly status: "done" } | { readonly status: "refused"; readonly code: string; readonly detail: string };
+export type RegisterReply =
+  | { readonly status: "done" }
+  | { readonly status: "refused"; readonly code: string; readonly detail: string };

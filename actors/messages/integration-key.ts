@@ -14,15 +14,32 @@ export type IntegrationKeyCommand =
   /** Claims a nonce until `expires_ms`; durable before the reply. */
   | (Message & { readonly type: "nonce.claim"; readonly nonce: string; readonly expires_ms: number })
   | (Message & { readonly type: "idempotency.begin"; readonly scope: string; readonly digest: string })
-  | (Message & { readonly type: "idempotency.settle"; readonly scope: string; readonly digest: string; readonly answer: IdempotentAnswer })
+  | (Message & {
+      readonly type: "idempotency.settle";
+      readonly scope: string;
+      readonly digest: string;
+      readonly answer: IdempotentAnswer;
+    })
   /** The request ended without an answer to keep: the key is free again. */
   | (Message & { readonly type: "idempotency.release"; readonly scope: string })
   /** Read-only: may a body of `content_length` bytes with this digest be parsed? */
-  | (Message & { readonly type: "caps.check"; readonly digest: string; readonly content_length: number; readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number } })
+  | (Message & {
+      readonly type: "caps.check";
+      readonly digest: string;
+      readonly content_length: number;
+      readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
+    })
   /** Read-only: is this seq acceptable for this push? */
   | (Message & { readonly type: "seq.check"; readonly seq: number; readonly push_id: string })
   /** Commits (seq, push_id) and charges the caps; the same pair again answers the same. */
-  | (Message & { readonly type: "push.charge"; readonly seq: number; readonly push_id: string; readonly digest: string; readonly records: number; readonly bytes: number })
+  | (Message & {
+      readonly type: "push.charge";
+      readonly seq: number;
+      readonly push_id: string;
+      readonly digest: string;
+      readonly records: number;
+      readonly bytes: number;
+    })
   | (Message & { readonly type: "key.retire" });
 
 export type NonceReply = { readonly status: "claimed" } | { readonly status: "reused" };
@@ -35,7 +52,11 @@ export type IdempotencyReply =
 
 export type CapsReply =
   | { readonly status: "within"; readonly known_push_id: string | null }
-  | { readonly status: "over"; readonly cap: "records_per_hour" | "bytes_per_day"; readonly retry_after_seconds: number };
+  | {
+      readonly status: "over";
+      readonly cap: "records_per_hour" | "bytes_per_day";
+      readonly retry_after_seconds: number;
+    };
 
 export type ChargeReply =
   | { readonly status: "accepted" }

@@ -63,7 +63,11 @@ export interface RowReference {
 }
 
 export type PushCommand =
-  | (Message & { readonly type: "push.accept"; readonly facts: PushFacts; readonly held_reasons: readonly HeldReason[] })
+  | (Message & {
+      readonly type: "push.accept";
+      readonly facts: PushFacts;
+      readonly held_reasons: readonly HeldReason[];
+    })
   /** Answer of the chunk activity. `unindexed` names regions whose index must be told again. */
   | (Message & {
       readonly type: "chunk.settle";
@@ -78,7 +82,12 @@ export type PushCommand =
   | (Message & { readonly type: "push.fail"; readonly code: string; readonly detail: string })
   | (Message & { readonly type: "hold.release"; readonly confirmed: boolean })
   /** Read-only. */
-  | (Message & { readonly type: "push.status"; readonly outcome: RecordOutcome | null; readonly from_leaf: number; readonly limit: number })
+  | (Message & {
+      readonly type: "push.status";
+      readonly outcome: RecordOutcome | null;
+      readonly from_leaf: number;
+      readonly limit: number;
+    })
   /** As `push.status`, answered once the push is complete, held or failed. */
   | (Message & { readonly type: "push.await" });
 

@@ -7,8 +7,17 @@ export type RegionCommand =
   /** Starts the clock that closes receipt batches; harmless when repeated. */
   | (Message & { readonly type: "region.open"; readonly region: string })
   /** Applies row changes to the region's index; answered when a search sees them. */
-  | (Message & { readonly type: "rows.apply"; readonly work_id: string; readonly changes: readonly RowChange[] })
-  | (Message & { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number; readonly rows: number })
+  | (Message & {
+      readonly type: "rows.apply";
+      readonly work_id: string;
+      readonly changes: readonly RowChange[];
+    })
+  | (Message & {
+      readonly type: "rows.applied";
+      readonly work_id: string;
+      readonly stale: number;
+      readonly rows: number;
+    })
   | (Message & { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string })
   | (Message & { readonly type: "receipts.closed"; readonly batches: number });
 

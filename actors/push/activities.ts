@@ -11,10 +11,13 @@ import { applyRows, type PushPorts, processChunk } from "./process-chunk.ts";
 
 export function pushActivities(ports: PushPorts): Record<string, Activity> {
   return {
-    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) => processChunk(ports, params, context),
+    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) =>
+      processChunk(ports, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext) => indexChunk(ports, params, context),
-    finishPush: (params: { push_id: string; business_uuid: string; chunks: number }, context: ActivityContext) =>
-      finishPush(ports, params, context),
+    finishPush: (
+      params: { push_id: string; business_uuid: string; chunks: number },
+      context: ActivityContext,
+    ) => finishPush(ports, params, context),
   };
 }
 
@@ -26,7 +29,11 @@ interface IndexChunk {
 }
 
 /** Tells a region's index again, from what is stored; a throw is tried again later. */
-async function indexChunk(ports: PushPorts, params: IndexChunk, context: ActivityContext): Promise<PushCommand> {
+async function indexChunk(
+  ports: PushPorts,
+  params: IndexChunk,
+  context: ActivityContext,
+): Promise<PushCommand> {
   const question: PushCommand = { type: "push.references", chunk: params.chunk };
   const { references } = await context.ask<{ references: readonly RowReference[] }>(context.actor, question);
   const rows = await ports.records.readRows(references);
@@ -36,7 +43,8 @@ async function indexChunk(ports: PushPorts, params: IndexChunk, context: Activit
     const row = byHash.get(`${reference.record_id} ${reference.hash}`);
     if (row !== undefined) changes.push(putOf(params.collection, reference, row));
   }
-  if (!(await applyRows(params.region, changes, context))) throw new Error(`The index of region ${params.region} is unavailable.`);
+  if (!(await applyRows(params.region, changes, context)))
+    throw new Error(`The index of region ${params.region} is unavailable.`);
   return { type: "chunk.indexed", chunk: params.chunk, region: params.region };
 }
 

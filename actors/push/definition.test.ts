@@ -29,12 +29,21 @@ const outcomes = (chunk: number, count: number): PublishOutcome[] =>
   }));
 
 const settle = (push: Push, chunk: number, count: number, unindexed: readonly string[] = []) =>
-  push.send({ type: "chunk.settle", chunk, outcomes: outcomes(chunk, count), references: [{ record_id: "svc_1", hash: "h", change: 1 }], unindexed } as never);
+  push.send({
+    type: "chunk.settle",
+    chunk,
+    outcomes: outcomes(chunk, count),
+    references: [{ record_id: "svc_1", hash: "h", change: 1 }],
+    unindexed,
+  } as never);
 
 const status = (push: Push, from = 0, outcome: string | null = null, limit = 100) =>
   push.send({ type: "push.status", outcome, from_leaf: from, limit } as never) as PushReport;
 
-const activities = (push: Push) => push.effects.map((effect) => (effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect));
+const activities = (push: Push) =>
+  push.effects.map((effect) =>
+    effect.kind === "activity" ? [effect.name, (effect.params as { chunk?: number }).chunk] : effect,
+  );
 
 describe("a queued push", () => {
   it("settles its chunks in order, each once (P1, U2), and is complete after the last", () => {
@@ -44,10 +53,18 @@ describe("a queued push", () => {
     expect(status(push).state).toBe("queued");
     settle(push, 0, 200);
     settle(push, 0, 200);
-    expect(status(push)).toMatchObject({ state: "processing", settled: 200, counts: { pending: 250, accepted: 199, rejected: 1 } });
+    expect(status(push)).toMatchObject({
+      state: "processing",
+      settled: 200,
+      counts: { pending: 250, accepted: 199, rejected: 1 },
+    });
     settle(push, 1, 200);
     settle(push, 2, 50);
-    expect(status(push)).toMatchObject({ state: "complete", counts: { pending: 0, accepted: 447, rejected: 3 }, completed_at: expect.any(String) });
+    expect(status(push)).toMatchObject({
+      state: "complete",
+      counts: { pending: 0, accepted: 447, rejected: 3 },
+      completed_at: expect.any(String),
+    });
     expect(activities(push)).toEqual([
       ["processChunk", 0],
       ["processChunk", 1],
@@ -58,7 +75,10 @@ describe("a queued push", () => {
 
   it("is accepted once, whoever accepts it again (U1)", () => {
     const push = open(10);
-    expect(push.send({ type: "push.accept", facts: facts(99), held_reasons: [] } as never)).toEqual({ status: "known", state: "queued" });
+    expect(push.send({ type: "push.accept", facts: facts(99), held_reasons: [] } as never)).toEqual({
+      status: "known",
+      state: "queued",
+    });
     expect(status(push).facts.records).toBe(10);
   });
 
@@ -70,7 +90,9 @@ describe("a queued push", () => {
       ["indexChunk", 0],
       ["indexChunk", 0],
     ]);
-    expect(push.send({ type: "push.references", chunk: 0 } as never)).toMatchObject({ references: [{ record_id: "svc_1" }] });
+    expect(push.send({ type: "push.references", chunk: 0 } as never)).toMatchObject({
+      references: [{ record_id: "svc_1" }],
+    });
     push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
     push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
     expect(status(push).state).toBe("processing");
@@ -113,7 +135,10 @@ describe("pages of outcomes (U3)", () => {
     }
     expect(seen).toEqual(Array.from({ length: 450 }, (_, index) => index));
     expect(status(push, 100).results).toHaveLength(100);
-    expect(status(push, 199, null, 2).results.map((result) => result.outcome)).toEqual(["accepted", "pending"]);
+    expect(status(push, 199, null, 2).results.map((result) => result.outcome)).toEqual([
+      "accepted",
+      "pending",
+    ]);
   });
 
   it("can be filtered by outcome, over all chunks", () => {
@@ -130,7 +155,11 @@ describe("a held push", () => {
 
   it("waits, then goes its way when confirmed", () => {
     const push = open(10, reasons);
-    expect(status(push)).toMatchObject({ state: "held", held_reasons: reasons, counts: { held: 10, pending: 0 } });
+    expect(status(push)).toMatchObject({
+      state: "held",
+      held_reasons: reasons,
+      counts: { held: 10, pending: 0 },
+    });
     expect(status(push).results[0]?.outcome).toBe("held");
     expect(push.effects).toEqual([]);
     push.send({ type: "hold.release", confirmed: true } as never);

@@ -6,7 +6,14 @@
 
 import { chunkCount, chunkSize, type PushContext, pushMachine } from "../../machines/push.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushReport, RowReference } from "../messages/push.ts";
+import type {
+  AcceptReply,
+  PublishOutcome,
+  PushCommand,
+  PushFacts,
+  PushReport,
+  RowReference,
+} from "../messages/push.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
 import { reportedState, reportPush, rt } from "./report.ts";
 
@@ -39,7 +46,11 @@ export const pushActor: ActorDefinition<PushCommand, PushReply> = {
       {
         kind: "activity",
         name: "finishPush",
-        params: { push_id: view.id, business_uuid: factsOf(view).business_uuid, chunks: chunkCount(factsOf(view).records) },
+        params: {
+          push_id: view.id,
+          business_uuid: factsOf(view).business_uuid,
+          chunks: chunkCount(factsOf(view).records),
+        },
       },
     ],
   },
@@ -61,7 +72,13 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
       // A filter may have to look at every chunk; a page without one lies in at most two.
       return command.outcome === null
         ? [{ rt: rt.outcomes, after: beforeChunk(Math.floor(command.from_leaf / chunkSize)), limit: 2 }]
-        : [{ rt: rt.outcomes, after: beforeChunk(Math.floor(command.from_leaf / chunkSize)), limit: chunkCount(100_000) }];
+        : [
+            {
+              rt: rt.outcomes,
+              after: beforeChunk(Math.floor(command.from_leaf / chunkSize)),
+              limit: chunkCount(100_000),
+            },
+          ];
     case "push.await":
       return [{ rt: rt.outcomes, limit: 3 }];
     case "push.references":
@@ -85,7 +102,9 @@ function decide(command: PushCommand, view: ActorView): Decision<PushReply> {
     case "chunk.indexed":
       return {
         reply: { status: "done" },
-        events: contextOf(view).unindexed.some(([chunk, region]) => chunk === command.chunk && region === command.region)
+        events: contextOf(view).unindexed.some(
+          ([chunk, region]) => chunk === command.chunk && region === command.region,
+        )
           ? [fact({ type: "chunk.indexed", chunk: command.chunk, region: command.region, at_ms: view.nowMs })]
           : [],
       };
@@ -96,7 +115,9 @@ function decide(command: PushCommand, view: ActorView): Decision<PushReply> {
     case "push.fail":
       return {
         reply: { status: "done" },
-        events: [fact({ type: "push.failed", code: command.code, detail: command.detail, at_ms: view.nowMs })],
+        events: [
+          fact({ type: "push.failed", code: command.code, detail: command.detail, at_ms: view.nowMs }),
+        ],
       };
     case "hold.release":
       return {
@@ -106,7 +127,9 @@ function decide(command: PushCommand, view: ActorView): Decision<PushReply> {
     case "push.status":
       return { reply: reportPush(view, command) };
     case "push.await":
-      return isSettled(view) ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) } : { wait: true };
+      return isSettled(view)
+        ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }
+        : { wait: true };
   }
 }
 
@@ -115,20 +138,40 @@ function fact(event: Message & Record<string, unknown>): Message {
 }
 
 function isSettled(view: ActorView): boolean {
-  return contextOf(view).facts === null || view.snapshot.matches("complete") || view.snapshot.matches("held") || view.snapshot.matches("failed");
+  return (
+    contextOf(view).facts === null ||
+    view.snapshot.matches("complete") ||
+    view.snapshot.matches("held") ||
+    view.snapshot.matches("failed")
+  );
 }
 
-function accept(command: Extract<PushCommand, { type: "push.accept" }>, view: ActorView): Decision<PushReply> {
+function accept(
+  command: Extract<PushCommand, { type: "push.accept" }>,
+  view: ActorView,
+): Decision<PushReply> {
   if (contextOf(view).facts) return { reply: { status: "known", state: reportedState(view) } };
   return {
     reply: { status: "accepted", state: command.held_reasons.length > 0 ? "held" : "queued" },
-    events: [fact({ type: "push.accepted", facts: command.facts, held_reasons: command.held_reasons, at_ms: view.nowMs })],
+    events: [
+      fact({
+        type: "push.accepted",
+        facts: command.facts,
+        held_reasons: command.held_reasons,
+        at_ms: view.nowMs,
+      }),
+    ],
   };
 }
 
-function settleChunk(command: Extract<PushCommand, { type: "chunk.settle" }>, view: ActorView): Decision<PushReply> {
+function settleChunk(
+  command: Extract<PushCommand, { type: "chunk.settle" }>,
+  view: ActorView,
+): Decision<PushReply> {
   if (command.chunk !== contextOf(view).chunksSettled) return { reply: { status: "done" } };
-  const puts: PartitionRow[] = [{ rt: rt.outcomes, k: command.chunk, k2: "o", body: JSON.stringify(command.outcomes.map(packOutcome)) }];
+  const puts: PartitionRow[] = [
+    { rt: rt.outcomes, k: command.chunk, k2: "o", body: JSON.stringify(command.outcomes.map(packOutcome)) },
+  ];
   if (command.unindexed.length > 0) {
     puts.push({ rt: rt.references, k: command.chunk, k2: "r", body: JSON.stringify(command.references) });
   }
@@ -149,7 +192,13 @@ function settleChunk(command: Extract<PushCommand, { type: "chunk.settle" }>, vi
 
 /** Outcomes are kept without the empty members that most of them have. */
 function packOutcome(outcome: PublishOutcome): unknown {
-  return [outcome.leaf_index, outcome.outcome, outcome.record_id, outcome.version, ...(outcome.errors.length > 0 ? [outcome.errors] : [])];
+  return [
+    outcome.leaf_index,
+    outcome.outcome,
+    outcome.record_id,
+    outcome.version,
+    ...(outcome.errors.length > 0 ? [outcome.errors] : []),
+  ];
 }
 
 function tallyOf(outcomes: readonly PublishOutcome[]) {

@@ -21,7 +21,10 @@ export type JudgedLeaf =
 export function judgeLeaf(bytes: Uint8Array, rules: LeafRules): JudgedLeaf {
   const parsed = parseRecord(rules.collection, bytes);
   if (!parsed.ok) return parsed;
-  const faults: RecordFault[] = [...contentFaults(rules.collection, parsed.record, rules.lists), ...scopeFaults(parsed.record, rules.countries)];
+  const faults: RecordFault[] = [
+    ...contentFaults(rules.collection, parsed.record, rules.lists),
+    ...scopeFaults(parsed.record, rules.countries),
+  ];
   return faults.length > 0 ? { ok: false, faults } : { ok: true, record: parsed.record };
 }
 
@@ -31,7 +34,11 @@ function scopeFaults(record: JsonObject, allowed: readonly string[] | null): rea
   const faults: RecordFault[] = [];
   for (const [index, country] of countries.entries()) {
     if (!allowed.includes(country)) {
-      faults.push({ code: "out_of_scope", pointer: `/countries/${index}`, detail: `The mandate does not cover ${country}.` });
+      faults.push({
+        code: "out_of_scope",
+        pointer: `/countries/${index}`,
+        detail: `The mandate does not cover ${country}.`,
+      });
     }
   }
   return faults;

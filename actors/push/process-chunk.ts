@@ -49,7 +49,11 @@ export async function processChunk(
 ): Promise<PushCommand> {
   const { facts, chunk } = params;
   const first = chunk * chunkSize;
-  const bytes = await ports.records.loadLeaves(facts.push_id, first, Math.min(chunkSize, facts.records - first));
+  const bytes = await ports.records.loadLeaves(
+    facts.push_id,
+    first,
+    Math.min(chunkSize, facts.records - first),
+  );
   const outcomes: PublishOutcome[] = [];
   const leaves: Leaf[] = [];
   for (const [offset, leaf] of bytes.entries()) {
@@ -83,7 +87,9 @@ export async function processChunk(
   };
 }
 
-type Judged = { readonly ok: true; readonly leaf: Leaf } | { readonly ok: false; readonly outcome: PublishOutcome };
+type Judged =
+  | { readonly ok: true; readonly leaf: Leaf }
+  | { readonly ok: false; readonly outcome: PublishOutcome };
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): Judged {
   const collection = facts.collection as CollectionName;
@@ -101,7 +107,12 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   return { ok: true, leaf: { claim, bytes, record: judged.record } };
 }
 
-async function assign(facts: PushFacts, chunk: number, leaves: readonly Leaf[], context: ActivityContext): Promise<AssignReply> {
+async function assign(
+  facts: PushFacts,
+  chunk: number,
+  leaves: readonly Leaf[],
+  context: ActivityContext,
+): Promise<AssignReply> {
   const command: BusinessCommand = {
     type: "chunk.assign",
     push_id: facts.push_id,
@@ -113,7 +124,11 @@ async function assign(facts: PushFacts, chunk: number, leaves: readonly Leaf[], 
   return context.ask<AssignReply>({ kind: "business", id: facts.business_uuid }, command);
 }
 
-function rejected(leafIndex: number, recordId: string | null, errors: readonly RecordFault[]): PublishOutcome {
+function rejected(
+  leafIndex: number,
+  recordId: string | null,
+  errors: readonly RecordFault[],
+): PublishOutcome {
   return { leaf_index: leafIndex, outcome: "rejected", record_id: recordId, version: null, errors };
 }
 
@@ -121,12 +136,20 @@ function outcomeOf(assignment: LeafAssignment): PublishOutcome {
   const { leaf_index, record_id, outcome, generation } = assignment;
   if (outcome === "superseded") {
     return rejected(leaf_index, record_id, [
-      { code: "superseded", pointer: "", detail: "A later push, withdrawal or deletion was already applied to this record." },
+      {
+        code: "superseded",
+        pointer: "",
+        detail: "A later push, withdrawal or deletion was already applied to this record.",
+      },
     ]);
   }
   if (outcome === "duplicate") {
     return rejected(leaf_index, record_id, [
-      { code: "duplicate_in_batch", pointer: "/business_product_id", detail: "An earlier leaf of this batch is the same product." },
+      {
+        code: "duplicate_in_batch",
+        pointer: "/business_product_id",
+        detail: "An earlier leaf of this batch is the same product.",
+      },
     ]);
   }
   return { leaf_index, outcome, record_id, version: generation, errors: [] };
@@ -180,15 +203,30 @@ async function publish(
       hash: leaf.claim.hash,
     });
     const document = indexDocument(facts.collection as CollectionName, parts.projected);
-    changes.push({ kind: "put", collection: facts.collection, ...common, change: assignment.change, row: parts.row, document });
+    changes.push({
+      kind: "put",
+      collection: facts.collection,
+      ...common,
+      change: assignment.change,
+      row: parts.row,
+      document,
+    });
   }
   await ports.records.putVersions(versions, heads);
   return changes;
 }
 
 /** False when the region's index cannot be reached now. */
-export async function applyRows(region: string, changes: readonly RowChange[], context: ActivityContext): Promise<boolean> {
-  const command: RegionCommand = { type: "rows.apply", work_id: `${context.actor.id}/${context.workId}`, changes };
+export async function applyRows(
+  region: string,
+  changes: readonly RowChange[],
+  context: ActivityContext,
+): Promise<boolean> {
+  const command: RegionCommand = {
+    type: "rows.apply",
+    work_id: `${context.actor.id}/${context.workId}`,
+    changes,
+  };
   try {
     const reply = await context.ask<RowsReply>({ kind: "region", id: region }, command);
     return reply.status === "applied";

@@ -1,7 +1,15 @@
 // What a push says of itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
 import { chunkSize, type PushContext } from "../../machines/push.ts";
-import type { PublishOutcome, PushCounts, PushFacts, PushReport, PushState, RecordFault, RecordOutcome } from "../messages/push.ts";
+import type {
+  PublishOutcome,
+  PushCounts,
+  PushFacts,
+  PushReport,
+  PushState,
+  RecordFault,
+  RecordOutcome,
+} from "../messages/push.ts";
 import type { ActorView } from "../system/definition.ts";
 
 export const rt = { outcomes: 16, references: 17 } as const;
@@ -47,7 +55,12 @@ function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function countsOf(context: PushContext<PushFacts>, facts: PushFacts, settled: number, state: PushState): PushCounts {
+function countsOf(
+  context: PushContext<PushFacts>,
+  facts: PushFacts,
+  settled: number,
+  state: PushState,
+): PushCounts {
   const open = facts.records - settled;
   return { ...context.tally, held: state === "held" ? open : 0, pending: state === "held" ? 0 : open };
 }
@@ -77,7 +90,13 @@ function pageOf(view: ActorView, page: Page, records: number, settled: number, s
 }
 
 function openOutcome(leafIndex: number, state: PushState): PublishOutcome {
-  return { leaf_index: leafIndex, outcome: state === "held" ? "held" : "pending", record_id: null, version: null, errors: [] };
+  return {
+    leaf_index: leafIndex,
+    outcome: state === "held" ? "held" : "pending",
+    record_id: null,
+    version: null,
+    errors: [],
+  };
 }
 
 function unpack([leaf_index, outcome, record_id, version, errors]: Packed): PublishOutcome {

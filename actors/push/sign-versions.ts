@@ -42,7 +42,9 @@ export async function signVersions(
   const rows = versions.map((version) => project(signers, facts, version, publishedAtMs));
   const texts = rows.map((row) => rowSigningText(row));
   const publishedAt = formatTimestamp(publishedAtMs);
-  const payloads = versions.map((version) => utf8(sidecarPayloadText(sidecarOf(facts, version, publishedAt))));
+  const payloads = versions.map((version) =>
+    utf8(sidecarPayloadText(sidecarOf(facts, version, publishedAt))),
+  );
   const [rowSignatures, sidecarSignatures] = await Promise.all([
     signers.projection.signMany(texts.map(utf8)),
     signers.sidecar.signMany(payloads.map((payload) => pae(payloadTypes["sidecar.v2"], payload))),
@@ -51,7 +53,8 @@ export async function signVersions(
     const rowSignature = rowSignatures[index];
     const sidecarSignature = sidecarSignatures[index];
     const payload = payloads[index];
-    if (!rowSignature || !sidecarSignature || !payload) throw new Error("A signer answered with too few signatures.");
+    if (!rowSignature || !sidecarSignature || !payload)
+      throw new Error("A signer answered with too few signatures.");
     return {
       projected: rows[index] as ProjectedRow,
       row: signedRowText(texts[index] as string, toBase64(rowSignature)),
@@ -60,7 +63,12 @@ export async function signVersions(
   });
 }
 
-function project(signers: VersionSigners, facts: PushFacts, version: UnsignedVersion, publishedAtMs: number): ProjectedRow {
+function project(
+  signers: VersionSigners,
+  facts: PushFacts,
+  version: UnsignedVersion,
+  publishedAtMs: number,
+): ProjectedRow {
   return projectRecord({
     collection: facts.collection as CollectionName,
     record: version.record,
@@ -102,7 +110,13 @@ function sidecarOf(facts: PushFacts, version: UnsignedVersion, publishedAt: stri
 function scopeOf(facts: PushFacts): SidecarScope {
   const permissions = [`publish:${facts.collection}`];
   if (facts.path === "A") {
-    return { basis: "mandate", key_id: facts.key_id, kind: "system", mandate_id: facts.mandate_id, permissions };
+    return {
+      basis: "mandate",
+      key_id: facts.key_id,
+      kind: "system",
+      mandate_id: facts.mandate_id,
+      permissions,
+    };
   }
   return facts.sealer === "hosted"
     ? { basis: "standard_publishing", key_id: facts.key_id, kind: "hosted", mandate_id: null, permissions }

@@ -1,8 +1,8 @@
 // What the region actor has done outside: rows into its index, receipts into closed batches.
 
-import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { toHex, utf8 } from "../../protocol/bytes.ts";
 import type { Sha256 } from "../../protocol/hash.ts";
+import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RegionCommand } from "../messages/region.ts";
@@ -26,7 +26,11 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
         const stale = outcomes.filter((outcome) => outcome === "stale").length;
         return { type: "rows.applied", work_id, stale, rows: changes.length };
       } catch (error) {
-        return { type: "rows.failed", work_id, detail: error instanceof Error ? error.message : String(error) };
+        return {
+          type: "rows.failed",
+          work_id,
+          detail: error instanceof Error ? error.message : String(error),
+        };
       }
     },
     closeReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
@@ -37,7 +41,11 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
 }
 
 /** Closes every batch whose minute has passed: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
-export async function closeReceiptBatches(ports: RegionPorts, region: string, nowMs: number): Promise<number> {
+export async function closeReceiptBatches(
+  ports: RegionPorts,
+  region: string,
+  nowMs: number,
+): Promise<number> {
   const names = await ports.receipts.openBatches(region, minuteName(nowMs), batchesMax);
   for (const batch of names) {
     const rows = await ports.receipts.readBatch(region, batch);
@@ -57,4 +65,3 @@ export async function closeReceiptBatches(ports: RegionPorts, region: string, no
 export function minuteName(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace(/[-T:]/g, "");
 }
-

@@ -38,7 +38,10 @@ function decide(command: RegionCommand, view: ActorView): Decision<Reply> {
   }
 }
 
-function applyRows(command: Extract<RegionCommand, { type: "rows.apply" }>, view: ActorView): Decision<Reply> {
+function applyRows(
+  command: Extract<RegionCommand, { type: "rows.apply" }>,
+  view: ActorView,
+): Decision<Reply> {
   const { work } = view.snapshot.context as RegionContext;
   const result = work[command.work_id];
   if (result) {
@@ -48,10 +51,13 @@ function applyRows(command: Extract<RegionCommand, { type: "rows.apply" }>, view
       : { reply: { status: "unavailable", retry_after_seconds: 1 }, events: [answered] };
   }
   if (result === null) return { wait: true };
-  if (Object.keys(work).length >= workMax) return { reply: { status: "unavailable", retry_after_seconds: 1 } };
+  if (Object.keys(work).length >= workMax)
+    return { reply: { status: "unavailable", retry_after_seconds: 1 } };
   return {
     wait: true,
     events: [{ type: "rows.queued", work_id: command.work_id } as Message],
-    effects: [{ kind: "activity", name: "applyRows", params: { work_id: command.work_id, changes: command.changes } }],
+    effects: [
+      { kind: "activity", name: "applyRows", params: { work_id: command.work_id, changes: command.changes } },
+    ],
   };
 }

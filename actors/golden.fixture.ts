@@ -1,0 +1,74 @@
+// The life that golden snapshots are taken from: each kind in a state with something in every member of its context.
+
+import { type ActorHarness, driveActor } from "./actor.fixture.ts";
+import { businessActor } from "./business/definition.ts";
+import { integrationKeyActor } from "./integration-key/definition.ts";
+import { pushActor } from "./push/definition.ts";
+import type { ActorDefinition, Message } from "./system/definition.ts";
+
+export interface GoldenLife {
+  readonly definition: ActorDefinition<never, unknown>;
+  live(): ActorHarness;
+}
+
+const uuid = "00000000-0000-4000-8000-000000000001";
+
+function life(
+  definition: unknown,
+  id: string,
+  commands: readonly (Message & Record<string, unknown>)[],
+): GoldenLife {
+  const kind = definition as ActorDefinition<never, unknown>;
+  return {
+    definition: kind,
+    live: () => {
+      const harness = driveActor(kind, id);
+      for (const command of commands) harness.send(command);
+      return harness;
+    },
+  };
+}
+
+const leaf = {
+  leaf_index: 0,
+  record_id: "svc_r",
+  hash: "h",
+  business_product_id: "p",
+  listings: { US: ["1.00", "USD"] },
+};
+const outcome = { leaf_index: 0, outcome: "accepted", record_id: "svc_r", version: 1, errors: [] };
+
+export const goldenLives: readonly GoldenLife[] = [
+  life(businessActor, uuid, [
+    {
+      type: "party.open",
+      party: { uuid, kind: "business", legal_name: "L", country: "GB", group: uuid, blocked_groups: [] },
+    },
+    {
+      type: "certificate.issue",
+      certificate: {
+        cert_id: "c",
+        uuid,
+        status: "active",
+        status_effective_from: "t",
+        status_reason: null,
+        issued_at: "t",
+        envelope: "{}",
+      },
+    },
+    {
+      type: "policy.accept",
+      policy: { business_uuid: uuid, version: 1, record_id: "aip_r", live_from: "t" },
+    },
+    { type: "group.block", group: "g" },
+    { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, plan: null },
+    { type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products", leaves: [leaf] },
+  ]),
+  life(integrationKeyActor, "k", [
+    { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99 },
+  ]),
+  life(pushActor, "bat_1", [
+    { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },
+    { type: "chunk.settle", chunk: 0, outcomes: [outcome], references: [], unindexed: ["eu-west1"] },
+  ]),
+];

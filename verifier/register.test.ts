@@ -5,7 +5,7 @@ import { listedKey, publishedKeys } from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import { day0, document, issueCertificate, soleKey } from "./service.fixture.ts";
 
-const { service, business, verifier, certificates, keys } = makeScene();
+const { service, business, verifier } = makeScene();
 
 describe("published keys of a business", () => {
   const { uuid } = business;

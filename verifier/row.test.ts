@@ -6,7 +6,7 @@ import { servedRow } from "./retrieval.fixture.ts";
 import { codeOf, held, makeScene } from "./scene.fixture.ts";
 import { asJson } from "./service.fixture.ts";
 
-const { service, business, verifier, verifierOf, keys } = makeScene();
+const { service, business, verifier, verifierOf } = makeScene();
 const bytes = recordBytes();
 const row = servedRow(service, business, bytes);
 const stored = held(verifier.rowSignature(row));

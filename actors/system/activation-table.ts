@@ -47,22 +47,29 @@ export class ActivationTable {
     return [...this.#order];
   }
 
-  /** Passivates one unused actor when the table is full. False when there is no room and none can be made. */
+  /**
+   * Passivates one actor when the table is full: one unused since the last scan, else the first that can leave.
+   * False when there is no room and none can be made.
+   */
   makeRoom(nowMs: number): boolean {
     if (this.#order.size < this.#limits.activationsMax) return true;
+    let candidate: Activation | null = null;
     let scanned = 0;
     for (const activation of this.#order) {
-      if (scanned >= roomScanMax) return false;
+      if (scanned >= roomScanMax) break;
       scanned += 1;
-      if (!activation.touched && activation.canPassivate(nowMs)) {
-        activation.end("restarting", "not_applied");
-        return true;
+      const canLeave = activation.canPassivate(nowMs);
+      if (canLeave) candidate ??= activation;
+      if (canLeave && !activation.touched) {
+        candidate = activation;
+        break;
       }
       activation.touched = false;
       this.#order.delete(activation);
       this.#order.add(activation);
     }
-    return false;
+    candidate?.end("restarting", "not_applied");
+    return candidate !== null;
   }
 
   /** Passivates the actors that had nothing to do for the idle time. */

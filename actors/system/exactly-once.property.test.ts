@@ -89,9 +89,12 @@ function newNode(world: World, slowMs: number): { system: LocalActorSystem; kill
   };
 }
 
-function scriptStore(store: MemoryActorStore, time: ManualTime, script: readonly Fault[]): void {
+/** Lets the store fail as `script` says, over and over; answers a growing trace of the calls it got. */
+function scriptStore(store: MemoryActorStore, time: ManualTime, script: readonly Fault[]): string[] {
   let calls = 0;
+  const trace: string[] = [];
   store.intercept = async (call, apply) => {
+    trace.push(`${time.now()} ${JSON.stringify(call)}`);
     const fault = call.operation === "dueActors" ? null : script[calls++ % script.length];
     if (fault === "slow") await new Promise<void>((resolve) => time.schedule(75, resolve));
     if (fault === "before") throw new StoreError("not_applied", "before");
@@ -104,6 +107,39 @@ function scriptStore(store: MemoryActorStore, time: ManualTime, script: readonly
     if (fault === "unknown_applied") throw new StoreError("unknown", "answer lost");
     return result;
   };
+  return trace;
+}
+
+interface Plan {
+  readonly steps: readonly Step[];
+  readonly script: readonly Fault[];
+  /** Duration of an activity. */
+  readonly slowMs: number;
+}
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  steps: fc.array(steps, { minLength: 10, maxLength: 60 }),
+  script: fc.array(faults, { minLength: 5, maxLength: 40 }),
+  slowMs: fc.constantFrom(0, 50, 700),
+});
+
+/** Plays a plan; afterwards every node is gone and the store is well. */
+async function play(world: World, callers: Callers, plan: Plan): Promise<readonly string[]> {
+  const trace = scriptStore(world.store, world.time, plan.script);
+  let node = newNode(world, plan.slowMs);
+  void node.system.start();
+  for (const step of plan.steps) {
+    if (step.do === "pass") await world.time.advance(step.ms);
+    else if (step.do === "crash" || step.do === "pause") {
+      if (step.do === "crash") node.kill();
+      node = newNode(world, plan.slowMs);
+      void node.system.start();
+    } else callers.send(node.system, step);
+  }
+  world.store.intercept = undefined;
+  await world.time.advance(60_000);
+  node.kill();
+  return trace;
 }
 
 class Callers {
@@ -179,38 +215,30 @@ describe("every command counts once, whatever fails", () => {
   it("through crashes, zombies and a store that loses questions and answers (property)", async () => {
     const seen = { applied: 0, unknown: 0, not_applied: 0 };
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(steps, { minLength: 10, maxLength: 60 }),
-        fc.array(faults, { minLength: 5, maxLength: 40 }),
-        fc.constantFrom(0, 50, 700),
-        async (plan, script, slowMs) => {
-          const world = newWorld();
-          const callers = new Callers();
-          scriptStore(world.store, world.time, script);
-          let node = newNode(world, slowMs);
-          void node.system.start();
-          for (const step of plan) {
-            if (step.do === "pass") await world.time.advance(step.ms);
-            else if (step.do === "crash" || step.do === "pause") {
-              if (step.do === "crash") node.kill();
-              node = newNode(world, slowMs);
-              void node.system.start();
-            } else callers.send(node.system, step);
-          }
-          world.store.intercept = undefined;
-          await world.time.advance(60_000);
-          node.kill();
-          const last = newNode(world, 0);
-          await last.system.start();
-          await world.time.advance(120_000);
-          expect(last.system.stats()).toMatchObject({ outboxPending: 0, mailboxed: 0, crashes: 0 });
-          await checkActors(world, last.system, callers);
-          for (const told of callers.told.values()) seen[told] += 1;
-        },
-      ),
+      fc.asyncProperty(plans, async (plan) => {
+        const world = newWorld();
+        const callers = new Callers();
+        await play(world, callers, plan);
+        const last = newNode(world, 0);
+        await last.system.start();
+        await world.time.advance(120_000);
+        expect(last.system.stats()).toMatchObject({ outboxPending: 0, mailboxed: 0, crashes: 0 });
+        await checkActors(world, last.system, callers);
+        for (const told of callers.told.values()) seen[told] += 1;
+      }),
       { numRuns: 60 },
     );
     // A run in which nothing failed, or nothing succeeded, would prove nothing.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+  });
+
+  it("the same plan makes the same calls of the store at the same times (property)", async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, async (plan) => {
+        const once = await play(newWorld(), new Callers(), plan);
+        expect(await play(newWorld(), new Callers(), plan)).toEqual(once);
+      }),
+      { numRuns: 10 },
+    );
   });
 });

@@ -34,12 +34,11 @@ export async function reportStored(
     readonly nowMs: number;
   },
 ): Promise<ActorReport | null> {
-  const { store, driver, limits, crash, nowMs } = options;
-  const status = crash?.quarantined
-    ? "quarantined"
-    : crash && nowMs < crash.restartAtMs
-      ? "backing_off"
-      : "passive";
+  const { store, driver, limits, nowMs } = options;
+  const resting = options.crash;
+  const isOut = resting !== undefined && (resting.quarantined || nowMs < resting.restartAtMs);
+  const crash = isOut ? resting : undefined;
+  const status = crash === undefined ? "passive" : crash.quarantined ? "quarantined" : "backing_off";
   const head = driver.definition.durability === "journal" ? await store.readHead(ref) : null;
   if (head === null) return crash === undefined ? null : { ...emptyReport(ref, status), ...failureOf(crash) };
   const rows = await store.readRows(ref, [

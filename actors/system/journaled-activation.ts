@@ -1,5 +1,7 @@
 // An actor with a journal. Each turn that changes something is one fenced commit (A1, A2); a commit whose outcome
 // is unknown is sent again, and if that does not help the actor is claimed anew, which tells what happened (A5).
+// A turn that changes nothing is answered without the store, so what it says is as fresh as the activation: that a
+// node which lost its actors stops answering for them is the matter of its lease.
 
 import type {
   ActorCommit,

@@ -75,6 +75,29 @@ describe("A8: stop cleanly, die safely", () => {
     expect(await ask(other, "b", read)).toMatchObject({ n: 2 });
   });
 
+  it("halt stops at once: callers learn that nobody knows, and nothing more is written", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await node.start();
+    await ask(node, "a", { type: "arm" });
+    store.intercept = async (call, apply) => {
+      await new Promise<void>((resolve) => time.schedule(10, resolve));
+      return apply();
+    };
+    const inTurn = expect(ask(node, "a", add)).rejects.toMatchObject({
+      reason: "draining",
+      effect: "unknown",
+    });
+    await time.settle();
+    const inMailbox = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "not_applied" });
+    node.halt();
+    await Promise.all([inTurn, inMailbox]);
+    await expect(ask(node, "b", add)).rejects.toMatchObject({ reason: "draining", effect: "not_applied" });
+    const calls = store.callsOf("commit") + store.callsOf("claim") + store.callsOf("dueActors");
+    await time.advance(300_000);
+    expect(store.callsOf("commit") + store.callsOf("claim") + store.callsOf("dueActors")).toBe(calls);
+  });
+
   it("what was acknowledged before a crash is there after it", async () => {
     const { system } = newWorld();
     const first = system();

@@ -65,6 +65,11 @@ export interface LocalActorSystem extends ActorSystem {
   adopt(): Promise<void>;
   /** Lets go of actors that `route` now places elsewhere, once each has finished what it accepted. */
   handOver(): void;
+  /**
+   * Stops at once, for a node that lost its lease: whoever waits is told that the effect is unknown, and every
+   * later command is refused. What the journals hold goes on elsewhere.
+   */
+  halt(): void;
   /** Lifts a quarantine. False when the actor is in none. */
   release(ref: ActorRef): boolean;
 }

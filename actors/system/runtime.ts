@@ -121,6 +121,12 @@ class Runtime implements LocalActorSystem {
     for (const activation of this.#table.values()) if (!this.#isHere(activation.ref)) activation.leave();
   }
 
+  halt(): void {
+    this.#draining = true;
+    this.#waker.stop();
+    for (const activation of this.#table.values()) activation.end("draining", "unknown");
+  }
+
   release(ref: ActorRef): boolean {
     return this.#supervisor.release(keyOf(ref));
   }

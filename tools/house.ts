@@ -39,6 +39,6 @@ export async function runOne(step: Step): Promise<Counts> {
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   const mark = counts.failed === 0 ? "ok  " : "FAIL";
   console.log(`${mark} ${step.name}: ${formatCounts(counts)} (${seconds} s)`);
-  if (counts.failed > 0) console.log(output.trimEnd());
+  if (counts.failed > 0 && output !== "") console.log(output.trimEnd());
   return counts;
 }

@@ -15,7 +15,7 @@ export interface Counts {
 
 export interface StepReport {
   readonly counts: Counts;
-  /** What to show of a step that failed. */
+  /** What to show of a step that failed; empty when it was shown as it came. */
   readonly output: string;
 }
 
@@ -59,7 +59,10 @@ export function countedStep(
     name,
     async run(): Promise<StepReport> {
       const result = await run(command, args, options);
-      return { counts: settle(parseCounts(result.output), result), output: result.output };
+      return {
+        counts: settle(parseCounts(result.output), result),
+        output: options.show ? "" : result.output,
+      };
     },
   };
 }
@@ -75,7 +78,7 @@ export function vitestStep(name: string, args: readonly string[], options: { rea
         const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
         const result = await runNode([binOf("vitest"), "run", ...reporters, ...args], options);
         const counts = existsSync(report) ? vitestCounts(JSON.parse(await readFile(report, "utf8"))) : null;
-        return { counts: settle(counts, result), output: result.output };
+        return { counts: settle(counts, result), output: options.show ? "" : result.output };
       } finally {
         await rm(folder, { recursive: true });
       }

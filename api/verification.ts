@@ -1,0 +1,290 @@
+// The public verification surface (specification, «C. Public verification API»): its routes, served on the verification
+// host and on the retrieval host alike. No account, any origin, never credentials.
+
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { problem } from "../protocol/problem.ts";
+import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
+import { type Outcome, refused } from "../service/answer.ts";
+import type { PageFormat } from "../service/certificate-read.ts";
+import type { Verification } from "../service/verification.ts";
+import type { Verify } from "../service/verify.ts";
+import type { VerifyPage } from "../service/verify-page.ts";
+import { type BodyLimits, leaveBodyUnread, readBody } from "./body.ts";
+import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { bodyValidator } from "./json-schema.ts";
+import { send } from "./reply.ts";
+import { isRefused, parseQuery } from "./request-parts.ts";
+import type { Parameter, Route, RouteDoc } from "./route.ts";
+import { hashSchema } from "./schemas.ts";
+import { verifyAnswerDocument, verifyMembers, verifyRequestDocument } from "./verify-schema.ts";
+
+/** A record of 204,800 characters, its seal, sidecar and row. */
+const verifyBytesMax = 286_720;
+
+export interface VerificationRoutesDeps {
+  readonly verification: Verification;
+  readonly verify: Verify;
+  readonly verifyPage: VerifyPage;
+  readonly bodyTimeoutMs?: number;
+}
+
+export interface VerificationDeps {
+  readonly http: HttpDeps;
+  readonly routes: readonly Route[];
+  readonly verifyUrl: string;
+}
+
+export function buildVerification(deps: VerificationDeps): FastifyInstance {
+  const info = {
+    title: "Public verification API",
+    description:
+      "What anyone can check without an account. Trust comes from pinned anchors, never from this host.",
+    servers: [deps.verifyUrl],
+  };
+  return buildServer(deps.http, { name: "verification", info, routes: deps.routes, isPublic: true });
+}
+
+export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
+  const { verification } = deps;
+  const read = (
+    path: string,
+    doc: RouteDoc,
+    answer: (request: FastifyRequest) => Promise<Outcome> | Outcome,
+  ): Route => ({
+    method: "GET",
+    path,
+    tags: [],
+    isPublic: true,
+    doc,
+    handle: async (request, reply) => send(reply, await answer(request)),
+  });
+  return [
+    read("/v1/certificates/:uuid", certificateDoc, (request) => {
+      const format = formatOf(request, ["format"]);
+      return typeof format === "string"
+        ? verification.certificate(parameter(request, "uuid"), format)
+        : format;
+    }),
+    read("/v1/certificates/:uuid/keys", keysDoc, (request) =>
+      verification.businessKeys(parameter(request, "uuid")),
+    ),
+    read("/v1/certificates/:uuid/key-custody", custodyDoc, (request) =>
+      verification.keyCustody(parameter(request, "uuid")),
+    ),
+    read("/.well-known/keys", keySetDoc, () => verification.keySet()),
+    read("/.well-known/svc-keys", directoryDoc, () => verification.keyDirectory()),
+    read("/v1/projections/:type/:version", projectionDoc, (request) =>
+      verification.projection(parameter(request, "type"), parameter(request, "version")),
+    ),
+    read("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
+    read("/v1/vocabularies/:name", vocabularyDoc, (request) => readVocabulary(verification, request)),
+    read("/v1/log/checkpoint", checkpointDoc, () => verification.checkpoint()),
+    read("/v1/verify/:record_id", verifyPageDoc, (request) => readVerifyPage(deps.verifyPage, request)),
+    verifyRoute(deps),
+  ];
+}
+
+function parameter(request: FastifyRequest, name: string): string {
+  const value = (request.params as Readonly<Record<string, unknown>>)[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** `?format=` wins over Accept; a person's browser asks for text/html. */
+function formatOf<N extends string>(
+  request: FastifyRequest,
+  names: readonly ("format" | N)[],
+): PageFormat | Outcome {
+  const query = parseQuery(request.raw.url ?? "", names);
+  return isRefused(query) ? query : pageFormat(request, query["format"]);
+}
+
+function pageFormat(request: FastifyRequest, format: string | null): PageFormat | Outcome {
+  if (format === "html" || format === "json") return format;
+  if (format !== null) {
+    return refused(
+      problem("request_invalid", "format is html or json.", {
+        pointer: "/query/format",
+        allowed: ["html", "json"],
+      }),
+    );
+  }
+  return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(request.headers.accept ?? "") ? "html" : "json";
+}
+
+function readVocabulary(verification: Verification, request: FastifyRequest): Outcome {
+  const query = parseQuery(request.raw.url ?? "", ["version"]);
+  if (isRefused(query)) return query;
+  const ifNoneMatch = request.headers["if-none-match"] ?? null;
+  return verification.vocabulary({ name: parameter(request, "name"), version: query.version, ifNoneMatch });
+}
+
+function readVerifyPage(verifyPage: VerifyPage, request: FastifyRequest): Promise<Outcome> | Outcome {
+  const query = parseQuery(request.raw.url ?? "", ["origin", "cert", "served_at", "format"]);
+  if (isRefused(query)) return query;
+  const format = pageFormat(request, query.format);
+  if (typeof format !== "string") return format;
+  const { origin, cert, served_at: servedAt } = query;
+  return verifyPage({ recordId: parameter(request, "record_id"), origin, cert, servedAt, format });
+}
+
+function verifyRoute(deps: VerificationRoutesDeps): Route {
+  const limits: BodyLimits = {
+    bytesMax: verifyBytesMax,
+    timeoutMs: deps.bodyTimeoutMs ?? bodyTimeoutMsDefault,
+  };
+  const faultOf = bodyValidator(verifyRequestDocument, verifyMembers);
+  return {
+    method: "POST",
+    path: "/v1/verify",
+    tags: [],
+    isPublic: true,
+    doc: verifyDoc,
+    handle: async (request, reply) => {
+      const body = await readBody(request.raw, limits);
+      if (!body.ok) {
+        leaveBodyUnread(request, reply, limits);
+        return send(reply, refused(body.problem));
+      }
+      const json = parseStrictJson(body.bytes);
+      if (!json.ok) {
+        const detail = `The body is not strict JSON: ${json.detail}`;
+        return send(reply, refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" })));
+      }
+      const fault = faultOf(json.value as JsonValue);
+      return send(reply, fault === null ? await deps.verify(json.value as JsonObject) : refused(fault));
+    },
+  };
+}
+
+const uuidParameter: Parameter = {
+  name: "uuid",
+  in: "path",
+  description: "UUID of the party.",
+  schema: { type: "string", format: "uuid" },
+};
+const formatParameter: Parameter = {
+  name: "format",
+  in: "query",
+  description: "Wins over Accept.",
+  schema: { enum: ["html", "json"] },
+};
+
+const certificateDoc: RouteDoc = {
+  summary: "Certificate of a business or an AI company, with its history",
+  description: "HTML with `Accept: text/html` or `?format=html`.",
+  parameters: [uuidParameter, formatParameter],
+  answers: {
+    200: {
+      description:
+        "`{subject, status, status_effective_from, statement, cert_id, issued_at, certificate, history[]}`; history newest first, each with `{cert_id, issued_at, status, status_effective_from, certificate}`",
+    },
+  },
+  problems: ["not_found", "request_invalid"],
+};
+const keysDoc: RouteDoc = {
+  summary: "Published keys of a business",
+  parameters: [uuidParameter],
+  answers: { 200: { description: "`{uuid, cert_id, issued_at, keys[], signed}`; only `signed` is trusted" } },
+  problems: ["not_found"],
+};
+const custodyDoc: RouteDoc = {
+  summary: "Who holds the keys of a business",
+  parameters: [uuidParameter],
+  answers: { 200: { description: "`{uuid, statements[]}`, newest first; only `statement` counts" } },
+  problems: ["not_found"],
+};
+const keySetDoc: RouteDoc = {
+  summary: "Signed key set of the service",
+  answers: { 200: { description: "`{keys, signed}`; only the signed payload is trusted" } },
+};
+const directoryDoc: RouteDoc = {
+  summary: "Key directory of AI companies that chose to be listed",
+  answers: { 200: { description: "`{v, issued_at, companies[], statement}`" } },
+};
+const projectionDoc: RouteDoc = {
+  summary: "Projection specification",
+  parameters: [
+    {
+      name: "type",
+      in: "path",
+      description: "Record type.",
+      schema: { type: "string", pattern: "^[a-z_]{1,32}$" },
+    },
+    {
+      name: "version",
+      in: "path",
+      description: "Version.",
+      schema: { type: "string", pattern: "^[1-9][0-9]{0,5}$" },
+    },
+  ],
+  answers: {
+    200: {
+      description:
+        "`{version, spec_version, sha256, record_type, field_map, rules, unsigned_fields, serve_time_fields, definition}`",
+    },
+  },
+  problems: ["not_found"],
+};
+const policyKeyDoc: RouteDoc = {
+  summary: "What the bits of AI policies mean",
+  answers: { 200: { description: "`{key_version, current_ai_policy_schema, rule, groups, blocked[]}`" } },
+};
+const vocabularyDoc: RouteDoc = {
+  summary: "Controlled vocabulary",
+  parameters: [
+    { name: "name", in: "path", description: "Vocabulary.", schema: { enum: [...vocabularyNames] } },
+    {
+      name: "version",
+      in: "query",
+      description: "The latest when left out.",
+      schema: { type: "integer", minimum: 1 },
+    },
+  ],
+  answers: {
+    200: { description: "The vocabulary; its ETag serves conditional requests" },
+    304: { description: "Not changed" },
+  },
+  problems: ["not_found", "request_invalid"],
+};
+const checkpointDoc: RouteDoc = {
+  summary: "Latest checkpoint of the transparency log",
+  answers: { 200: { description: "Signed note", mediaType: "text/plain" } },
+  problems: ["not_found"],
+};
+const verifyPageDoc: RouteDoc = {
+  summary: "Whether a business published these exact bytes under this id",
+  parameters: [
+    { name: "record_id", in: "path", description: "Record id.", schema: { type: "string" } },
+    {
+      name: "origin",
+      in: "query",
+      required: true,
+      description: "Hash of the record's exact bytes.",
+      schema: hashSchema,
+    },
+    { name: "cert", in: "query", description: "The certificate that the seal names.", schema: hashSchema },
+    {
+      name: "served_at",
+      in: "query",
+      description: "When it was served.",
+      schema: { type: "string", format: "date-time" },
+    },
+    formatParameter,
+  ],
+  answers: {
+    200: {
+      description:
+        "`status` is current, superseded or withdrawn; `checks.cert` matches, differs or not_given; `checks.served_at` within, outside, unknown or not_given; `statement` is signed",
+    },
+  },
+  problems: ["not_found", "request_invalid"],
+};
+const verifyDoc: RouteDoc = {
+  summary: "Verify a record that you hold",
+  description: "A failed check is an answer with `valid: false` and a `reason`.",
+  body: verifyRequestDocument,
+  answers: { 200: { description: "Findings and their signed statement", schema: verifyAnswerDocument } },
+  problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered"],
+};

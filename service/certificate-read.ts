@@ -1,0 +1,108 @@
+// GET /v1/certificates/{uuid}: what the service states of a party, today and before, for a machine and for a person.
+
+import type { CertificateFacts } from "../actors/messages/business.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type Certificate, certificateStatement, openCertificate } from "../protocol/certificate.ts";
+import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
+import { isUuidV4 } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { type Answer, type Outcome, refused } from "./answer.ts";
+import { escapeHtml, page, table } from "./page.ts";
+import type { Register } from "./register.ts";
+
+export type PageFormat = "json" | "html";
+
+const jsonHeaders = Object.freeze({
+  "content-type": "application/json",
+  "cache-control": "public, max-age=30",
+  vary: "accept",
+});
+const htmlHeaders = Object.freeze({ ...jsonHeaders, "content-type": "text/html; charset=utf-8" });
+
+interface Issuance {
+  readonly facts: CertificateFacts;
+  readonly certificate: Certificate;
+  readonly envelope: Envelope;
+}
+
+export async function readCertificate(
+  register: Register,
+  uuid: string,
+  format: PageFormat,
+): Promise<Outcome> {
+  const facts = isUuidV4(uuid) ? await register.certificates(uuid) : [];
+  const [newest, ...history] = facts.map(openIssuance);
+  if (newest === undefined) return certificateNotFound(format);
+  return format === "html" ? certificatePage(newest, history) : certificateJson(newest, history);
+}
+
+function openIssuance(facts: CertificateFacts): Issuance {
+  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
+  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  if (!envelope.ok || !opened.ok)
+    throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  return { facts, certificate: opened.value.certificate, envelope: envelope.value };
+}
+
+function certificateNotFound(format: PageFormat): Outcome {
+  if (format === "json")
+    return refused(problem("not_found", "No certificate was issued to this uuid."), { vary: "accept" });
+  const body = page("No certificate", ["<p>No certificate was issued to this identifier.</p>"]);
+  return { kind: "answer", status: 404, headers: htmlHeaders, body };
+}
+
+function certificateJson(newest: Issuance, history: readonly Issuance[]): Answer {
+  const { certificate } = newest;
+  const body = JSON.stringify({
+    subject: { ...certificate.subject, legal_name: certificate.legal_name, country: certificate.country },
+    ...summary(newest),
+    statement: certificateStatement(certificate),
+    certificate: newest.envelope,
+    history: history.map((each) => ({ ...summary(each), certificate: each.envelope })),
+  });
+  return { kind: "answer", status: 200, headers: jsonHeaders, body };
+}
+
+function summary({ facts, certificate }: Issuance): object {
+  return {
+    status: certificate.status,
+    status_effective_from: certificate.status_effective_from,
+    ...(certificate.status_reason === undefined ? {} : { status_reason: certificate.status_reason }),
+    cert_id: facts.cert_id,
+    issued_at: certificate.issued_at,
+  };
+}
+
+function certificatePage(newest: Issuance, history: readonly Issuance[]): Answer {
+  const { certificate, facts } = newest;
+  const rows: (readonly [string, string])[] = [
+    ["Status", certificate.status],
+    ["In effect from", certificate.status_effective_from],
+    ["Legal name", certificate.legal_name],
+    ["Country", certificate.country],
+    ["Verified since", certificate.verified_since],
+    ["Identifier", certificate.subject.uuid],
+    ["Certificate", facts.cert_id],
+    ["Issued at", certificate.issued_at],
+  ];
+  const sandbox = certificate.sandbox
+    ? ["<p><strong>This is a sandbox certificate. It proves nothing outside the sandbox.</strong></p>"]
+    : [];
+  const body = page(certificate.legal_name, [
+    `<p>${escapeHtml(certificateStatement(certificate))}</p>`,
+    ...sandbox,
+    table(rows),
+    ...(history.length === 0 ? [] : ["<h2>Earlier certificates</h2>", ...history.map(historyTable)]),
+    "<p>This page is for reading. What can be verified is the signed certificate in the JSON form of this address.</p>",
+  ]);
+  return { kind: "answer", status: 200, headers: htmlHeaders, body };
+}
+
+function historyTable({ certificate, facts }: Issuance): string {
+  return table([
+    ["Status", certificate.status],
+    ["In effect from", certificate.status_effective_from],
+    ["Certificate", facts.cert_id],
+    ["Issued at", certificate.issued_at],
+  ]);
+}

@@ -1,0 +1,82 @@
+// What the service knows of a business, in the form in which evidence is judged: its certificates, verified like anyone
+// would, its keys, AI policy versions and mandates.
+
+import type { MandateFacts } from "../actors/messages/business.ts";
+import type { CryptoPort } from "../crypto/port.ts";
+import type { Anchors } from "../protocol/anchors.ts";
+import type { BusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
+import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
+import { type Trust, verifyKeySet } from "../verifier/trust.ts";
+import { publishedKeys } from "./published-keys.ts";
+import { createRecentMap } from "./recent-map.ts";
+import type { Register } from "./register.ts";
+
+export interface Standing {
+  readonly uuid: string;
+  readonly certificates: CertificateHistory;
+  readonly keys: BusinessKeys;
+  readonly policies: PolicyTimeline;
+  readonly mandates: readonly MandateFacts[];
+}
+
+export interface Standings {
+  /** Null for a party that is unknown, is no business, or has no certificate. */
+  read(uuid: string, at: string): Promise<Standing | null>;
+}
+
+const historiesMax = 10_000;
+
+/** Trust in this service's own keys, by the anchors that everybody has. Throws when they do not fit: nothing it signed would verify. */
+export function ownTrust(anchors: Anchors, keySet: string, crypto: CryptoPort): Trust {
+  const trust = verifyKeySet(anchors, JSON.parse(keySet) as JsonValue, {
+    verify: (jwk, message, signature) => crypto.verify(jwk, message, signature),
+    sha256: crypto.sha256,
+  });
+  if (!trust.ok)
+    throw new Error(`The node's key set does not verify under its anchors: ${trust.code}, ${trust.detail}`);
+  return trust.value;
+}
+
+export function createStandings(deps: { readonly register: Register; readonly trust: Trust }): Standings {
+  // Verifying a history costs both halves of every issuance, and it changes only when one is added.
+  const histories = createRecentMap<string, CertificateHistory>(historiesMax);
+  const historyOf = async (uuid: string): Promise<CertificateHistory | null> => {
+    const facts = await deps.register.certificates(uuid);
+    const [newest] = facts;
+    if (newest === undefined) return null;
+    const known = histories.get(newest.cert_id);
+    if (known !== undefined && known.issuances.length === facts.length) return known;
+    const envelopes = facts.map((each) => JSON.parse(each.envelope) as JsonValue);
+    const verified = verifyCertificates(deps.trust, uuid, envelopes);
+    if (!verified.ok)
+      throw new Error(`The certificates of ${uuid} do not verify: ${verified.code}, ${verified.detail}`);
+    histories.set(newest.cert_id, verified.value);
+    return verified.value;
+  };
+  return {
+    read: async (uuid, at) => {
+      const party = await deps.register.party(uuid);
+      if (party?.kind !== "business") return null;
+      const certificates = await historyOf(uuid);
+      const newest = certificates?.issuances[0];
+      if (certificates === null || newest === undefined) return null;
+      const [keys, policies, mandates] = await Promise.all([
+        deps.register.keys(uuid),
+        deps.register.policies(uuid),
+        deps.register.mandates(uuid),
+      ]);
+      return {
+        uuid,
+        certificates,
+        keys: publishedKeys({ uuid, certId: newest.certId, issuedAt: at, keys }),
+        policies: {
+          versions: policies.map(({ version, live_from }) => ({ version, live_from })),
+          isComplete: true,
+        },
+        mandates,
+      };
+    },
+  };
+}

@@ -1,0 +1,147 @@
+// The public verification reads (specification, «C. Public verification API»): signed documents and published facts,
+// answered to anyone.
+
+import type { Clock, CryptoPort } from "../crypto/port.ts";
+import { aiPolicyKeyDocument } from "../protocol/ai-policy-key.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
+import { problem } from "../protocol/problem.ts";
+import { projectionDocument } from "../protocol/projection/specifications.ts";
+import {
+  type VocabularyName,
+  vocabularyDocument,
+  vocabularyNames,
+} from "../protocol/records/vocabularies/vocabulary-document.ts";
+import { type Answer, type Outcome, refused } from "./answer.ts";
+import { type PageFormat, readCertificate } from "./certificate-read.ts";
+import { publishedKeys } from "./published-keys.ts";
+import type { Register } from "./register.ts";
+import type { ServiceKeys } from "./service-keys.ts";
+import { signEnvelope } from "./sign-envelope.ts";
+
+export interface VerificationDeps {
+  readonly register: Register;
+  readonly keys: ServiceKeys;
+  readonly crypto: CryptoPort;
+  readonly clock: Clock;
+}
+
+export interface ConditionalRead {
+  /** `If-None-Match` of the request. */
+  readonly ifNoneMatch: string | null;
+}
+
+export interface Verification {
+  certificate(uuid: string, format: PageFormat): Promise<Outcome>;
+  businessKeys(uuid: string): Promise<Outcome>;
+  keyCustody(uuid: string): Promise<Outcome>;
+  keySet(): Outcome;
+  keyDirectory(): Promise<Outcome>;
+  projection(type: string, version: string): Outcome;
+  aiPolicyKey(): Outcome;
+  vocabulary(request: ConditionalRead & { readonly name: string; readonly version: string | null }): Outcome;
+  checkpoint(): Outcome;
+}
+
+const daySeconds = 86_400;
+
+export function createVerification(deps: VerificationDeps): Verification {
+  return {
+    certificate: (uuid, format) => readCertificate(deps.register, uuid, format),
+    businessKeys: (uuid) => readBusinessKeys(deps, uuid),
+    keyCustody: (uuid) => readKeyCustody(deps, uuid),
+    keySet: () => cacheable(deps.keys.keySet, 300),
+    keyDirectory: () => readKeyDirectory(deps),
+    projection: readProjection,
+    aiPolicyKey: () => cacheable(JSON.stringify(aiPolicyKeyDocument()), daySeconds),
+    vocabulary: (request) => readVocabulary(deps, request),
+    checkpoint: () =>
+      refused(problem("not_found", "There is no verified checkpoint of a transparency log yet.")),
+  };
+}
+
+function cacheable(
+  body: string,
+  maxAgeSeconds: number,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const cached = {
+    "content-type": "application/json",
+    "cache-control": `public, max-age=${maxAgeSeconds}`,
+    ...headers,
+  };
+  return { kind: "answer", status: 200, headers: cached, body };
+}
+
+function unknownBusiness(): Outcome {
+  return refused(problem("not_found", "No business with a certificate has this uuid."));
+}
+
+async function readBusinessKeys(deps: VerificationDeps, uuid: string): Promise<Outcome> {
+  const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
+  const [certificate] = party?.kind === "business" ? await deps.register.certificates(uuid) : [];
+  if (certificate === undefined) return unknownBusiness();
+  const issuedAt = formatTimestamp(deps.clock.now());
+  const keys = await deps.register.keys(uuid);
+  const payload = publishedKeys({ uuid, certId: certificate.cert_id, issuedAt, keys });
+  const bytes = canonicalBytes(payload as unknown as JsonValue);
+  const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement]);
+  const { v: _version, ...members } = payload;
+  return cacheable(JSON.stringify({ ...members, signed }), 30);
+}
+
+async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Outcome> {
+  const party = isUuidV4(uuid) ? await deps.register.party(uuid) : null;
+  if (party?.kind !== "business") return unknownBusiness();
+  const statements = (await deps.register.custody(uuid)).map(
+    ({ key_id, custody, effective_from, issued_at, statement_id, envelope }) => {
+      const facts = { key_id, custody, effective_from, issued_at, statement_id };
+      return `${JSON.stringify(facts).slice(0, -1)},"statement":${envelope}}`;
+    },
+  );
+  return cacheable(`{"uuid":"${uuid}","statements":[${statements.join(",")}]}`, 30);
+}
+
+/** A company is listed only if it chose to be, and this version gives it no way to choose: the list is empty. */
+async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
+  const payload = { v: 1, issued_at: formatTimestamp(deps.clock.now()), companies: [] };
+  const statement = await signEnvelope(payloadTypes["key-directory.v1"], canonicalBytes(payload), [
+    deps.keys.statement,
+  ]);
+  return cacheable(JSON.stringify({ ...payload, statement }), 300);
+}
+
+function readProjection(type: string, version: string): Outcome {
+  const isWellFormed = /^[a-z_]{1,32}$/.test(type) && /^[1-9][0-9]{0,5}$/.test(version);
+  const document = isWellFormed ? projectionDocument(type, Number(version)) : null;
+  if (document === null) return refused(problem("not_found", "There is no such projection version."));
+  return cacheable(JSON.stringify(document), daySeconds);
+}
+
+function readVocabulary(deps: VerificationDeps, request: Parameters<Verification["vocabulary"]>[0]): Outcome {
+  const { name, version } = request;
+  if (version !== null && !/^[1-9][0-9]{0,8}$/.test(version)) {
+    return refused(
+      problem("request_invalid", "version is an integer of at least 1.", { pointer: "/query/version" }),
+    );
+  }
+  const isKnown = (vocabularyNames as readonly string[]).includes(name);
+  const document = isKnown
+    ? vocabularyDocument(name as VocabularyName, version === null ? undefined : Number(version))
+    : null;
+  if (document === null) {
+    return refused(
+      problem("not_found", "There is no such vocabulary or version.", { allowed: vocabularyNames }),
+    );
+  }
+  const body = JSON.stringify(document);
+  const etag = `"${hashOf(new TextEncoder().encode(body), deps.crypto.sha256)}"`;
+  const headers = { etag, "cache-control": "public, max-age=3600" };
+  const isCurrent =
+    request.ifNoneMatch?.split(",").some((each) => each.trim().replace(/^W\//, "") === etag) === true;
+  return isCurrent || request.ifNoneMatch?.trim() === "*"
+    ? { kind: "answer", status: 304, headers, body: "" }
+    : cacheable(body, 3_600, headers);
+}

@@ -1,0 +1,274 @@
+// GET /v1/verify/{record_id}: did the business publish a record with this id and these exact bytes, was it the one
+// served then, and what is the business's certificate today. An unknown id and a hash that does not match answer alike.
+
+import type { CertificateFacts } from "../actors/messages/business.ts";
+import type { Clock, Signer } from "../crypto/port.ts";
+import { parseUtf8 } from "../protocol/bytes.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
+import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { formatTimestamp, isHash, isRecordId, parseTimestamp } from "../protocol/identifiers.ts";
+import { type ProblemExtras, problem } from "../protocol/problem.ts";
+import { openSidecar } from "../protocol/sidecar.ts";
+import { formatSourceLine } from "../protocol/source-line.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import { type Outcome, type Refused, refused } from "./answer.ts";
+import type { PageFormat } from "./certificate-read.ts";
+import { escapeHtml, page, table } from "./page.ts";
+import type { Register } from "./register.ts";
+import { signEnvelope } from "./sign-envelope.ts";
+
+export interface VerifyPageDeps {
+  readonly records: RecordStore;
+  readonly register: Register;
+  readonly statement: Signer;
+  readonly clock: Clock;
+  /** Public base of the verification surface, without trailing slash. */
+  readonly verifyUrl: string;
+}
+
+export interface VerifyPageRequest {
+  readonly recordId: string;
+  readonly origin: string | null;
+  readonly cert: string | null;
+  readonly servedAt: string | null;
+  readonly format: PageFormat;
+}
+
+export type VerifyPage = (request: VerifyPageRequest) => Promise<Outcome>;
+
+export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
+  return async (request) => {
+    const fault = requestFault(request);
+    if (fault !== null) return fault;
+    const version = await findVersion(deps, request.recordId, request.origin ?? "");
+    const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
+    if (version === null || certificate === undefined) return notFound(request.format);
+    const findings = describe(deps, request, version, certificate);
+    if (request.format === "html") return htmlAnswer(findings);
+    const statement = await signEnvelope(payloadTypes["verify-page.v1"], canonicalBytes(findings), [
+      deps.statement,
+    ]);
+    const headers = {
+      "content-type": "application/json",
+      "cache-control": "public, max-age=30",
+      vary: "accept",
+    };
+    return { kind: "answer", status: 200, headers, body: JSON.stringify({ ...findings, statement }) };
+  };
+}
+
+function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): Refused | null {
+  if (!isRecordId(recordId)) return invalid("This is no record id.", "/path/record_id");
+  if (origin === null || !isHash(origin))
+    return invalid("origin is required: sha256: and 64 lower-case hex digits.", "/query/origin");
+  if (cert !== null && !isHash(cert))
+    return invalid("cert is sha256: and 64 lower-case hex digits.", "/query/cert");
+  if (servedAt !== null && instantOf(servedAt) === null)
+    return invalid("served_at is an ISO 8601 instant.", "/query/served_at");
+  return null;
+}
+
+function invalid(detail: string, pointer: string): Refused {
+  const extras: ProblemExtras = { pointer };
+  return refused(problem("request_invalid", detail, extras));
+}
+
+/** Milliseconds are optional here, for the address may be written by hand. */
+function instantOf(text: string): number | null {
+  return parseTimestamp(/\.\d{3}Z$/.test(text) ? text : text.replace(/Z$/, ".000Z"));
+}
+
+const notFoundText = "No record with this id and these exact bytes is known.";
+
+function notFound(format: PageFormat): Outcome {
+  if (format === "json") return refused(problem("not_found", notFoundText), { vary: "accept" });
+  const headers = { "content-type": "text/html; charset=utf-8", vary: "accept" };
+  return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
+}
+
+interface Version {
+  readonly businessUuid: string;
+  readonly type: string;
+  readonly status: "current" | "superseded" | "withdrawn";
+  readonly certId: string;
+  readonly publishedAtMs: number;
+  /** When the version that is served now was published; null when none is. */
+  readonly currentSinceMs: number | null;
+  /** Known of the version served now. */
+  readonly generation: number | null;
+  readonly sealedAt: string | null;
+  readonly endpoints: JsonValue;
+}
+
+async function findVersion(deps: VerifyPageDeps, recordId: string, origin: string): Promise<Version | null> {
+  const served = await deps.records.readServed(recordId);
+  if (served !== null && served.version.hash === origin) {
+    const { version } = served;
+    return {
+      businessUuid: version.business_uuid,
+      type: version.type,
+      status: "current",
+      certId: version.cert_id,
+      publishedAtMs: version.published_at_ms,
+      currentSinceMs: version.published_at_ms,
+      generation: version.generation,
+      sealedAt: sealedAtOf(version.sidecar),
+      endpoints: version.type === "business_files" ? endpointsOf(version.bytes) : null,
+    };
+  }
+  const [earlier] = await deps.records.readRows([{ record_id: recordId, hash: origin }]);
+  return earlier === undefined ? null : earlierVersion(earlier.row, served?.version.published_at_ms ?? null);
+}
+
+function earlierVersion(rowText: string, currentSinceMs: number | null): Version {
+  const row = JSON.parse(rowText) as Readonly<Record<string, string | number>>;
+  return {
+    businessUuid: String(row["business_uuid"]),
+    type: String(row["type"]),
+    status: currentSinceMs === null ? "withdrawn" : "superseded",
+    certId: String(row["adl_origin_cert"]),
+    publishedAtMs: Number(row["published_at"]) * 1_000,
+    currentSinceMs,
+    generation: null,
+    sealedAt: null,
+    endpoints: null,
+  };
+}
+
+function sealedAtOf(sidecarText: string): string | null {
+  const envelope = parseEnvelope(JSON.parse(sidecarText) as JsonValue);
+  const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
+  return sidecar.ok ? sidecar.value.sealed_at : null;
+}
+
+/** No domain assurance runs in this version: the addresses are as the business sealed them, and nothing confirmed them since. */
+function endpointsOf(bytes: Uint8Array): JsonObject {
+  const items = exactMember(parseUtf8(bytes) ?? "", "endpoints");
+  return {
+    status: "authorised",
+    items: items === null ? [] : (JSON.parse(items) as JsonValue),
+    domains_confirmed_at: null,
+  };
+}
+
+function describe(
+  deps: VerifyPageDeps,
+  request: VerifyPageRequest,
+  version: Version,
+  certificate: CertificateFacts,
+): JsonObject {
+  const now = formatTimestamp(deps.clock.now());
+  const checks = {
+    cert: certCheck(request.cert, version),
+    served_at: servedAtCheck(request.servedAt, version, now),
+  };
+  const sourceLine = formatSourceLine({
+    record_id: request.recordId,
+    origin: request.origin ?? "",
+    cert_id: version.certId,
+    served_at: formatTimestamp(instantOf(request.servedAt ?? now) ?? 0),
+    verify_url: deps.verifyUrl,
+  });
+  return {
+    v: 1,
+    record_id: request.recordId,
+    adl_origin: request.origin,
+    record_type: version.type,
+    valid: checks.cert !== "differs" && checks.served_at !== "outside",
+    status: version.status,
+    business: businessOf(deps, version, certificate),
+    version: {
+      generation: version.generation,
+      sealed_at: version.sealedAt,
+      published_at: formatTimestamp(version.publishedAtMs),
+      ended_at: null,
+      sealed_under_cert_id: version.certId,
+    },
+    checks,
+    endpoints: version.endpoints,
+    source_line: sourceLine,
+    full_check: `${deps.verifyUrl}/v1/verify`,
+    checked_at: now,
+  };
+}
+
+function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): JsonObject {
+  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
+  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  const { certificate } = opened.value;
+  return {
+    business_uuid: version.businessUuid,
+    name: certificate.legal_name,
+    certificate_url: `${deps.verifyUrl}/v1/certificates/${version.businessUuid}`,
+    certificate: {
+      cert_id: facts.cert_id,
+      status: certificate.status,
+      status_effective_from: certificate.status_effective_from,
+      statement: certificateStatement(certificate),
+    },
+  };
+}
+
+function certCheck(cert: string | null, version: Version): "matches" | "differs" | "not_given" {
+  if (cert === null) return "not_given";
+  return cert === version.certId ? "matches" : "differs";
+}
+
+/** `unknown` where the version was served before the one that is served now, for when it ended is not kept at hand. */
+function servedAtCheck(
+  servedAt: string | null,
+  version: Version,
+  now: string,
+): "within" | "outside" | "unknown" | "not_given" {
+  if (servedAt === null) return "not_given";
+  const at = instantOf(servedAt) ?? 0;
+  // A row gives its publication to the second.
+  const since = Math.floor(version.publishedAtMs / 1_000) * 1_000;
+  if (at < since || at > (instantOf(now) ?? 0)) return "outside";
+  if (version.status === "current") return "within";
+  return version.currentSinceMs !== null && at >= version.currentSinceMs ? "outside" : "unknown";
+}
+
+const statusWords: Readonly<Record<Version["status"], string>> = {
+  current:
+    "The business published a record with this id and exactly these bytes, and it is the version served now.",
+  superseded:
+    "The business published a record with this id and exactly these bytes. A later version has replaced it.",
+  withdrawn:
+    "The business published a record with this id and exactly these bytes. It is not served any more.",
+};
+
+function htmlAnswer(findings: JsonObject): Outcome {
+  const { business, checks, version } = findings as unknown as {
+    readonly business: {
+      readonly name: string;
+      readonly certificate_url: string;
+      readonly certificate: { readonly statement: string };
+    };
+    readonly checks: Readonly<Record<string, string>>;
+    readonly version: Readonly<Record<string, JsonValue>>;
+  };
+  const status = String(findings["status"]) as Version["status"];
+  const body = page(`A record of ${business.name}`, [
+    `<p>${escapeHtml(statusWords[status])}</p>`,
+    `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
+    table([
+      ["Record", String(findings["record_id"])],
+      ["Hash of its bytes", String(findings["adl_origin"])],
+      ["Published at", String(version["published_at"])],
+      ["Certificate named", String(checks["cert"])],
+      ["Served at that time", String(checks["served_at"])],
+      ["Checked at", String(findings["checked_at"])],
+    ]),
+    "<p>A seal proves who published these bytes and when, not that they are true.</p>",
+  ]);
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "public, max-age=30",
+    vary: "accept",
+  };
+  return { kind: "answer", status: 200, headers, body };
+}

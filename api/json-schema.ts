@@ -8,8 +8,6 @@ import { type Problem, type ProblemExtras, problem } from "../protocol/problem.t
 const ajv = new Ajv2020({
   allErrors: true,
   strict: true,
-  // Annotations of OpenAPI that say how a string is written; their readers check them.
-  keywords: ["contentEncoding"],
   validateFormats: false,
   removeAdditional: false,
   coerceTypes: false,

@@ -13,7 +13,7 @@ export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = n
   setHeaders(reply, outcome.headers);
   setHeaders(reply, headers);
   if (outcome.kind === "problem") return sendProblem(reply, outcome.problem);
-  return reply.code(outcome.status).send(outcome.body);
+  return sendBody(reply.code(outcome.status), outcome.body);
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
@@ -22,7 +22,15 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
   if (problem.retry_after_seconds !== undefined)
     reply.header("retry-after", String(problem.retry_after_seconds));
   reply.header("cache-control", "no-store");
-  return reply.code(problem.status).header("content-type", problemMediaType).send(JSON.stringify(problem));
+  return sendBody(
+    reply.code(problem.status).header("content-type", problemMediaType),
+    JSON.stringify(problem),
+  );
+}
+
+/** As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11). */
+function sendBody(reply: FastifyReply, body: string | Uint8Array): FastifyReply {
+  return reply.send(typeof body === "string" ? Buffer.from(body) : body);
 }
 
 function setHeaders(reply: FastifyReply, headers: Headers): void {

@@ -1,6 +1,11 @@
 // The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it.
 
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from "fastify";
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  LogController,
+} from "fastify";
 import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
 
@@ -29,7 +34,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   let count = 0;
   const server = fastify({
     loggerInstance: deps.logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
@@ -70,7 +75,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     sendProblem(reply, "not_found", "There is no such address here."),
   );
   server.setErrorHandler((error, request, reply) => {
-    request.log.error({ err: error }, "failed");
+    request.log.error({ request_id: request.id, err: error }, "failed");
     return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
   });
   return server;

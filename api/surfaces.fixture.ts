@@ -1,0 +1,284 @@
+// Surfaces over real stores and actors on free ports, a business with records and an AI company. For tests.
+
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { type SignedRequest, signRequest } from "../client/sign-request.ts";
+import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import type { Clock, Signer } from "../crypto/port.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { openPublishingNode } from "../node/publishing.fixture.ts";
+import type { NodeServices } from "../node/services.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
+import type { AuthenticationDeps } from "../service/authenticate.ts";
+import { createFetch } from "../service/fetch.ts";
+import { createGrantedKeys } from "../service/granted-keys.ts";
+import { publishBatch } from "../service/publish.ts";
+import { readPush } from "../service/push-status.ts";
+import { createReceipts } from "../service/receipts.ts";
+import type { AnsweredRequest } from "../service/request-observer.ts";
+import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { sealContext } from "../service/seal-context.ts";
+import { createSearch } from "../service/search.ts";
+import { createStandings, ownTrust } from "../service/standing.ts";
+import { createVerification } from "../service/verification.ts";
+import { createVerify } from "../service/verify.ts";
+import { createVerifyPage } from "../service/verify-page.ts";
+import { buildBusiness } from "./business.ts";
+import type { HttpDeps } from "./http-server.ts";
+import { buildRetrieval } from "./retrieval.ts";
+import { buildTools } from "./tools.ts";
+import { buildVerification, verificationRoutes } from "./verification.ts";
+
+export interface TestSurfaces extends AsyncDisposable {
+  readonly services: NodeServices;
+  readonly retrievalUrl: string;
+  readonly businessUrl: string;
+  readonly verifyUrl: string;
+  readonly toolsUrl: string;
+  readonly authentication: AuthenticationDeps;
+  /** Moves the clock that authentication and answers read. */
+  skipMs(ms: number): void;
+  /** Instants that a 404 of a fetch was held until, with the clock's time then. */
+  readonly delays: { readonly atMs: number; readonly nowMs: number }[];
+  readonly observed: AnsweredRequest[];
+  /** Lines of the log, parsed. */
+  readonly log: Readonly<Record<string, unknown>>[];
+}
+
+export async function openSurfaces(
+  options: { readonly bodyTimeoutMs?: number; readonly headTimeoutMs?: number } = {},
+): Promise<TestSurfaces> {
+  const node = await openPublishingNode();
+  const { services } = node;
+  let skippedMs = 0;
+  const clock: Clock = { now: () => Date.now() + skippedMs };
+  const delays: TestSurfaces["delays"] = [];
+  const observed: AnsweredRequest[] = [];
+  const log: TestSurfaces["log"] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const http: HttpDeps = {
+    logger,
+    clock,
+    observer: { observe: (each) => void observed.push(each) },
+    incarnation: "test",
+    ...options,
+  };
+  const authentication: AuthenticationDeps = {
+    environment: "sandbox",
+    region: services.keys.region,
+    register: services.register,
+    actors: services.actors,
+    crypto: nativeCrypto,
+    clock,
+    grantSigner: services.keys.grant,
+    registerGrantedKey: createGrantedKeys(services),
+  };
+  const authorities: Record<"retrieval" | "business", string[]> = { retrieval: [], business: [] };
+  const routes = verificationRoutesOf(services, clock, options);
+  const servers = {
+    retrieval: buildRetrieval({
+      http,
+      authentication,
+      authorities: authorities.retrieval,
+      baseUrl: "http://127.0.0.1",
+      ...retrievalOf(services, clock, delays),
+      verification: routes,
+    }),
+    business: buildBusiness({
+      http,
+      authentication,
+      authorities: authorities.business,
+      businessUrl: "http://127.0.0.1",
+      publishing: {
+        publishBatch: (request) => publishBatch({ ...services, crypto: nativeCrypto }, request),
+        readPush: (request) => readPush(services.actors, request),
+        sealContext: (request) => sealContext(services.actors, request),
+      },
+    }),
+    verification: buildVerification({ http, routes, verifyUrl: "http://127.0.0.1" }),
+    tools: buildTools({ http, mcpUrl: "http://127.0.0.1" }),
+  };
+  const listen = async (server: FastifyInstance): Promise<string> =>
+    server.listen({ host: "127.0.0.1", port: 0 });
+  const urls = {
+    retrievalUrl: await listen(servers.retrieval),
+    businessUrl: await listen(servers.business),
+    verifyUrl: await listen(servers.verification),
+    toolsUrl: await listen(servers.tools),
+  };
+  authorities.retrieval.push(new URL(urls.retrievalUrl).host);
+  authorities.business.push(new URL(urls.businessUrl).host);
+  return {
+    services,
+    ...urls,
+    authentication,
+    skipMs: (ms) => {
+      skippedMs += ms;
+    },
+    delays,
+    observed,
+    log,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(Object.values(servers).map((server) => server.close()));
+      await node.close();
+    },
+  };
+}
+
+function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {
+  const { register, records, index } = services;
+  const receipts = createReceipts({
+    environment: "sandbox",
+    region: services.keys.region,
+    incarnation: services.incarnation,
+    signer: services.keys.receipt,
+    store: services.receipts,
+    crypto: nativeCrypto,
+    clock,
+    holdsLease: () => true,
+  });
+  const delayUntil = async (atMs: number): Promise<void> => {
+    delays.push({ atMs, nowMs: clock.now() });
+  };
+  return {
+    search: createSearch({ index, register, receipts }),
+    fetch: createFetch({ records, register, receipts, clock, verifyUrl: "https://verify.test", delayUntil }),
+  };
+}
+
+function verificationRoutesOf(
+  services: NodeServices,
+  clock: Clock,
+  options: { readonly bodyTimeoutMs?: number },
+) {
+  const { register, records, keys, anchors } = services;
+  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  return verificationRoutes({
+    verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
+    verify: createVerify({
+      environment: "sandbox",
+      register,
+      standings: createStandings({ register, trust }),
+      trust,
+      statement: keys.statement,
+      crypto: nativeCrypto,
+      clock,
+    }),
+    verifyPage: createVerifyPage({
+      records,
+      register,
+      statement: keys.statement,
+      clock,
+      verifyUrl: "https://verify.test",
+    }),
+    ...options,
+  });
+}
+
+export interface TestCaller {
+  readonly key: SigningKey;
+  readonly grant: string;
+}
+
+export async function newCaller(
+  grantKey: Signer | null,
+  role: SandboxGrant["role"],
+  uuid: string,
+  algorithm: "Ed25519" | "ES256" = "Ed25519",
+): Promise<TestCaller> {
+  const parsed = await parseSigningKey(generatePrivateJwk(algorithm));
+  if (!parsed.ok || grantKey === null) throw new Error("A sandbox has a grant key.");
+  const kind = role === "integration" ? "business" : "ai_company";
+  const grant = await issueGrant(
+    {
+      v: 1,
+      environment: "sandbox",
+      party: { uuid, kind, legal_name: `Test ${kind}`, country: "GB" },
+      role,
+      public_key: parsed.value.publicJwk,
+      mandate_id: null,
+    },
+    grantKey,
+  );
+  return { key: parsed.value, grant };
+}
+
+export interface SentRequest {
+  readonly method?: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly body?: string | Uint8Array | null;
+  readonly tag?: SignatureTag;
+  readonly nonce?: string;
+  /** Unix seconds; now by default. */
+  readonly created?: number;
+  readonly lifetimeSeconds?: number;
+  /** Host that is signed, when it is not the one addressed. */
+  readonly signedHost?: string;
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
+let nonces = 0;
+
+export function freshNonce(): string {
+  nonces += 1;
+  return `nonce-of-a-test-${nonces}-${Math.random()}`;
+}
+
+export function bytesOf(body: SentRequest["body"]): Uint8Array | null {
+  return typeof body === "string" ? new TextEncoder().encode(body) : (body ?? null);
+}
+
+export function signed(base: string, caller: TestCaller, request: SentRequest): Promise<SignedRequest> {
+  const url = new URL(request.path, base);
+  if (request.signedHost !== undefined) url.host = request.signedHost;
+  return signRequest({
+    method: request.method ?? (request.body === undefined ? "GET" : "POST"),
+    url,
+    body: bytesOf(request.body),
+    key: caller.key,
+    tag: request.tag ?? "svc-retrieval",
+    created: request.created ?? Math.floor(Date.now() / 1_000),
+    nonce: request.nonce ?? freshNonce(),
+    ...(request.lifetimeSeconds === undefined ? {} : { lifetimeSeconds: request.lifetimeSeconds }),
+  });
+}
+
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Parsed body; an empty object where there is none. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** Signs and sends; `headers` replace those that signing made, or with null leave them out. */
+export async function send(
+  base: string,
+  caller: TestCaller | null,
+  request: SentRequest,
+): Promise<ReceivedAnswer> {
+  const signing = caller === null ? {} : (await signed(base, caller, request)).headers;
+  const headers: Record<string, string> = { ...signing };
+  if (caller !== null) headers["svc-sandbox-key"] = caller.grant;
+  if (request.body !== undefined) headers["content-type"] = "application/json";
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
+    if (value === null) delete headers[name];
+    else headers[name] = value;
+  }
+  const body = bytesOf(request.body);
+  const response = await fetch(new URL(request.path, base), {
+    method: request.method ?? (request.body === undefined ? "GET" : "POST"),
+    headers,
+    ...(body === null ? {} : { body: new Uint8Array(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") === true && text !== "";
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
+}
+
+export const productSearch = {
+  filter: { all: [{ country: "US" }] },
+  sort_by: "published_at:desc",
+};

@@ -61,7 +61,7 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   },
 };
 
-function rowsFor(command: BusinessCommand): readonly RowSelection[] {
+function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
       return [{ rt: rt.register, limit: registerEntriesMax }];
@@ -85,7 +85,7 @@ function rowsFor(command: BusinessCommand): readonly RowSelection[] {
     case "record.read":
       return [{ rt: rt.head, keys: [command.record_id] }];
     default:
-      return [{ rt: rt.register, keys: registerKeysOf(command) }];
+      return [{ rt: rt.register, keys: registerKeysOf(command, uuid) }];
   }
 }
 

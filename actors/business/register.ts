@@ -28,13 +28,12 @@ type RegisterCommand = Exclude<
 >;
 
 /** Register entries that a command reads or writes, as `table/key`. */
-export function registerKeysOf(command: RegisterCommand): readonly string[] {
+export function registerKeysOf(command: RegisterCommand, uuid: string): readonly string[] {
   switch (command.type) {
     case "party.open":
-      return [`party/${command.party.uuid}`];
     case "group.block":
     case "group.unblock":
-      return [];
+      return [`party/${uuid}`];
     case "certificate.issue":
       return [`certificate/${command.certificate.cert_id}`];
     case "key.register":
@@ -88,7 +87,7 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
   if (command.type !== "party.open" && context.party === null) {
     return refusal("party_unknown", "The party must be opened before anything is said of it.");
   }
-  const [key = ""] = registerKeysOf(command);
+  const [key = ""] = registerKeysOf(command, context.uuid);
   const known = registerOf(view, key);
   switch (command.type) {
     case "party.open":

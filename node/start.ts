@@ -1,0 +1,122 @@
+// A running node: services, the five HTTP surfaces, and in the sandbox the samples.
+//   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
+//   N2. Closing takes no new requests, finishes those under way, hands the actors back, then closes the stores.
+
+import { createServer } from "node:net";
+import type { FastifyBaseLogger } from "fastify";
+import { pino } from "pino";
+import type { LogEntry } from "../actors/system/ports.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { publishRecord } from "../service/publish-record.ts";
+import { ConfigError, loadConfig, type NodeConfig, type NodeOptions } from "./config.ts";
+import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
+import { type NodeServices, openNodeServices } from "./services.ts";
+import { buildSurfaces, type Surfaces } from "./surfaces.ts";
+
+export interface RunningNode extends AsyncDisposable {
+  readonly config: NodeConfig;
+  readonly urls: SandboxUrls;
+  readonly services: NodeServices;
+  /** The sandbox once its samples are in; null in production. */
+  readonly seeded: Promise<SeedOutcome | null>;
+}
+
+type Logger = FastifyBaseLogger;
+
+/** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
+export async function startNode(options: NodeOptions = {}): Promise<RunningNode> {
+  const config = loadConfig(options);
+  const logger: Logger = pino({ level: config.logLevel }, pino.destination(2));
+  const ports = await portsOf(config);
+  const urls = urlsOf(config, ports);
+  const services = await openNodeServices(config, (entry) => logActor(logger, entry));
+  await services.register.refresh();
+  const surfaces = buildSurfaces(services, urls, logger);
+  try {
+    await listen(surfaces, config, ports);
+  } catch (error) {
+    await close(services, surfaces);
+    throw portTaken(error, config);
+  }
+  await services.actors.start();
+  await services.actors.ask({ kind: "region", id: config.region }, {
+    type: "region.open",
+    region: config.region,
+  } as { type: string });
+  const seeded = seed(services, urls);
+  // Whoever waits for the samples is told; a node without them still serves.
+  seeded.catch((error: unknown) => logger.error({ err: error }, "sandbox.seed_failed"));
+  logger.info({ urls, region: config.region, environment: config.environment }, "node.listening");
+  return { config, urls, services, seeded, [Symbol.asyncDispose]: () => close(services, surfaces) };
+}
+
+const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
+
+async function portsOf(config: NodeConfig): Promise<readonly number[]> {
+  if (config.portBase > 0) return surfaceNames.map((_, index) => config.portBase + index);
+  return Promise.all(surfaceNames.map(() => freePort(config.host)));
+}
+
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, host, () => {
+      const address = server.address();
+      server.close(() =>
+        address !== null && typeof address === "object"
+          ? resolve(address.port)
+          : reject(new Error("no port")),
+      );
+    });
+  });
+}
+
+function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  const [base_url = "", business_url = "", verify_url = "", mcp_url = "", ops_url = ""] = ports.map(
+    (port) => `http://${host}:${port}`,
+  );
+  return { base_url, business_url, verify_url, mcp_url, ops_url };
+}
+
+async function listen(surfaces: Surfaces, config: NodeConfig, ports: readonly number[]): Promise<void> {
+  await Promise.all(
+    surfaceNames.map((name, index) => surfaces[name].listen({ host: config.host, port: ports[index] ?? 0 })),
+  );
+}
+
+function portTaken(error: unknown, config: NodeConfig): unknown {
+  if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) return error;
+  return new ConfigError(
+    "--port-base",
+    `${config.portBase} to ${config.portBase + 4} are not all free; name another base`,
+  );
+}
+
+async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutcome | null> {
+  const { keys, config, anchors, clock, parties, keyStore, hostedSigner } = services;
+  if (keys.grant === null) return null;
+  return seedSandbox({
+    home: config.home,
+    urls,
+    anchors,
+    clock,
+    parties,
+    keyStore,
+    grantKey: keys.grant,
+    hostedSigner,
+    publishRecord: (request) =>
+      publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
+    fetch,
+  });
+}
+
+async function close(services: NodeServices, surfaces: Surfaces): Promise<void> {
+  await Promise.all(surfaceNames.map((name) => surfaces[name].close()));
+  await services[Symbol.asyncDispose]();
+}
+
+function logActor(logger: Logger, entry: LogEntry): void {
+  logger[entry.level]({ actor: entry.actor, detail: entry.detail }, entry.event);
+}

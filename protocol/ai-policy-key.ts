@@ -65,6 +65,7 @@ const blockedMeanings: Readonly<Record<BlockedName, string>> = {
   tobacco_vaping_drugs: "Tobacco, vaping and drugs.",
 };
 
+/** The document that says what each bit of a row's masks means, in the order of the bits, lowest first (specification, «AI policy record and bits»). */
 export function aiPolicyKeyDocument(): AiPolicyKey {
   return {
     key_version: 1,

@@ -162,6 +162,10 @@ export function parseKeyCertificate(payload: Uint8Array, sha256?: Sha256): Verdi
   return parsed;
 }
 
+/**
+ * The certificate inside an envelope of its payload type; any other type is `payload_type_mismatch`. Checks no
+ * signature: whether a trusted key signed the envelope is for the caller to establish.
+ */
 export function openKeyCertificate(envelope: Envelope, sha256?: Sha256): Verdict<KeyCertificate> {
   const payload = openEnvelope(envelope, payloadTypes["key-certificate.v1"]);
   return payload.ok ? parseKeyCertificate(payload.value, sha256) : payload;
@@ -191,6 +195,7 @@ export function keySetEnvelope(value: JsonValue): Verdict<Envelope> {
 /** Keys that sign alone use this algorithm (specification, «Envelope»: rows and receipts are Ed25519 only). */
 const workingAlgorithm: KeyAlgorithm = "Ed25519";
 
+/** Whether keys of this use come in pairs, classical first, and sign together (specification, «Envelope»). */
 export function isPaired(use: KeyUse): boolean {
   return use === "root" || use === "issuance";
 }

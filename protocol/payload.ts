@@ -32,14 +32,17 @@ export function optional<T>(shape: Shape<T>): Shape<T> {
   return { ...shape, absentAllowed: true };
 }
 
+/** A member that is always there, and null where there is no T. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   return { check: (value, pointer) => (value === null ? null : shape.check(value, pointer)) };
 }
 
+/** This one value and no other. */
 export function literal<T extends string | number | boolean>(expected: T): Shape<T> {
   return test((value) => value === expected, `Must be ${JSON.stringify(expected)}.`);
 }
 
+/** One of these strings, compared by code units. */
 export function oneOf<T extends string>(values: readonly T[]): Shape<T> {
   return test(
     (value) => (values as readonly JsonValue[]).includes(value),
@@ -61,10 +64,12 @@ export function text(lengthMax: number): Shape<string> {
   return test(within, `Must be a string of 1 to ${lengthMax} characters.`);
 }
 
+/** A string that `accepts` takes; `expected` completes «Must be …» in the refusal. */
 export function matching(accepts: (text: string) => boolean, expected: string): Shape<string> {
   return test((value) => typeof value === "string" && accepts(value), `Must be ${expected}.`);
 }
 
+/** An array of `min` to `max` items, both included; the first bad item is the one refused. */
 export function list<T>(
   item: Shape<T>,
   bounds: { readonly min: number; readonly max: number },
@@ -106,6 +111,7 @@ export const publicJwk: Shape<PublicJwk> = {
   },
 };
 
+/** Refusal with the RFC 6901 pointer of the offending place; an empty pointer is the whole payload. */
 export function malformed(detail: string, pointer: string): Fault {
   return refuse("payload_malformed", detail, pointer);
 }
@@ -143,6 +149,7 @@ export function parseObject(bytes: Uint8Array): Verdict<{ readonly [name: string
   return ok(parsed.value);
 }
 
+/** Whether a JSON value is an object in the sense of RFC 8259 §4: neither an array nor null. */
 export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -19,10 +19,12 @@ export interface Refusal<C extends string = string> {
   readonly pointer?: string;
 }
 
+/** The answer where nothing stood in the way. */
 export function ok<T>(value: T): Ok<T> {
   return { ok: true, value };
 }
 
+/** The answer where something expected did: `detail` is for a person, callers decide by `code` alone. */
 export function refuse<C extends string>(code: C, detail: string, pointer?: string): Refusal<C> {
   return pointer === undefined ? { ok: false, code, detail } : { ok: false, code, detail, pointer };
 }

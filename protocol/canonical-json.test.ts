@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import judge from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -5,6 +7,21 @@ import { toHex, utf8 } from "./bytes.ts";
 import { canonicalBytes, canonicalDepthMax, canonicalize, type JsonValue } from "./canonical-json.ts";
 import { parseStrictJson } from "./strict-json.ts";
 import { numberTexts, sample, sorting } from "./vectors/rfc8785.ts";
+
+/** Test data of the reference implementation (vectors/jcs/README.md). */
+const referenceFolder = join(import.meta.dirname, "vectors", "jcs");
+const referenceNames = [
+  "arrays.json",
+  "french.json",
+  "structures.json",
+  "unicode.json",
+  "values.json",
+  "weird.json",
+];
+
+function referenceBytes(folder: "input" | "output", name: string): Uint8Array {
+  return new Uint8Array(readFileSync(join(referenceFolder, folder, name)));
+}
 
 function doubleOf(bits: string): number {
   return new DataView(Uint8Array.fromHex(bits).buffer).getFloat64(0);
@@ -31,6 +48,17 @@ describe("canonical JSON", () => {
 
   it("writes the sample of RFC 8785 §3.2.4, byte for byte", () => {
     expect(toHex(canonicalBytes(JSON.parse(sample.text) as JsonValue))).toBe(sample.canonicalHex);
+  });
+
+  it.each(referenceNames)("writes the reference implementation's %s, byte for byte", (name) => {
+    const parsed = parseStrictJson(referenceBytes("input", name));
+    expect(parsed.ok && toHex(canonicalBytes(parsed.value))).toBe(toHex(referenceBytes("output", name)));
+  });
+
+  it("has every file of the reference implementation's test data before it", () => {
+    for (const folder of ["input", "output"]) {
+      expect(readdirSync(join(referenceFolder, folder)).toSorted()).toEqual(referenceNames);
+    }
   });
 
   it("sorts members by UTF-16 code units (RFC 8785 §3.2.3)", () => {

@@ -26,6 +26,7 @@ describe("configuration", () => {
     [{ SVC_PORT_BASE: "80a" }, /SVC_PORT_BASE/],
     [{ SVC_PORT_BASE: "65535" }, /SVC_PORT_BASE/],
     [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
+    [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
   ])("refuses %j, naming the setting and the fix", (env, message) => {
     expect(() => loadConfig({}, env)).toThrow(message);
   });

@@ -14,6 +14,8 @@ export interface NodeConfig {
   /** Address to listen on. */
   readonly host: string;
   readonly logLevel: string;
+  /** `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for collectors. */
+  readonly logTo: "file" | "stdout";
 }
 
 export interface NodeOptions {
@@ -23,6 +25,7 @@ export interface NodeOptions {
   readonly environment?: string;
   readonly region?: string;
   readonly logLevel?: string;
+  readonly logTo?: string;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
@@ -60,6 +63,10 @@ export function loadConfig(
       `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`,
     );
   }
+  const logTo = options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout");
+  if (logTo !== "file" && logTo !== "stdout") {
+    throw new ConfigError("SVC_LOG_TO", `is ${JSON.stringify(logTo)}; use file or stdout`);
+  }
   return Object.freeze({
     environment,
     region,
@@ -67,6 +74,7 @@ export function loadConfig(
     portBase,
     host: options.host ?? env["SVC_HOST"] ?? "127.0.0.1",
     logLevel,
+    logTo,
   });
 }
 

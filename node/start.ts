@@ -2,7 +2,9 @@
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
 //   N2. Closing takes no new requests, finishes those under way, hands the actors back, then closes the stores.
 
+import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import type { LogEntry } from "../actors/system/ports.ts";
@@ -26,7 +28,13 @@ type Logger = FastifyBaseLogger;
 /** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
 export async function startNode(options: NodeOptions = {}): Promise<RunningNode> {
   const config = loadConfig(options);
-  const logger: Logger = pino({ level: config.logLevel }, pino.destination(2));
+  await mkdir(config.home, { recursive: true, mode: 0o700 });
+  // Written in blocks, off the requests' path; flushed when the node stops.
+  const log = pino.destination({
+    dest: config.logTo === "file" ? join(config.home, "node.log") : 1,
+    sync: false,
+  });
+  const logger: Logger = pino({ level: config.logLevel }, log);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
   const services = await openNodeServices(config, (entry) => logActor(logger, entry));
@@ -47,7 +55,16 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
   // Whoever waits for the samples is told; a node without them still serves.
   seeded.catch((error: unknown) => logger.error({ err: error }, "sandbox.seed_failed"));
   logger.info({ urls, region: config.region, environment: config.environment }, "node.listening");
-  return { config, urls, services, seeded, [Symbol.asyncDispose]: () => close(services, surfaces) };
+  return {
+    config,
+    urls,
+    services,
+    seeded,
+    [Symbol.asyncDispose]: async () => {
+      await close(services, surfaces);
+      log.flushSync();
+    },
+  };
 }
 
 const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;

@@ -71,7 +71,7 @@ export function buildSurfaces(
       metrics,
       gauges: () => gaugesOf(services),
       ready: () => readiness(services),
-      inspect: services.actors.inspect,
+      inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
     }),
   };

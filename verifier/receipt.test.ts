@@ -104,6 +104,12 @@ describe("a receipt", () => {
     expect(codeOf(compromised.receipt(receipt({ served_at: "2026-03-05T09:59:59.999Z" })))).toBe("ok");
   });
 
+  it("carries exactly one signature", () => {
+    const once = receipt() as unknown as { readonly signatures: readonly object[] };
+    const twice = { ...once, signatures: [...once.signatures, ...once.signatures] };
+    expect(codeOf(verifier.receipt(asJson(twice)))).toBe("envelope_malformed");
+  });
+
   it("changed after signing is signature_invalid", () => {
     const other = receipt({ served_at: "2026-03-05T10:00:00.001Z" }) as { payload: string };
     expect(codeOf(verifier.receipt(asJson({ ...(receipt() as object), payload: other.payload })))).toBe(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import type { KeyCustody } from "../protocol/key-custody.ts";
-import { listedKey, publishedKeys } from "./business.fixture.ts";
+import { listedKey, publishedKeys, sealedMandate } from "./business.fixture.ts";
 import { codeOf, makeScene } from "./scene.fixture.ts";
-import { day0, document, issueCertificate, soleKey } from "./service.fixture.ts";
+import { asJson, day0, document, issueCertificate, soleKey } from "./service.fixture.ts";
 
-const { service, business, verifier } = makeScene();
+const { service, business, verifier, keys } = makeScene();
 
 describe("published keys of a business", () => {
   const { uuid } = business;
@@ -41,6 +41,10 @@ describe("published keys of a business", () => {
   });
 });
 
+interface Signed {
+  readonly signatures: readonly object[];
+}
+
 describe("a certificate", () => {
   const { certificate, issued } = business;
   const issue = (changes: object, ...signers: Parameters<typeof issueCertificate>[2][]) =>
@@ -54,6 +58,23 @@ describe("a certificate", () => {
       value: { certId: issued.certId },
     });
     for (const half of service.issuance.halves) expect(issue({}, half)).toBe("post_quantum_required");
+  });
+
+  it("with either half forged is signature_invalid, with a half twice envelope_malformed", () => {
+    const twin = issueCertificate(service, { ...certificate, legal_name: "Other" })
+      .envelope as unknown as Signed;
+    const own = issued.envelope as unknown as Signed;
+    const [classical, postQuantum] = own.signatures;
+    const [otherClassical, otherPostQuantum] = twin.signatures;
+    const judge = (...signatures: readonly unknown[]) =>
+      codeOf(verifier.certificate(asJson({ ...own, signatures })));
+    expect(judge(postQuantum, classical)).toBe("ok");
+    expect(judge(otherClassical, postQuantum)).toBe("signature_invalid");
+    expect(judge(classical, otherPostQuantum)).toBe("signature_invalid");
+    expect(judge(classical, postQuantum, classical)).toBe("envelope_malformed");
+    expect(judge(classical, postQuantum, { ...classical, keyid: soleKey(service.statement).keyId })).toBe(
+      "key_unknown",
+    );
   });
 
   it("by a key that may not issue it is key_unknown", () => {
@@ -96,6 +117,24 @@ describe("a certificate", () => {
     expect(codeOf(verifier.certificates("3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e", [issued.envelope]))).toBe(
       "certificate_unknown",
     );
+  });
+});
+
+describe("a mandate", () => {
+  const judge = (facts: object, listed = business.listed) =>
+    codeOf(verifier.mandate(keys(listed), sealedMandate(business, facts)));
+
+  it("stands by a key of the business that stood when the mandate began", () => {
+    expect(judge({})).toBe("ok");
+    const { valid_from: from } = business.mandate;
+    expect(judge({}, [listedKey("passkey", business.passkey, { revoked_at: from })])).toBe("key_not_valid");
+    expect(judge({}, [listedKey("passkey", business.passkey, { compromised_from: from })])).toBe(
+      "key_compromised",
+    );
+  });
+
+  it("of another business is out_of_scope", () => {
+    expect(judge({ business_uuid: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e" })).toBe("out_of_scope");
   });
 });
 

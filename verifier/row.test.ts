@@ -77,6 +77,22 @@ describe("a row", () => {
     expect(codeOf(compromised.rowSignature(row, "2026-03-04T23:59:59.999Z"))).toBe("ok");
   });
 
+  it("stands only by a key that had not ended before its publication nor begun after its serving", () => {
+    const under = (facts: { readonly valid_from?: string; readonly valid_until?: string }) => {
+      const certified = service.projection;
+      const links = service.links.map((link) => (link.certified === certified ? { ...link, facts } : link));
+      return verifierOf({ links, entries: (key) => (key === certified ? facts : {}) });
+    };
+    expect(codeOf(under({ valid_until: "2026-03-01T12:00:02.000Z" }).rowSignature(row))).toBe(
+      "key_not_valid",
+    );
+    expect(codeOf(under({ valid_until: "2026-03-01T12:00:02.001Z" }).rowSignature(row))).toBe("ok");
+    const projectedAgain = under({ valid_from: "2026-04-01T00:00:00.000Z" });
+    expect(codeOf(projectedAgain.rowSignature(row))).toBe("ok");
+    expect(codeOf(projectedAgain.rowSignature(row, "2026-04-01T00:00:00.000Z"))).toBe("ok");
+    expect(codeOf(projectedAgain.rowSignature(row, "2026-03-31T23:59:59.999Z"))).toBe("key_not_valid");
+  });
+
   it("is what the projection gives of the record, and of nothing else", () => {
     expect(codeOf(verifier.projection(stored, bytes))).toBe("ok");
     expect(codeOf(verifier.projection(stored, recordBytes({ brand: "Other" })))).toBe("hash_mismatch");

@@ -142,6 +142,13 @@ describe("a record sealed by a hosted key", () => {
     });
     const asserted = passkeySeal({ ...business, passkey: business.hosted }, bytes);
     expect(code({ ...single, seal: asserted })).toBe("signature_invalid");
+    const plain = seal as unknown as { readonly signatures: readonly object[] };
+    const dressed = plain.signatures.map((each) => ({
+      ...each,
+      authenticatorData: "AAAA",
+      clientDataJSON: "AAAA",
+    }));
+    expect(code({ ...single, seal: asJson({ ...plain, signatures: dressed }) })).toBe("signature_invalid");
   });
 });
 

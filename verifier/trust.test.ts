@@ -3,6 +3,7 @@ import { parseAnchors } from "../protocol/anchors.ts";
 import { sha256 } from "../protocol/hash.ts";
 import type { Verdict } from "../protocol/result.ts";
 import { verifySignature } from "../protocol/signatures.ts";
+import { held } from "./scene.fixture.ts";
 import {
   anchorsOf,
   asJson,
@@ -11,6 +12,7 @@ import {
   type Link,
   makeService,
   makeServiceKey,
+  type ServiceKey,
   soleKey,
   type TestService,
 } from "./service.fixture.ts";
@@ -139,6 +141,41 @@ describe("a key set", () => {
     const at = "2026-04-01T00:00:00.000Z";
     const trust = judge({ links: changed(projection, { facts: { compromised_from: at } }) });
     expect(trust.ok && trust.value.keys.get(soleKey(projection).keyId)?.compromised_from).toBe(at);
+  });
+});
+
+describe("what a key set says of keys", () => {
+  it("cannot make a pinned root issue: it is trusted as a root and nothing else", () => {
+    const posing = { ...root, use: "issuance" } as const;
+    const links = service.links.slice(2).map((link) => ({ ...link, issuer: posing }));
+    const certified = [...links, { certified: posing, issuer: posing }];
+    expect(codeOf({ links: certified, signers: root.halves })).toBe("trust_chain_broken");
+  });
+
+  it("is consistent, or payload_malformed", () => {
+    const entry = (target: ServiceKey, facts: object) =>
+      codeOf({ entries: (key) => (key === target ? facts : {}) });
+    expect(entry(projection, { region: "eu-west1" })).toBe("payload_malformed");
+    expect(entry(receipt, { region: null })).toBe("payload_malformed");
+    expect(entry(projection, { alg: "ES256" })).toBe("payload_malformed");
+    expect(entry(projection, { use: "issuance" })).toBe("payload_malformed");
+    expect(entry(projection, { pair: soleKey(receipt).keyId })).toBe("payload_malformed");
+    expect(entry(projection, { key_id: soleKey(receipt).keyId })).toBe("payload_malformed");
+    expect(entry(projection, { public_key: soleKey(receipt).jwk })).toBe("payload_malformed");
+    const listed = held(judge()).keySet.keys;
+    expect(codeOf({ facts: { keys: [...listed, ...listed] } })).toBe("payload_malformed");
+    expect(codeOf({ facts: { v: 2 as 1 } })).toBe("version_unknown");
+  });
+
+  it("holds for its certificates too", () => {
+    const withFacts = (certified: ServiceKey, facts: object) =>
+      codeOf({ links: changed(certified, { facts }) });
+    expect(withFacts(projection, { region: "eu-west1" })).toBe("payload_malformed");
+    expect(withFacts(receipt, { region: null })).toBe("payload_malformed");
+    const halves = root.halves.map((half) => ({ key_id: half.keyId, alg: half.alg, public_key: half.jwk }));
+    expect(withFacts(root, { keys: halves.toReversed() })).toBe("payload_malformed");
+    expect(withFacts(root, { keys: halves.slice(0, 1) })).toBe("payload_malformed");
+    expect(withFacts(projection, { v: 2 })).toBe("version_unknown");
   });
 });
 

@@ -11,8 +11,9 @@ import {
 } from "./business.fixture.ts";
 import { evidenceText } from "./evidence.ts";
 import type { Report } from "./report.ts";
-import { callerKeyId, fetchBody, searchBody } from "./retrieval.fixture.ts";
-import { asJson, document, issueCertificate, keySetAnswer, makeService } from "./service.fixture.ts";
+import { callerKeyId, fetchBody, receiptFacts, searchBody, servedRow } from "./retrieval.fixture.ts";
+import { held } from "./scene.fixture.ts";
+import { asJson, document, issueCertificate, keySetAnswer, makeService, soleKey } from "./service.fixture.ts";
 import { nativeSha256 } from "./signing.fixture.ts";
 import { createVerifier, type Verifier, verifyEvidence } from "./verifier.ts";
 
@@ -134,6 +135,28 @@ describe("a fetch answer", () => {
     expect(reasonOf(verifier.fetchAnswer(utf8(other), evidence), "sidecar")).toBe("hash_mismatch");
     const none = fetchBody(service, business, bytes, { sidecar: null });
     expect(reasonOf(verifier.fetchAnswer(utf8(none), evidence), "sidecar")).toBe("envelope_malformed");
+  });
+
+  it("with a receipt of more than the one record is receipt_row_mismatch", () => {
+    const { rows, ...facts } = receiptFacts([
+      held(verifier.rowSignature(servedRow(service, business, bytes))),
+    ]);
+    const receipt = document("receipt.v3", { ...facts, rows: [...rows, ...rows] }, soleKey(service.receipt));
+    const report = verifier.fetchAnswer(utf8(fetchBody(service, business, bytes, { receipt })), evidence);
+    expect(reasonOf(report, "receipt")).toBe("receipt_row_mismatch");
+  });
+
+  it("with a source line of another certificate is hash_mismatch", () => {
+    const cert = encodeURIComponent(business.issued.certId);
+    const other = `sha256:${"0".repeat(64)}`;
+    const line = /"source_line":"[^"]*"/;
+    const changed = body.replace(line, (text) =>
+      text.replace(business.issued.certId, other).replace(cert, encodeURIComponent(other)),
+    );
+    expect(changed).not.toBe(body);
+    expect(reasonOf(verifier.fetchAnswer(utf8(changed), evidence), "source_line")).toBe("hash_mismatch");
+    const none = fetchBody(service, business, bytes, { provenance: {} });
+    expect(reasonOf(verifier.fetchAnswer(utf8(none), evidence), "source_line")).toBe("not_checked");
   });
 
   it("that is none is payload_malformed", () => {

@@ -7,6 +7,9 @@
 
 import { foldText } from "../protocol/records/fold-text.ts";
 
+/** Raised by every change of what follows: an index analysed by an earlier version is made again from its rows. */
+export const analysisVersion = 1;
+
 /** Longer words are cut, when indexed as when searched. */
 const termLengthMax = 64;
 

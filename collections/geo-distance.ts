@@ -1,0 +1,17 @@
+import type { GeoPoint } from "../storage/row-index.ts";
+
+/** Mean radius of the earth (IUGG); Lucene, and so Elasticsearch, measures by the same. */
+export const earthRadiusKm = 6371.0087714;
+
+/** Great-circle distance by the haversine formula on a sphere. `near` holds up to and including its radius. */
+export function distanceKm(a: GeoPoint, b: GeoPoint): number {
+  const [latA, latB] = [radians(a.lat), radians(b.lat)];
+  const halfLat = Math.sin((latB - latA) / 2);
+  const halfLng = Math.sin(radians(b.lng - a.lng) / 2);
+  const h = halfLat * halfLat + Math.cos(latA) * Math.cos(latB) * halfLng * halfLng;
+  return 2 * earthRadiusKm * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+export function radians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
+}

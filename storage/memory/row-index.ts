@@ -1,0 +1,154 @@
+// The searchable rows in memory, read from end to end by every search. The simulator's index, and what the
+// conformance suite compares the others with: short enough to be seen to be right.
+
+import { textMatchKey } from "../../collections/definition.ts";
+import { distanceKm } from "../../collections/geo-distance.ts";
+import type {
+  GeoPoint,
+  IndexDocument,
+  IndexValue,
+  RowChange,
+  RowClause,
+  RowHit,
+  RowIndex,
+  RowQuery,
+} from "../row-index.ts";
+
+type Put = Extract<RowChange, { readonly kind: "put" }>;
+type SortValue = string | number | null;
+
+interface Ranked {
+  readonly put: Put;
+  readonly values: readonly SortValue[];
+}
+
+export class MemoryRowIndex implements RowIndex {
+  readonly #changes = new Map<string, RowChange>();
+
+  async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
+    return changes.map((change) => {
+      const known = this.#changes.get(change.record_id);
+      if (known !== undefined && change.change <= known.change) return "stale";
+      this.#changes.set(change.record_id, change);
+      return "applied";
+    });
+  }
+
+  async search(query: RowQuery): Promise<readonly RowHit[]> {
+    const live = this.#live(query.collection);
+    const found = live.filter((put) => matches(put, query));
+    const scores = query.sort.some(({ field }) => field === textMatchKey) ? relevance(live, query) : null;
+    const ranked = found.map(
+      (put): Ranked => ({ put, values: query.sort.map(({ field }) => sortValue(put, field, scores)) }),
+    );
+    ranked.sort((a, b) => compare(a, b, query));
+    return ranked
+      .slice(0, query.limit)
+      .map(({ put: { record_id, business_uuid, row } }) => ({ record_id, business_uuid, row }));
+  }
+
+  async count(collection: string): Promise<number> {
+    return this.#live(collection).filter((put) => put.document.countries.length > 0).length;
+  }
+
+  #live(collection: string): readonly Put[] {
+    return [...this.#changes.values()].filter(
+      (change) => change.kind === "put" && change.collection === collection,
+    ) as Put[];
+  }
+}
+
+function matches({ business_uuid: business, document }: Put, query: RowQuery): boolean {
+  if (!document.countries.includes(query.country) || query.excludeBusinesses.includes(business)) return false;
+  if (query.text !== undefined) {
+    const words = new Set(query.text.fields.flatMap((field) => termsOf(document, field)));
+    if (!query.text.terms.every((term) => words.has(term))) return false;
+  }
+  return query.clauses.every((clause) => holds(clause, document));
+}
+
+/** `ne` and `nin` hold for a row without the field; every other operator does not. */
+function holds(clause: RowClause, document: IndexDocument): boolean {
+  const values = valuesOf(document, clause.field);
+  const isAmong = (wanted: readonly IndexValue[]) => values.some((value) => wanted.includes(value));
+  switch (clause.op) {
+    case "eq":
+      return isAmong([clause.value]);
+    case "ne":
+      return !isAmong([clause.value]);
+    case "in":
+      return isAmong(clause.values);
+    case "nin":
+      return !isAmong(clause.values);
+    case "near": {
+      const points: readonly GeoPoint[] = document.points[clause.field] ?? [];
+      return points.some((point) => distanceKm(point, clause.point) <= clause.radiusKm);
+    }
+    case "lt":
+      return values.some((value) => Number(value) < clause.value);
+    case "lte":
+      return values.some((value) => Number(value) <= clause.value);
+    case "gt":
+      return values.some((value) => Number(value) > clause.value);
+    case "gte":
+      return values.some((value) => Number(value) >= clause.value);
+  }
+}
+
+function valuesOf(document: IndexDocument, field: string): readonly IndexValue[] {
+  const value = document.fields[field];
+  if (value === undefined) return [];
+  return Array.isArray(value) ? (value as readonly IndexValue[]) : [value as IndexValue];
+}
+
+function termsOf(document: IndexDocument, field: string): readonly string[] {
+  return document.texts[field]?.split(" ") ?? [];
+}
+
+function sortValue(put: Put, field: string, scores: ReadonlyMap<string, number> | null): SortValue {
+  if (field === textMatchKey) return scores?.get(put.record_id) ?? 0;
+  const [value] = valuesOf(put.document, field);
+  return typeof value === "boolean" ? Number(value) : (value ?? null);
+}
+
+function compare(a: Ranked, b: Ranked, query: RowQuery): number {
+  for (const [index, { direction }] of query.sort.entries()) {
+    const [left, right] = [a.values[index] ?? null, b.values[index] ?? null];
+    if (left === right) continue;
+    if (left === null) return 1;
+    if (right === null) return -1;
+    return left < right === (direction === "asc") ? -1 : 1;
+  }
+  return a.put.record_id < b.put.record_id ? -1 : 1;
+}
+
+const k1 = 1.2;
+const b = 0.75;
+
+/** Okapi BM25 as storage/sqlite/row-index.ts describes it, by record id. */
+function relevance(live: readonly Put[], query: RowQuery): ReadonlyMap<string, number> {
+  const documents = live.filter((put) => Object.keys(put.document.texts).length > 0);
+  const lengths = new Map(
+    documents.map((put) => [
+      put,
+      Object.keys(put.document.texts).flatMap((field) => termsOf(put.document, field)).length,
+    ]),
+  );
+  const lengthMean = [...lengths.values()].reduce((sum, length) => sum + length, 0) / documents.length;
+  const scores = new Map<string, number>();
+  for (const term of query.text?.terms ?? []) {
+    const frequencies = documents.map((put) => {
+      const words = (query.text?.fields ?? []).flatMap((field) => termsOf(put.document, field));
+      return words.filter((word) => word === term).length;
+    });
+    const containing = frequencies.filter((frequency) => frequency > 0).length;
+    const idf = Math.max(1e-6, Math.log((documents.length - containing + 0.5) / (containing + 0.5)));
+    for (const [index, put] of documents.entries()) {
+      const frequency = frequencies[index] ?? 0;
+      const norm = k1 * (1 - b + (b * (lengths.get(put) ?? 0)) / lengthMean);
+      const score = (idf * frequency * (k1 + 1)) / (frequency + norm);
+      scores.set(put.record_id, (scores.get(put.record_id) ?? 0) + score);
+    }
+  }
+  return scores;
+}

@@ -1,0 +1,330 @@
+// What every implementation of the port in row-index.ts must pass: X1–X4, every operator of every field of every
+// collection, and the order of what is found, against an index that reads every row (storage/memory/row-index.ts).
+// An adapter's test calls `rowIndexConformance` with a way to open an empty index.
+
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { textMatchKey } from "../collections/definition.ts";
+import { indexDocument } from "../collections/index-document.ts";
+import { toRowQuery } from "../collections/row-query.ts";
+import { parseSearchRequest } from "../collections/search-request.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { MemoryRowIndex } from "./memory/row-index.ts";
+import { changesOf, clausesOf, countries, queryOf, recordIdFor } from "./row-index.fixture.ts";
+import type { RowChange, RowHit, RowIndex, RowQuery } from "./row-index.ts";
+
+export interface OpenRowIndex {
+  readonly index: RowIndex;
+  close(): Promise<void>;
+}
+
+const recordsPerCollection = 45;
+/** Changes sent together, as a region does. */
+const batch = 20;
+
+const business = "7f9c2a10-5b1e-4c3d-8e2f-0123456789ab";
+let space = 0;
+
+/** A put of the collection's sample record, changed. */
+function put(
+  collection: CollectionName,
+  n: number,
+  changes: Partial<Extract<RowChange, { kind: "put" }>> = {},
+): RowChange {
+  const record_id = recordIdFor(collection, space, n);
+  const projected = projectRecord({
+    collection,
+    record: sampleRecords[collection],
+    recordId: record_id,
+    businessUuid: business,
+    hash: `sha256:${"0".repeat(64)}`,
+    certId: `sha256:${"1".repeat(64)}`,
+    keyId: "k".repeat(43),
+    publishedAt: 1_770_000_000,
+    aiPolicyVersion: 1,
+  });
+  const document = indexDocument(collection, projected);
+  return {
+    kind: "put",
+    collection,
+    record_id,
+    business_uuid: business,
+    change: 1,
+    row: projectedRowText(projected),
+    document,
+    ...changes,
+  };
+}
+
+function remove(collection: CollectionName, n: number, change: number): RowChange {
+  return { kind: "remove", collection, record_id: recordIdFor(collection, space, n), change };
+}
+
+const everything: RowQuery = {
+  collection: "products",
+  country: "US",
+  clauses: [],
+  sort: [{ field: "published_at", direction: "desc" }],
+  limit: 50,
+  excludeBusinesses: [],
+};
+
+function idsOf(hits: readonly RowHit[]): readonly string[] {
+  return hits.map((hit) => hit.record_id);
+}
+
+/** The suite for one engine; each test opens an index of its own. */
+export function rowIndexConformance(name: string, open: () => Promise<OpenRowIndex>): void {
+  describe(`${name} as a row index`, () => {
+    changeTests(open);
+    searchTests(open);
+    for (const collection of collectionNames) randomTests(open, collection);
+  });
+}
+
+async function withIndex(
+  open: () => Promise<OpenRowIndex>,
+  run: (index: RowIndex) => Promise<void>,
+): Promise<void> {
+  space += 1;
+  const opened = await open();
+  try {
+    await run(opened.index);
+  } finally {
+    await opened.close();
+  }
+}
+
+function changeTests(open: () => Promise<OpenRowIndex>): void {
+  it("keeps the change with the highest number and calls the others stale (X1)", () =>
+    withIndex(open, async (index) => {
+      expect(await index.apply([put("products", 1, { change: 5, row: "five" })])).toEqual(["applied"]);
+      const later = [
+        put("products", 1, { change: 4, row: "four" }),
+        put("products", 1, { change: 5, row: "again" }),
+      ];
+      expect(await index.apply(later)).toEqual(["stale", "stale"]);
+      expect((await index.search(everything)).map((hit) => hit.row)).toEqual(["five"]);
+      const both = [
+        put("products", 1, { change: 7, row: "seven" }),
+        put("products", 1, { change: 6, row: "six" }),
+      ];
+      expect(await index.apply(both)).toEqual(["applied", "stale"]);
+      expect((await index.search(everything)).map((hit) => hit.row)).toEqual(["seven"]);
+      expect(await index.count("products")).toBe(1);
+    }));
+
+  it("does not bring a removed row back by an older put, even one it never saw (X2)", () =>
+    withIndex(open, async (index) => {
+      expect(await index.apply([put("products", 1, { change: 3 }), remove("products", 1, 4)])).toEqual([
+        "applied",
+        "applied",
+      ]);
+      expect(
+        await index.apply([put("products", 1, { change: 3 }), put("products", 1, { change: 4 })]),
+      ).toEqual(["stale", "stale"]);
+      expect(await index.apply([remove("products", 2, 9)])).toEqual(["applied"]);
+      expect(await index.apply([put("products", 2, { change: 8 }), remove("products", 2, 8)])).toEqual([
+        "stale",
+        "stale",
+      ]);
+      expect(await index.search(everything)).toEqual([]);
+      expect(await index.count("products")).toBe(0);
+      expect(await index.apply([put("products", 1, { change: 5 })])).toEqual(["applied"]);
+      expect(await index.search(everything)).toHaveLength(1);
+    }));
+
+  it("gives a row exactly as it was signed (X3)", () =>
+    withIndex(open, async (index) => {
+      const row = '{"a":"\\u0000é日本語 😀\\"","price_US":1e-7,"z":[ ]}\n';
+      const change = put("products", 1, { row });
+      await index.apply([change]);
+      expect(await index.search(everything)).toEqual([
+        { record_id: change.record_id, business_uuid: business, row },
+      ]);
+    }));
+
+  it("finds a row by what it says now, not by what it said (X4)", () =>
+    withIndex(open, async (index) => {
+      const wanted = (change: RowChange, fields: object, texts: object): RowChange =>
+        change.kind === "put"
+          ? {
+              ...change,
+              document: {
+                ...change.document,
+                fields: { ...change.document.fields, ...fields },
+                texts: { ...change.document.texts, ...texts },
+              },
+            }
+          : change;
+      const brand = (value: string): RowQuery => ({
+        ...everything,
+        clauses: [{ field: "brand", op: "eq", value }],
+      });
+      const named = (term: string): RowQuery => ({
+        ...everything,
+        text: { terms: [term], fields: ["product_name"] },
+      });
+      await index.apply([wanted(put("products", 1), { brand: "Old" }, { product_name: "old" })]);
+      await index.apply([
+        wanted(put("products", 1, { change: 2 }), { brand: "New" }, { product_name: "new" }),
+      ]);
+      expect(await index.search(brand("Old"))).toEqual([]);
+      expect(await index.search(named("old"))).toEqual([]);
+      expect(await index.search(brand("New"))).toHaveLength(1);
+      expect(await index.search(named("new"))).toHaveLength(1);
+      const moved = put("products", 1, { change: 3 });
+      if (moved.kind !== "put") return;
+      await index.apply([{ ...moved, document: { ...moved.document, countries: ["CA"] } }]);
+      expect(await index.search(everything)).toEqual([]);
+      expect(await index.search({ ...everything, country: "CA" })).toHaveLength(1);
+      await index.apply([remove("products", 1, 4)]);
+      expect(await index.search({ ...everything, country: "CA" })).toEqual([]);
+    }));
+
+  it("bears nothing to apply", () =>
+    withIndex(open, async (index) => expect(await index.apply([])).toEqual([])));
+}
+
+function searchTests(open: () => Promise<OpenRowIndex>): void {
+  it("puts equal rows in the order of their ids and rows without the sort field last", () =>
+    withIndex(open, async (index) => {
+      const priced = (n: number, price: number | null): RowChange => {
+        const change = put("products", n);
+        if (change.kind !== "put") return change;
+        const { price_US: _, ...fields } = change.document.fields;
+        return {
+          ...change,
+          document: { ...change.document, fields: price === null ? fields : { ...fields, price_US: price } },
+        };
+      };
+      await index.apply([
+        priced(1, 2),
+        priced(2, null),
+        priced(3, 1),
+        priced(4, 2),
+        priced(5, null),
+        priced(6, 0),
+      ]);
+      const id = (n: number) => recordIdFor("products", space, n);
+      const tied = (...of: readonly number[]) => of.map(id).sort();
+      const byPrice = (direction: "asc" | "desc") =>
+        index.search({ ...everything, sort: [{ field: "price_US", direction }] });
+      expect(idsOf(await byPrice("asc"))).toEqual([id(6), id(3), ...tied(1, 4), ...tied(2, 5)]);
+      expect(idsOf(await byPrice("desc"))).toEqual([...tied(1, 4), id(3), id(6), ...tied(2, 5)]);
+    }));
+
+  it("ranks a row that matches more often, in as much text, before one that matches less", () =>
+    withIndex(open, async (index) => {
+      const texts = ["red shoe red shoe", "red shoe green hat", "blue hat green coat", "a b c d", "e f g h"];
+      const rows = texts.map((text, n): RowChange => {
+        const change = put("products", n);
+        return change.kind === "put"
+          ? { ...change, document: { ...change.document, texts: { product_name: text } } }
+          : change;
+      });
+      await index.apply(rows);
+      const query = (direction: "asc" | "desc"): RowQuery => ({
+        ...everything,
+        text: { terms: ["red"], fields: ["product_name", "tags"] },
+        sort: [{ field: textMatchKey, direction }],
+      });
+      const expected = [recordIdFor("products", space, 0), recordIdFor("products", space, 1)];
+      expect(idsOf(await index.search(query("desc")))).toEqual(expected);
+      expect(idsOf(await index.search(query("asc")))).toEqual(expected.toReversed());
+    }));
+
+  it.each(collectionNames)("finds a published record of %s by a search as a caller writes it", (collection) =>
+    withIndex(open, async (index) => {
+      await index.apply([put(collection, 1)]);
+      const search = async (q: string, all: readonly object[]): Promise<number> => {
+        const request = parseSearchRequest({
+          collection,
+          q,
+          filter: { all: [{ country: "CA" }, ...all] },
+          sort_by: "_text_match:desc",
+        });
+        if (!request.ok) throw new Error(request.detail);
+        return (await index.search(toRowQuery(request.value))).length;
+      };
+      const words = {
+        products: "Shoes RUNNING",
+        business_files: "harrier",
+        events: "night",
+        jobs: "shoemakers",
+        updates: "opening HOUR",
+      };
+      expect(await search(words[collection], [{ language: "en" }])).toBe(1);
+      expect(await search(words[collection], [{ language: "fr" }])).toBe(0);
+      expect(await search(`${words[collection]} zeppelin`, [])).toBe(0);
+    }),
+  );
+}
+
+function randomTests(open: () => Promise<OpenRowIndex>, collection: CollectionName): void {
+  describe.each([1, 2, Math.trunc(Math.random() * 0x7fffffff)])(
+    `of random ${collection}, rows of seed %i,`,
+    (seed) => {
+      const reference = new MemoryRowIndex();
+      let opened: OpenRowIndex;
+      let index: RowIndex;
+
+      beforeAll(async () => {
+        space += 1;
+        opened = await open();
+        index = opened.index;
+        const [changes = []] = fc.sample(changesOf(collection, space, recordsPerCollection), {
+          seed,
+          numRuns: 1,
+        });
+        for (let from = 0; from < changes.length; from += batch) {
+          const some = changes.slice(from, from + batch);
+          expect(await index.apply(some)).toEqual(await reference.apply(some));
+        }
+      });
+      afterAll(() => opened.close());
+
+      it("counts what can be found", async () => {
+        expect(await index.count(collection)).toBe(await reference.count(collection));
+        expect(await reference.count(collection)).toBeGreaterThan(recordsPerCollection / 4);
+      });
+
+      it("answers any query as an index does that reads every row", async () => {
+        await fc.assert(
+          fc.asyncProperty(queryOf(collection), async (query) => {
+            await compareSearch({ index, reference }, query);
+          }),
+          { numRuns: 150 },
+        );
+      });
+
+      it("knows every operator of every field", async () => {
+        let found = 0;
+        for (const country of countries) {
+          for (const arbitrary of clausesOf(collection, country)) {
+            for (const clause of fc.sample(arbitrary, { seed, numRuns: 4 })) {
+              const query = { ...everything, collection, country, clauses: [clause] };
+              found += await compareSearch({ index, reference }, query);
+            }
+          }
+        }
+        expect(found).toBeGreaterThan(0);
+      });
+    },
+  );
+}
+
+/** Rows found by both. Their order is compared unless relevance decides it. */
+async function compareSearch(
+  both: { readonly index: RowIndex; readonly reference: RowIndex },
+  query: RowQuery,
+): Promise<number> {
+  const [found, expected] = await Promise.all([both.index.search(query), both.reference.search(query)]);
+  const isRanked = query.sort.some((each) => each.field === textMatchKey);
+  const byId = (a: RowHit, b: RowHit) => (a.record_id < b.record_id ? -1 : 1);
+  if (isRanked) expect(found.toSorted(byId)).toEqual(expected.toSorted(byId));
+  else expect(found).toEqual(expected);
+  return found.length;
+}

@@ -1,0 +1,185 @@
+// The searchable rows in SQLite: the port's obligations X1–X4, and of this engine:
+//   I1. Whatever way a search takes, it checks every condition; the way decides what is read, not what is found.
+//   I2. The rows are the truth (`row_entry`); what is derived from them is made again when its layout changes.
+// Relevance is FTS5's bm25: Okapi BM25 with k1 = 1.2 and b = 0.75, a term's frequency summed over the searched fields,
+// all weighing the same, the length that of all text fields, and idf = ln((N - n + 0.5) / (n + 0.5)), at least 1e-6.
+
+import type { StatementSync } from "node:sqlite";
+import { distanceKm } from "../../collections/geo-distance.ts";
+import { indexDocument } from "../../collections/index-document.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
+import { numberOf, textOf } from "./columns.ts";
+import { SqliteDatabase, type SqliteOptions } from "./database.ts";
+import { nearFunction, type Sql } from "./row-conditions.ts";
+import { layoutOf } from "./row-layout.ts";
+import { type Plan, planQuery } from "./row-plan.ts";
+import { selectSql, walkBoundSql } from "./row-select.ts";
+import { RowStatistics } from "./row-statistics.ts";
+import { parsePoints, RowWriter } from "./row-writer.ts";
+
+const migrations = [
+  `CREATE TABLE row_entry (
+     rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, business_uuid TEXT NOT NULL,
+     change INTEGER NOT NULL, row TEXT);
+   CREATE TABLE row_layout (collection TEXT PRIMARY KEY, created TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE row_touch (one INTEGER PRIMARY KEY);`,
+];
+
+/** A walk is given up when it read this many times the rows that it was expected to, and at least the second. */
+const walkRowsFactor = 4;
+const walkRowsMin = 1_000;
+/** Prepared searches kept; each shape of query is one. */
+const statementsMax = 256;
+/** Rows derived in one transaction when a layout changed. */
+const rebuildChunk = 1_000;
+
+export class SqliteRowIndex implements RowIndex, AsyncDisposable {
+  readonly #database: SqliteDatabase;
+  readonly #ownsDatabase: boolean;
+  readonly #writer: RowWriter;
+  readonly #statistics: RowStatistics;
+  readonly #searches = new Map<string, StatementSync>();
+
+  /** Opens the index in `store`: a database shared with other stores, or the path of a file of its own. */
+  constructor(store: SqliteDatabase | string, options: SqliteOptions = {}) {
+    this.#ownsDatabase = typeof store === "string";
+    this.#database = typeof store === "string" ? SqliteDatabase.open(store, options) : store;
+    this.#database.migrate("row-index", migrations);
+    this.#database.db.function(nearFunction, { deterministic: true }, isNear);
+    const stale = collectionNames.filter((name) => this.#prepareLayout(name));
+    this.#writer = new RowWriter(this.#database);
+    this.#statistics = new RowStatistics(this.#database);
+    for (const name of stale) this.#rebuild(name);
+  }
+
+  async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
+    if (changes.length === 0) return [];
+    const outcomes = await this.#database.write(() => this.#writer.applyAll(changes));
+    for (const change of changes) this.#statistics.noteChanges(change.collection, 1);
+    return outcomes;
+  }
+
+  async search(query: RowQuery): Promise<readonly RowHit[]> {
+    const layout = layoutOf(query.collection);
+    const plans = planQuery(layout, query, this.#statistics);
+    for (const [index, plan] of plans.entries()) {
+      const hits = this.#run(query, plan, index === plans.length - 1);
+      if (hits !== null) return hits;
+    }
+    throw new Error("The last way answers whatever it costs");
+  }
+
+  async count(collection: string): Promise<number> {
+    const { row } = layoutOf(collection);
+    const found = this.#database.prepare(`SELECT count(*) AS n FROM ${row} WHERE countries <> ''`).get();
+    return numberOf(found?.["n"]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  /** Closes the file, if it is the index's own. */
+  close(): void {
+    this.#searches.clear();
+    if (this.#ownsDatabase) this.#database.close();
+  }
+
+  /** Null when a walk was given up; the last plan is never. */
+  #run(query: RowQuery, plan: Plan, isLast: boolean): readonly RowHit[] | null {
+    const layout = layoutOf(query.collection);
+    if (plan.way !== "walk" || isLast) return this.#select(selectSql(layout, query, plan));
+    const rowsMax = Math.round(Math.max(walkRowsMin, plan.rows * walkRowsFactor));
+    const bound = walkBoundSql(layout, query, plan);
+    const until = this.#prepare(bound.text).get(...bound.params, rowsMax)?.["until"];
+    // No such row, or one without the value: the whole walk is short enough, or ends among those without.
+    if (typeof until !== "number") return this.#select(selectSql(layout, query, plan));
+    const hits = this.#select(selectSql(layout, query, plan, { until }));
+    return hits.length === query.limit ? hits : null;
+  }
+
+  #select({ text, params }: Sql): readonly RowHit[] {
+    return this.#prepare(text)
+      .all(...params)
+      .map((found) => ({
+        record_id: textOf(found["record_id"]),
+        business_uuid: textOf(found["business_uuid"]),
+        row: textOf(found["row"]),
+      }));
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#searches.get(sql);
+    if (known !== undefined) {
+      // Used again, so the last to be forgotten.
+      this.#searches.delete(sql);
+      this.#searches.set(sql, known);
+      return known;
+    }
+    const statement = this.#database.db.prepare(sql);
+    this.#searches.set(sql, statement);
+    const [oldest] = this.#searches.keys();
+    if (this.#searches.size > statementsMax && oldest !== undefined) this.#searches.delete(oldest);
+    return statement;
+  }
+
+  /** Makes the derived tables of a collection if theirs is another layout; true when rows must be derived again. */
+  #prepareLayout(collection: string): boolean {
+    const { create, drop } = layoutOf(collection);
+    const db = this.#database.db;
+    const known = db.prepare("SELECT created FROM row_layout WHERE collection = ?").get(collection);
+    if (known?.["created"] === create) return false;
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      db.exec(drop);
+      db.exec(create);
+      // Recorded only when the rows are derived: a rebuild that was cut short begins again.
+      db.prepare("DELETE FROM row_layout WHERE collection = ?").run(collection);
+      db.exec("COMMIT");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
+    return true;
+  }
+
+  #rebuild(collection: (typeof collectionNames)[number]): void {
+    const db = this.#database.db;
+    const layout = layoutOf(collection);
+    const read = db.prepare(
+      "SELECT rid, record_id, business_uuid, row FROM row_entry WHERE collection = ? AND row IS NOT NULL AND rid > ? ORDER BY rid LIMIT ?",
+    );
+    let last = 0;
+    for (;;) {
+      const rows = read.all(collection, last, rebuildChunk);
+      db.exec("BEGIN IMMEDIATE");
+      for (const row of rows) {
+        last = numberOf(row["rid"]);
+        const document = indexDocument(collection, JSON.parse(textOf(row["row"])) as JsonObject);
+        const put = {
+          record_id: textOf(row["record_id"]),
+          business_uuid: textOf(row["business_uuid"]),
+          document,
+        };
+        this.#writer.putDerived(layout, last, put, false);
+      }
+      if (rows.length < rebuildChunk) {
+        db.prepare("INSERT OR REPLACE INTO row_layout (collection, created) VALUES (?, ?)").run(
+          collection,
+          layout.create,
+        );
+      }
+      db.exec("COMMIT");
+      if (rows.length < rebuildChunk) return;
+    }
+  }
+}
+
+/** `near`: one of the points is within the radius. */
+function isNear(points: unknown, lat: unknown, lng: unknown, radiusKm: unknown): number {
+  if (typeof points !== "string") return 0;
+  const center = { lat: Number(lat), lng: Number(lng) };
+  return parsePoints(points).some((point) => distanceKm(point, center) <= Number(radiusKm)) ? 1 : 0;
+}

@@ -1,0 +1,138 @@
+// How the rows of a collection lie in SQLite; it follows from the collection's definition. `row_entry` holds the rows
+// themselves. All else is derived from them and made again when a definition or the analysis changes:
+//   row_<c>      one line a row: what filters compare, and the analysed text, each text between spaces
+//   listing_<c>  one line a row and country: what sorts and ranges compare, with an index a sort key
+//   text_<c>     FTS5 over the analysed text; terms are tokens one to one, for the tokenizer parts at spaces only
+//   key_<c>      FTS5 over keys (row-keys.ts)
+
+import { collections } from "../../collections/collections.ts";
+import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
+import { analysisVersion } from "../../collections/text-analysis.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+
+export interface FieldColumn {
+  readonly field: FilterField;
+  /** Quoted column name. */
+  readonly column: string;
+}
+
+export interface CollectionLayout {
+  readonly collection: CollectionName;
+  readonly row: string;
+  readonly listing: string;
+  readonly text: string;
+  readonly key: string;
+  /** Columns of `row`: fields compared for equality, and points. */
+  readonly rowColumns: readonly FieldColumn[];
+  /** Columns of `listing`: numbers, and what differs by country. */
+  readonly listingColumns: readonly FieldColumn[];
+  /** Text column `t<i>` of text field i, in `row` and in `text`. */
+  readonly textFields: readonly string[];
+  /** Mark of the keys of a field; fields without one are not looked up by keys. */
+  readonly keyMarks: ReadonlyMap<string, string>;
+  /** Statements that make the derived tables; what differs means another layout. */
+  readonly create: string;
+  readonly drop: string;
+}
+
+const layouts = new Map<string, CollectionLayout>();
+
+/** Layout of a collection. Throws for a name that is none: a bug, since ports are called with known collections. */
+export function layoutOf(collection: string): CollectionLayout {
+  const known = layouts.get(collection);
+  if (known !== undefined) return known;
+  const definition = Object.values(collections).find((each) => each.name === collection);
+  if (definition === undefined) throw new Error(`There is no collection ${collection}`);
+  const layout = makeLayout(definition);
+  layouts.set(collection, layout);
+  return layout;
+}
+
+function makeLayout(definition: CollectionDefinition): CollectionLayout {
+  const { name, fields, textFields } = definition;
+  const stored = fields.filter((field) => field.type !== "country");
+  const isListed = (field: FilterField) => field.countryStem !== null || isNumeric(field);
+  const layout = {
+    collection: name,
+    row: `row_${name}`,
+    listing: `listing_${name}`,
+    text: `text_${name}`,
+    key: `key_${name}`,
+    rowColumns: stored.filter((field) => !isListed(field)).map(columnOf),
+    listingColumns: stored.filter(isListed).map(columnOf),
+    textFields,
+    keyMarks: new Map(
+      stored.filter(hasKeys).map((field, index) => [field.name, String.fromCharCode(97 + index)]),
+    ),
+  };
+  return { ...layout, create: createOf(layout, definition), drop: dropOf(layout) };
+}
+
+/** Ranges and sorts. */
+function isNumeric({ type }: FilterField): boolean {
+  return type === "money" || type === "timestamp" || type === "integer";
+}
+
+/** A value that differs by country has none: its rows are reached through the listing. */
+function hasKeys({ type, countryStem }: FilterField): boolean {
+  return (type === "keyword" || type === "geopoint") && countryStem === null;
+}
+
+function columnOf(field: FilterField): FieldColumn {
+  return { field, column: `"${field.name}"` };
+}
+
+function createOf(
+  layout: Omit<CollectionLayout, "create" | "drop">,
+  definition: CollectionDefinition,
+): string {
+  const { row, listing, text, key, rowColumns, listingColumns, textFields } = layout;
+  const texts = textFields.map((_, index) => `t${index}`);
+  const declared = (columns: readonly FieldColumn[]) =>
+    columns.map(({ field, column }) => `${column} ${typeOf(field)}`);
+  const indexes = listingColumns
+    .filter(({ field }) => definition.sortKeys.includes(field.name))
+    .map(
+      ({ field, column }) => `CREATE INDEX ${sortIndex(layout, field)} ON ${listing} (country, ${column});`,
+    );
+  return [
+    `CREATE TABLE ${row} (rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, business_uuid TEXT NOT NULL, countries TEXT NOT NULL, keys TEXT NOT NULL, ${[...declared(rowColumns), ...texts.map((name) => `${name} TEXT`)].join(", ")});`,
+    `CREATE TABLE ${listing} (country TEXT NOT NULL, rid INTEGER NOT NULL, ${declared(listingColumns).join(", ")}, PRIMARY KEY (country, rid)) WITHOUT ROWID;`,
+    ...indexes,
+    `CREATE VIRTUAL TABLE ${text} USING fts5(${texts.join(", ")}, content='', contentless_delete=1, tokenize='ascii');`,
+    `CREATE VIRTUAL TABLE ${key} USING fts5(k, content='', contentless_delete=1, detail=none, tokenize='ascii');`,
+    `-- analysis ${analysisVersion}`,
+  ].join("\n");
+}
+
+function typeOf(field: FilterField): string {
+  return isNumeric(field) || field.type === "boolean" ? "NUMERIC" : "TEXT";
+}
+
+/** Index by which rows of a country are walked in the order of a sort key. */
+export function sortIndex(layout: Pick<CollectionLayout, "listing">, field: FilterField): string {
+  return `${layout.listing}_${field.name}`;
+}
+
+function dropOf({ row, listing, text, key }: Omit<CollectionLayout, "create" | "drop">): string {
+  return [row, listing, text, key].map((table) => `DROP TABLE IF EXISTS ${table};`).join("\n");
+}
+
+// Several values of a field in one column: each between separators, so that one of them is found by `instr`.
+
+const separator = "\u001f";
+
+/** Text of a column that holds several values. */
+export function encodeValues(values: readonly string[]): string {
+  return `${separator}${values.map(escapeValue).join(separator)}${separator}`;
+}
+
+/** What {@link encodeValues} contains if and only if it holds the value. */
+export function encodedValue(value: string): string {
+  return `${separator}${escapeValue(value)}${separator}`;
+}
+
+function escapeValue(value: string): string {
+  if (!value.includes("\u001e") && !value.includes(separator)) return value;
+  return value.replaceAll("\u001e", "\u001e0").replaceAll(separator, "\u001e1");
+}

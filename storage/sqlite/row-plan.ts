@@ -1,0 +1,138 @@
+// Ways to answer a query. Each finds candidates, checks every condition on them and keeps the first in the order asked
+// for; they differ in what they read, never in what they answer:
+//   text   rows that match the text, by FTS5
+//   keys   rows that have the wanted values or lie in the wanted cells, by FTS5 over keys
+//   range  rows of the country within a range of one number, by its index
+//   walk   rows of the country in the order of the first sort key, by its index, until there are enough
+//   all    every row of the country
+// The cheapest is chosen by rough figures (row-statistics.ts). A walk that the figures got wrong, because what is asked
+// for is rare where it walks, is given up after `walkRowsFactor` times what was expected and another way taken.
+
+import { type FilterField, textMatchKey } from "../../collections/definition.ts";
+import type { RowQuery } from "../row-index.ts";
+import {
+  countryCondition,
+  fieldOf,
+  keyExpressions,
+  rangeConditions,
+  textExpression,
+} from "./row-conditions.ts";
+import { type CollectionLayout, sortIndex } from "./row-layout.ts";
+import type { RowStatistics } from "./row-statistics.ts";
+
+export type Plan =
+  | {
+      readonly way: "text";
+      readonly expression: string;
+      /** Expression over keys that thins out the matches before anything else is read of them. */
+      readonly within: string | null;
+      readonly rows: number;
+    }
+  | { readonly way: "keys"; readonly expression: string; readonly rows: number }
+  | { readonly way: "range"; readonly field: FilterField; readonly rows: number }
+  | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
+  | { readonly way: "all"; readonly rows: number };
+
+/** Terms that a walk can check row by row; with more, only the text index is asked. */
+const walkTermsMax = 16;
+/** Share of rows assumed to meet a condition that no figure is kept of. */
+const shareUnknown = 0.4;
+/** Ranges that hold more rows are no way to start from. */
+const rangeRowsMax = 2_000;
+/** Reading a candidate by way of FTS5 rather than in the order of an index costs this much more. */
+const scatterFactor = 1.3;
+
+/** Every way that can answer the query, cheapest first. */
+export function planQuery(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): readonly Plan[] {
+  const rows = Math.max(1, statistics.rows(layout));
+  const plans: Plan[] = [];
+  const keys = keysPlan(layout, query, statistics);
+  let share = keys === null ? 1 : keys.rows / rows;
+  const text = textExpression(layout, query);
+  if (text !== null && query.text !== undefined) {
+    const counts = query.text.terms.map((term) => statistics.matches(layout, "text", `"${term}"`));
+    const matched = matchedByAll(counts, rows);
+    const within = keys !== null && keys.rows * 2 < matched ? keys.expression : null;
+    plans.push({ way: "text", expression: text, within, rows: matched });
+    share *= matched / rows;
+    if (isByRelevance(query) || query.text.terms.length > walkTermsMax) return plans;
+  }
+  if (keys !== null) plans.push(keys);
+  const walk = walkPlan(layout, query, { share, listings: statistics.listings(layout, query.country) });
+  plans.push(walk);
+  if (plans.every((plan) => costOf(plan) > rangeRowsMax / 4))
+    plans.push(...rangePlans(layout, query, statistics));
+  return plans.sort((a, b) => costOf(a) - costOf(b));
+}
+
+type PlanOf<W extends Plan["way"]> = Extract<Plan, { readonly way: W }>;
+
+function keysPlan(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): PlanOf<"keys"> | null {
+  const expressions = keyExpressions(layout, query);
+  if (expressions.length === 0) return null;
+  const counts = expressions.map((expression) => statistics.matches(layout, "key", expression));
+  return {
+    way: "keys",
+    expression: expressions.join(" AND "),
+    rows: matchedByAll(counts, Math.max(1, statistics.rows(layout))),
+  };
+}
+
+/** `share` is the part of all rows that is taken to meet the text and the keys. */
+function walkPlan(
+  layout: CollectionLayout,
+  query: RowQuery,
+  figures: { readonly share: number; readonly listings: number },
+): Plan {
+  const first = query.sort[0];
+  if (first === undefined) return { way: "all", rows: figures.listings };
+  const field = fieldOf(layout, first.field, query.country);
+  const unknown = query.clauses.filter((clause) => {
+    const other = fieldOf(layout, clause.field, query.country);
+    return other !== field && !layout.keyMarks.has(other.name);
+  });
+  const share = figures.share * shareUnknown ** unknown.length;
+  return { way: "walk", field, rows: Math.min(figures.listings, query.limit / Math.max(share, 1e-9)) };
+}
+
+function rangePlans(layout: CollectionLayout, query: RowQuery, statistics: RowStatistics): readonly Plan[] {
+  const fields = new Set(query.clauses.map((clause) => fieldOf(layout, clause.field, query.country)));
+  const first = query.sort[0] === undefined ? null : fieldOf(layout, query.sort[0].field, query.country);
+  const plans: Plan[] = [];
+  for (const field of fields) {
+    const ranges = rangeConditions(layout, query, field);
+    if (field === first || ranges.length === 0) continue;
+    const conditions = [countryCondition(query), ...ranges];
+    const rows = statistics.withinRange(
+      {
+        from: `${layout.listing} l INDEXED BY ${sortIndex(layout, field)}`,
+        where: conditions.map((each) => each.text).join(" AND "),
+        params: conditions.flatMap((each) => each.params),
+      },
+      rangeRowsMax,
+    );
+    if (rows < rangeRowsMax) plans.push({ way: "range", field, rows });
+  }
+  return plans;
+}
+
+/** Rows that meet several conditions, were they independent of each other. */
+function matchedByAll(counts: readonly number[], rows: number): number {
+  return counts.reduce((matched, count) => matched * Math.min(1, count / rows), rows);
+}
+
+function costOf(plan: Plan): number {
+  return plan.way === "walk" ? plan.rows : plan.rows * scatterFactor;
+}
+
+export function isByRelevance(query: RowQuery): boolean {
+  return query.sort.some((each) => each.field === textMatchKey);
+}

@@ -1,0 +1,97 @@
+// How many rows something matches, roughly: enough to choose between two ways that both give the right answer. Figures
+// are remembered until the collection changed by a tenth.
+
+import { numberOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+import type { CollectionLayout } from "./row-layout.ts";
+import type { Bindable } from "./row-writer.ts";
+
+/** Matches counted one by one; of more, the rest is estimated. */
+const countedMax = 10_000;
+const figuresMax = 4_096;
+/** Changes to a collection that no figure minds, however small it is. */
+const changesMin = 500;
+
+interface Figure {
+  readonly rows: number;
+  /** Changes that the collection had seen. */
+  readonly at: number;
+}
+
+export class RowStatistics {
+  readonly #database: SqliteDatabase;
+  readonly #figures = new Map<string, Figure>();
+  readonly #rows = new Map<string, Figure>();
+  readonly #changes = new Map<string, number>();
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  noteChanges(collection: string, count: number): void {
+    this.#changes.set(collection, (this.#changes.get(collection) ?? 0) + count);
+  }
+
+  /** Rows of the collection. */
+  rows(layout: CollectionLayout): number {
+    const known = this.#rows.get(layout.collection);
+    const changes = this.#changes.get(layout.collection) ?? 0;
+    if (known !== undefined && changes - known.at <= changesMin + known.rows / 10) return known.rows;
+    const rows = this.#count(`SELECT count(*) AS n FROM ${layout.row}`);
+    this.#rows.set(layout.collection, { rows, at: changes });
+    return rows;
+  }
+
+  /** Rows published for a country. */
+  listings(layout: CollectionLayout, country: string): number {
+    return this.#remember(layout, `country ${country}`, () =>
+      this.#extrapolate(layout, `SELECT rid FROM ${layout.listing} WHERE country = ? ORDER BY rid`, country),
+    );
+  }
+
+  /** Rows that match an FTS5 expression over the text or the keys. */
+  matches(layout: CollectionLayout, table: "text" | "key", expression: string): number {
+    const name = layout[table];
+    return this.#remember(layout, `${table} ${expression}`, () =>
+      this.#extrapolate(layout, `SELECT rowid AS rid FROM ${name} WHERE ${name} MATCH ?`, expression),
+    );
+  }
+
+  /** Rows of the country within a range of one number, up to `max`. Not remembered: ranges are rarely asked for twice. */
+  withinRange(
+    condition: { readonly from: string; readonly where: string; readonly params: readonly Bindable[] },
+    max: number,
+  ): number {
+    const { from, where, params } = condition;
+    const found = this.#database
+      .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${max})`)
+      .get(...params);
+    return numberOf(found?.["n"]);
+  }
+
+  /** Counts up to {@link countedMax}; rows come in the order of their number, so the further ones are taken to be as dense. */
+  #extrapolate(layout: CollectionLayout, select: string, param: string): number {
+    const found = this.#database
+      .prepare(`SELECT count(*) AS n, ifnull(max(rid), 0) AS last FROM (${select} LIMIT ${countedMax})`)
+      .get(param);
+    const counted = numberOf(found?.["n"]);
+    if (counted < countedMax) return counted;
+    const last = this.#count(`SELECT ifnull(max(rid), 0) AS n FROM ${layout.row}`);
+    return Math.min(this.rows(layout), (counted * last) / Math.max(1, numberOf(found?.["last"])));
+  }
+
+  #remember(layout: CollectionLayout, name: string, count: () => number): number {
+    const key = `${layout.collection} ${name}`;
+    const changes = this.#changes.get(layout.collection) ?? 0;
+    const known = this.#figures.get(key);
+    if (known !== undefined && changes - known.at <= changesMin + this.rows(layout) / 10) return known.rows;
+    const rows = count();
+    if (this.#figures.size >= figuresMax) this.#figures.clear();
+    this.#figures.set(key, { rows, at: changes });
+    return rows;
+  }
+
+  #count(sql: string): number {
+    return numberOf(this.#database.prepare(sql).get()?.["n"]);
+  }
+}

@@ -1,0 +1,226 @@
+// Applying row changes. Everything of one `apply` is one transaction (database.ts, D1).
+// A deletion in a contentless FTS5 table leaves a number of its own, past 2^53, as the connection's last inserted rowid,
+// which `run` would choke on, here and in whatever uses the connection next. So statements here are run by `get`, and
+// a transaction that deleted ends with an ordinary insertion.
+
+import type { StatementSync } from "node:sqlite";
+import type { GeoPoint, IndexDocument, IndexValue, RowChange } from "../row-index.ts";
+import { numberOf, textOf } from "./columns.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { pointKeys, valueKey } from "./row-keys.ts";
+import { type CollectionLayout, encodeValues, type FieldColumn, layoutOf } from "./row-layout.ts";
+
+/** Bound parameters; SQLite has no booleans. */
+export type Bindable = string | number | null;
+
+type Put = Extract<RowChange, { readonly kind: "put" }>;
+
+interface Statements {
+  readonly readRow: StatementSync;
+  readonly putRow: StatementSync;
+  readonly dropRow: StatementSync;
+  readonly putListing: StatementSync;
+  readonly dropListing: StatementSync;
+  readonly putText: StatementSync;
+  readonly dropText: StatementSync;
+  readonly putKeys: StatementSync;
+  readonly dropKeys: StatementSync;
+}
+
+export class RowWriter {
+  readonly #database: SqliteDatabase;
+  readonly #readEntry: StatementSync;
+  readonly #insertEntry: StatementSync;
+  readonly #updateEntry: StatementSync;
+  readonly #touch: StatementSync;
+  #hasDeleted = false;
+  readonly #statements = new Map<string, Statements>();
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+    this.#readEntry = database.prepare(
+      "SELECT rid, change, row IS NOT NULL AS live FROM row_entry WHERE record_id = ?",
+    );
+    this.#insertEntry = database.prepare(
+      "INSERT INTO row_entry (record_id, collection, business_uuid, change, row) VALUES (?, ?, ?, ?, ?) RETURNING rid",
+    );
+    this.#touch = database.prepare("INSERT OR REPLACE INTO row_touch (one) VALUES (1)");
+    this.#updateEntry = database.prepare(
+      "UPDATE row_entry SET business_uuid = ?, change = ?, row = ? WHERE rid = ?",
+    );
+  }
+
+  /** Within a transaction: applies the changes in order. */
+  applyAll(changes: readonly RowChange[]): readonly ("applied" | "stale")[] {
+    const outcomes = changes.map((change) => this.#apply(change));
+    if (this.#hasDeleted) this.#touch.get();
+    this.#hasDeleted = false;
+    return outcomes;
+  }
+
+  /** X1: a change that is not newer than what is known changes nothing. */
+  #apply(change: RowChange): "applied" | "stale" {
+    const entry = this.#readEntry.get(change.record_id);
+    if (entry !== undefined && change.change <= numberOf(entry["change"])) return "stale";
+    const layout = layoutOf(change.collection);
+    const [business, row] = change.kind === "put" ? [change.business_uuid, change.row] : ["", null];
+    let rid: number;
+    if (entry === undefined) {
+      const inserted = this.#insertEntry.get(
+        change.record_id,
+        change.collection,
+        business,
+        change.change,
+        row,
+      );
+      rid = numberOf(inserted?.["rid"]);
+    } else {
+      rid = numberOf(entry["rid"]);
+      this.#updateEntry.get(business, change.change, row, rid);
+    }
+    const wasLive = entry?.["live"] === 1;
+    if (change.kind === "put") this.putDerived(layout, rid, change, wasLive);
+    else if (wasLive) this.#removeDerived(layout, rid);
+    return "applied";
+  }
+
+  /** Writes what is derived from a row; `wasLive` when there is an earlier derivation to replace. */
+  putDerived(
+    layout: CollectionLayout,
+    rid: number,
+    put: Pick<Put, "record_id" | "business_uuid" | "document">,
+    wasLive: boolean,
+  ): void {
+    const sql = this.#prepare(layout);
+    const { document } = put;
+    const texts = layout.textFields.map((name) => document.texts[name] ?? null);
+    const keys = keysOf(layout, document);
+    let isTextNew = texts.some((text) => text !== null);
+    let areKeysNew = keys !== "";
+    if (wasLive) {
+      const old = sql.readRow.get(rid) ?? {};
+      for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
+      const isTextSame = texts.every((text, index) => spaced(text) === old[`t${index}`]);
+      // Most updates change a price or an availability: the text index is left alone then.
+      if (isTextSame) isTextNew = false;
+      else this.#deleteFrom(sql.dropText, rid);
+      if (keys === old["keys"]) areKeysNew = false;
+      else this.#deleteFrom(sql.dropKeys, rid);
+    }
+    const columns = layout.rowColumns.map((column) => rowValue(column, document));
+    sql.putRow.get(
+      rid,
+      put.record_id,
+      put.business_uuid,
+      document.countries.join(" "),
+      keys,
+      ...columns,
+      ...texts.map(spaced),
+    );
+    if (isTextNew) sql.putText.get(rid, ...texts);
+    if (areKeysNew) sql.putKeys.get(rid, keys);
+    for (const country of new Set(document.countries)) {
+      sql.putListing.get(
+        country,
+        rid,
+        ...layout.listingColumns.map((column) => listingValue(column, document, country)),
+      );
+    }
+  }
+
+  #removeDerived(layout: CollectionLayout, rid: number): void {
+    const sql = this.#prepare(layout);
+    const old = sql.readRow.get(rid) ?? {};
+    for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
+    this.#deleteFrom(sql.dropText, rid);
+    this.#deleteFrom(sql.dropKeys, rid);
+    sql.dropRow.get(rid);
+  }
+
+  #deleteFrom(statement: StatementSync, rid: number): void {
+    statement.get(rid);
+    this.#hasDeleted = true;
+  }
+
+  #prepare(layout: CollectionLayout): Statements {
+    const known = this.#statements.get(layout.collection);
+    if (known !== undefined) return known;
+    const { row, listing, text, key, textFields } = layout;
+    const texts = textFields.map((_, index) => `t${index}`);
+    const marks = (count: number) => Array(count).fill("?").join(", ");
+    const prepare = (sql: string) => this.#database.prepare(sql);
+    const statements = {
+      readRow: prepare(`SELECT countries, keys, ${texts.join(", ")} FROM ${row} WHERE rid = ?`),
+      putRow: prepare(
+        `INSERT OR REPLACE INTO ${row} VALUES (${marks(5 + layout.rowColumns.length + texts.length)})`,
+      ),
+      dropRow: prepare(`DELETE FROM ${row} WHERE rid = ?`),
+      putListing: prepare(
+        `INSERT OR REPLACE INTO ${listing} VALUES (${marks(2 + layout.listingColumns.length)})`,
+      ),
+      dropListing: prepare(`DELETE FROM ${listing} WHERE country = ? AND rid = ?`),
+      putText: prepare(
+        `INSERT INTO ${text} (rowid, ${texts.join(", ")}) VALUES (${marks(1 + texts.length)})`,
+      ),
+      dropText: prepare(`DELETE FROM ${text} WHERE rowid = ?`),
+      putKeys: prepare(`INSERT INTO ${key} (rowid, k) VALUES (?, ?)`),
+      dropKeys: prepare(`DELETE FROM ${key} WHERE rowid = ?`),
+    };
+    this.#statements.set(layout.collection, statements);
+    return statements;
+  }
+}
+
+/** Analysed text between spaces, so that a whole term is found by `instr`. */
+function spaced(text: string | null): string | null {
+  return text === null ? null : ` ${text} `;
+}
+
+function countriesOf(joined: string): readonly string[] {
+  return joined === "" ? [] : joined.split(" ");
+}
+
+function keysOf(layout: CollectionLayout, document: IndexDocument): string {
+  const keys: string[] = [];
+  for (const [name, mark] of layout.keyMarks) {
+    const value = document.fields[name];
+    if (typeof value === "string") keys.push(valueKey(mark, value));
+    else if (Array.isArray(value)) for (const each of value) keys.push(valueKey(mark, String(each)));
+    for (const point of document.points[name] ?? []) keys.push(...pointKeys(mark, point));
+  }
+  return keys.join(" ");
+}
+
+function rowValue({ field }: FieldColumn, document: IndexDocument): Bindable {
+  if (field.type === "geopoint") return pointsText(document.points[field.name]);
+  const value = document.fields[field.name];
+  if (value === undefined) return null;
+  if (field.multiple) return encodeValues((Array.isArray(value) ? value : [value]).map(String));
+  return bindable(value as IndexValue);
+}
+
+function listingValue({ field }: FieldColumn, document: IndexDocument, country: string): Bindable {
+  const name = field.countryStem === null ? field.name : `${field.countryStem}${country}`;
+  const value = document.fields[name];
+  return value === undefined || Array.isArray(value) ? null : bindable(value as IndexValue);
+}
+
+/** A value as SQLite compares it: true is 1, false is 0. */
+export function bindable(value: IndexValue): Bindable {
+  return typeof value === "boolean" ? Number(value) : value;
+}
+
+/** `lat lng` of each point, separated by spaces. */
+function pointsText(points: readonly GeoPoint[] | undefined): string | null {
+  return points === undefined ? null : points.map(({ lat, lng }) => `${lat} ${lng}`).join(" ");
+}
+
+/** Reads what {@link pointsText} wrote. */
+export function parsePoints(text: string): readonly GeoPoint[] {
+  const numbers = text.split(" ").map(Number);
+  const points: GeoPoint[] = [];
+  for (let index = 0; index + 1 < numbers.length; index += 2) {
+    points.push({ lat: numbers[index] ?? 0, lng: numbers[index + 1] ?? 0 });
+  }
+  return points;
+}

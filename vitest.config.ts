@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           name: "pure",
           include: pureTests,
-          exclude: notTests,
+          exclude: [...notTests, endToEnd],
           pool: "threads",
           isolate: false,
           testTimeout: 20_000,

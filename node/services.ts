@@ -77,20 +77,65 @@ export async function openNodeServices(
   const clock: Clock = { now: Date.now };
   const keyStore = await FileKeyStore.open(join(config.home, "keys"));
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
+  const { close, ...stores } = openStores(config, clock);
+  const register = createRegister({ store: stores.registerStore, clock });
+  const common = {
+    ...stores,
+    config,
+    clock,
+    incarnation: randomUUID().replaceAll("-", "").slice(0, 12),
+    keys,
+    anchors,
+    register,
+    trees: createPushTrees(stores.records, nativeCrypto.sha256),
+    keyStore,
+    recordIdOf: recordIds(recordIdKey),
+    hostedSigner: async (uuid: string) =>
+      createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
+  };
+  const actors = createActors(common, log);
+  const stopRefreshing = follow(register, log);
+  return {
+    ...common,
+    actors,
+    parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys }),
+    [Symbol.asyncDispose]: async () => {
+      stopRefreshing();
+      await actors.drain(drainMs);
+      await close();
+    },
+  };
+}
+
+function openStores(config: NodeConfig, clock: Clock) {
   const database = SqliteDatabase.open(join(config.home, "store.db"));
   const index = new SqliteRowIndex(join(config.home, "rows.db"));
-  const records = openSqliteRecordStore(database);
-  const receipts = openSqliteReceiptStore(database);
-  const registerStore = openSqliteRegisterStore(database);
-  const register = createRegister({ store: registerStore, clock });
-  const trees = createPushTrees(records, nativeCrypto.sha256);
-  const idOf = (businessUuid: string, kind: RecordKind, localId: string): string =>
+  return {
+    index,
+    actorStore: openSqliteActorStore(database, { now: clock.now }),
+    records: openSqliteRecordStore(database),
+    receipts: openSqliteReceiptStore(database),
+    registerStore: openSqliteRegisterStore(database),
+    close: async () => {
+      await index.close();
+      await database.close();
+    },
+  };
+}
+
+function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
+  return (businessUuid, kind, localId) =>
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
-  const incarnation = randomUUID().replaceAll("-", "").slice(0, 12);
+}
+
+function createActors(
+  services: Omit<NodeServices, "actors" | "parties" | typeof Symbol.asyncDispose>,
+  log: (entry: LogEntry) => void,
+): LocalActorSystem {
+  const { config, keys, records, register, registerStore, receipts, index, clock } = services;
   const regions = [config.region];
-  const actorStore = openSqliteActorStore(database, { now: clock.now });
-  const actors = createActorSystem({
-    store: actorStore,
+  return createActorSystem({
+    store: services.actorStore,
     definitions: [
       businessActor,
       integrationKeyActor,
@@ -109,8 +154,8 @@ export async function openNodeServices(
         crypto: nativeCrypto,
         projection: keys.projection,
         sidecar: keys.sidecar,
-        trees,
-        recordIdOf: idOf,
+        trees: services.trees,
+        recordIdOf: services.recordIdOf,
         lists: { protectedNames: [], blockedHosts: [] },
         regions,
       }),
@@ -119,41 +164,15 @@ export async function openNodeServices(
     clock,
     timers: nodeTimers,
     entropy: { newOperationId: randomUUID },
-    owner: `${config.region}/${incarnation}`,
+    owner: `${config.region}/${services.incarnation}`,
     log,
   });
-  const parties = createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys });
-  const stopRefreshing = follow(register, log);
-  return {
-    config,
-    clock,
-    incarnation,
-    keys,
-    anchors,
-    actors,
-    actorStore,
-    records,
-    receipts,
-    registerStore,
-    register,
-    index,
-    trees,
-    parties,
-    keyStore,
-    hostedSigner: async (uuid) => createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
-    recordIdOf: idOf,
-    [Symbol.asyncDispose]: async () => {
-      stopRefreshing();
-      await actors.drain(drainMs);
-      await index.close();
-      await database.close();
-    },
-  };
 }
 
 export const nodeTimers: TimerPort = {
   schedule: (delayMs, run) => {
-    const timer = setTimeout(run, Math.min(delayMs, 2_147_483_647));
+    // A timer alone does not keep the process alive.
+    const timer = setTimeout(run, Math.min(delayMs, 2_147_483_647)).unref();
     return () => clearTimeout(timer);
   },
 };

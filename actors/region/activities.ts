@@ -16,6 +16,8 @@ export interface RegionPorts {
 
 /** Batches closed in one go; the rest waits for the next minute. */
 const batchesMax = 1_000;
+/** A batch is closed this long after its minute, so that receipts under way when the minute ended are in it. */
+const closeLagMs = 30_000;
 
 export function regionActivities(ports: RegionPorts): Record<string, Activity> {
   return {
@@ -46,7 +48,7 @@ export async function closeReceiptBatches(
   region: string,
   nowMs: number,
 ): Promise<number> {
-  const names = await ports.receipts.openBatches(region, minuteName(nowMs), batchesMax);
+  const names = await ports.receipts.openBatches(region, minuteName(nowMs - closeLagMs), batchesMax);
   for (const batch of names) {
     const rows = await ports.receipts.readBatch(region, batch);
     const leaves = rows.map((row) => leafHash(utf8(row.envelope), ports.sha256));

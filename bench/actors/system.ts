@@ -1,0 +1,31 @@
+// An actor system of counters on a SQLite file, as a node composes one.
+
+import { randomUUID } from "node:crypto";
+import type { ActorDefinition } from "../../actors/system/definition.ts";
+import type { ActorLimits } from "../../actors/system/limits.ts";
+import type { LocalActorSystem, TimerPort } from "../../actors/system/ports.ts";
+import { createActorSystem } from "../../actors/system/runtime.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
+import { durableCounter, memoryCounter } from "./counter.ts";
+
+const timers: TimerPort = {
+  schedule: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = {}): LocalActorSystem {
+  return createActorSystem({
+    store,
+    // A kind's commands are its own; the system carries them as messages.
+    definitions: [durableCounter, memoryCounter] as unknown as readonly ActorDefinition[],
+    activities: {},
+    clock: { now: Date.now },
+    timers,
+    entropy: { newOperationId: randomUUID },
+    owner: `bench/${process.pid}`,
+    limits,
+    log: ({ level, event, actor, detail }) => console.error(`${level} ${event} ${actor}: ${detail}`),
+  });
+}

@@ -1,0 +1,95 @@
+// Child processes of the benchmark. What is measured runs in a process of its own, so that no figure is warmed up or
+// slowed down by another; each is ended by whoever started it, by its own process id.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What a child answers a call with, or why not. */
+interface Reply {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+export interface ChildOptions {
+  /** Folder that the child writes a CPU profile into when it ends; none without it. */
+  readonly profileTo: string | null;
+  /** Further options of Node. */
+  readonly nodeOptions?: readonly string[];
+}
+
+/** How long a child may take to end by itself. */
+const endMs = 20_000;
+
+export class Child implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<void>;
+  readonly #calls = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  #lastCall = 0;
+
+  private constructor(process: ChildProcess, path: string) {
+    this.#process = process;
+    this.#ended = new Promise((resolve) => {
+      process.once("exit", (code, signal) => {
+        this.#failAll(new Error(`${path} ended (${signal ?? code}) before it answered`));
+        resolve();
+      });
+    });
+    process.once("error", (error) => this.#failAll(error));
+    process.on("message", (message) => this.#take(message as Reply));
+  }
+
+  /** Starts a program of this folder (a path below bench/) that answers calls with {@link answerParent}. */
+  static start(path: string, options: ChildOptions): Child {
+    const profiling = options.profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileTo}`];
+    const child = fork(join(import.meta.dirname, path), [], {
+      execArgv: [...profiling, ...(options.nodeOptions ?? [])],
+      serialization: "advanced",
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    return new Child(child, path);
+  }
+
+  /** Calls a function of the child. What comes back is what the child's program says it is. */
+  call<T>(name: string, params: unknown): Promise<T> {
+    this.#lastCall += 1;
+    const id = this.#lastCall;
+    return new Promise<T>((resolve, reject) => {
+      this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject });
+      this.#process.send({ id, name, params }, (error) => {
+        if (error === null) return;
+        this.#calls.delete(id);
+        reject(error);
+      });
+    });
+  }
+
+  /** Resident memory in bytes now; null where the system does not tell. */
+  async residentBytes(): Promise<number | null> {
+    const kilobytes = await readFile(`/proc/${this.#process.pid}/status`, "utf8").then(
+      (status) => /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1],
+      () => undefined,
+    );
+    return kilobytes === undefined ? null : Number(kilobytes) * 1024;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.connected) this.#process.disconnect();
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), endMs);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #take(reply: Reply): void {
+    const call = this.#calls.get(reply.id);
+    this.#calls.delete(reply.id);
+    if (reply.error === undefined) call?.resolve(reply.result);
+    else call?.reject(new Error(reply.error));
+  }
+
+  #failAll(error: Error): void {
+    for (const call of this.#calls.values()) call.reject(error);
+    this.#calls.clear();
+  }
+}

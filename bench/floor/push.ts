@@ -1,0 +1,168 @@
+// Child process, floor of a push: what nobody could leave out between a batch's body and its searchable rows. Parsing,
+// hashing, the Merkle tree, the canonical form of each row, two signatures a record (on the thread pool, as in the
+// service), and inserts of the very bytes that the service stored, with the terms of the text index, in plain tables.
+// Nothing is checked, projected or analysed, and nobody waits for anything but the disk.
+
+import { createHash, generateKeyPairSync, hash } from "node:crypto";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import canonicalize from "canonicalize";
+import { createSigner } from "../../crypto/file-signer.ts";
+import type { Signer } from "../../crypto/port.ts";
+import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { answerParent } from "../answer-parent.ts";
+
+/** What the service made of one record. */
+export interface StoredRecord {
+  readonly record_id: string;
+  readonly business_uuid: string;
+  readonly cert_id: string;
+  readonly proof: Uint8Array;
+  /** The row without its signature. */
+  readonly row: Readonly<Record<string, unknown>>;
+  /** Signed bytes of the sidecar's envelope: the payload itself and its pre-authentication encoding. */
+  readonly sidecarPayload: Uint8Array;
+  readonly sidecarMessage: Uint8Array;
+  /** Analysed text of each text field. */
+  readonly texts: readonly (string | null)[];
+}
+
+export interface FloorPush {
+  /** Path of the store file. */
+  readonly file: string;
+  readonly pushId: string;
+  /** Request body, as it was sent to the service. */
+  readonly body: Uint8Array;
+  /** In the order of the body's records. */
+  readonly stored: readonly StoredRecord[];
+}
+
+const chunkSize = 200;
+
+class FloorStore {
+  readonly db: DatabaseSync;
+  readonly #version: StatementSync;
+  readonly #head: StatementSync;
+  readonly #row: StatementSync;
+  readonly #text: StatementSync;
+
+  constructor(file: string) {
+    this.db = new DatabaseSync(file);
+    this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
+      PRAGMA wal_autocheckpoint = 4000;
+      CREATE TABLE IF NOT EXISTS version (
+        record_id TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL, seal_id TEXT NOT NULL,
+        leaf_index INTEGER NOT NULL, cert_id TEXT NOT NULL, published_at INTEGER NOT NULL, proof BLOB NOT NULL,
+        bytes BLOB NOT NULL, sidecar TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (record_id, generation));
+      CREATE TABLE IF NOT EXISTS head (
+        record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL)
+        WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS found (rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, row TEXT NOT NULL);
+      CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
+        t0, t1, t2, t3, content='', contentless_delete=1, tokenize='ascii');`);
+    this.#version = this.db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#head = this.db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
+    this.#row = this.db.prepare("INSERT INTO found (record_id, row) VALUES (?, ?)");
+    this.#text = this.db.prepare("INSERT INTO terms (rowid, t0, t1, t2, t3) VALUES (?, ?, ?, ?, ?)");
+  }
+
+  insert(
+    each: StoredRecord,
+    made: Made & { readonly pushId: string; readonly leafIndex: number; readonly bytes: Uint8Array },
+  ): void {
+    const { record_id: id, business_uuid: uuid, cert_id: certId, proof, texts } = each;
+    const { hashText, pushId, leafIndex, bytes, sidecar, row } = made;
+    this.#version.run(id, hashText, pushId, leafIndex, certId, Date.now(), proof, bytes, sidecar, row);
+    this.#head.run(id, uuid, hashText);
+    const { lastInsertRowid } = this.#row.run(id, row);
+    this.#text.run(lastInsertRowid, texts[0] ?? null, texts[1] ?? null, texts[2] ?? null, texts[3] ?? null);
+  }
+}
+
+interface Made {
+  readonly hashText: string;
+  readonly row: string;
+  readonly sidecar: string;
+}
+
+function newSigner(): Signer {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  return createSigner(privateKey.export({ format: "jwk" }) as unknown as PrivateJwk);
+}
+
+let store: FloorStore | null = null;
+const projection = newSigner();
+const sidecars = newSigner();
+
+/** Milliseconds until the last record was on disk. */
+async function run({ file, pushId, body, stored }: FloorPush): Promise<number> {
+  store ??= new FloorStore(file);
+  const startedMs = performance.now();
+  const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
+  const leaves = records.map((text) => Buffer.from(text, "base64"));
+  merkleRoot(leaves);
+  for (let first = 0; first < leaves.length; first += chunkSize) {
+    await writeChunk(store, { pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
+  }
+  return performance.now() - startedMs;
+}
+
+interface Chunk {
+  readonly pushId: string;
+  readonly first: number;
+  readonly leaves: readonly Uint8Array[];
+  readonly stored: FloorPush["stored"];
+}
+
+async function writeChunk(into: FloorStore, { pushId, first, leaves, stored }: Chunk): Promise<void> {
+  const some = stored.slice(first, first + leaves.length);
+  for (const leaf of leaves) JSON.parse(Buffer.from(leaf).toString());
+  const hashes = leaves.map((leaf) => `sha256:${hash("sha256", leaf, "hex")}`);
+  const rows = some.map(({ row }) => canonicalize(row) ?? "");
+  const [rowSignatures, sidecarSignatures] = await Promise.all([
+    projection.signMany(rows.map((row) => Buffer.from(row))),
+    sidecars.signMany(some.map(({ sidecarMessage }) => sidecarMessage)),
+  ]);
+  into.db.exec("BEGIN IMMEDIATE");
+  for (const [index, each] of some.entries()) {
+    const [row, bytes, hashText] = [rows[index], leaves[index], hashes[index]];
+    if (row === undefined || bytes === undefined || hashText === undefined)
+      throw new Error("a record is missing");
+    into.insert(each, {
+      pushId,
+      leafIndex: first + index,
+      bytes,
+      hashText,
+      row: `${row.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`,
+      sidecar: sidecarText(each, base64(sidecarSignatures[index])),
+    });
+  }
+  into.db.exec("COMMIT");
+}
+
+function sidecarText({ sidecarPayload }: StoredRecord, signature: string): string {
+  const head = `{"payloadType":"application/vnd.svc.sidecar.v2+json","payload":"${base64(sidecarPayload)}"`;
+  return `${head},"signatures":[{"keyid":"${sidecars.keyId}","sig":"${signature}"}]}`;
+}
+
+function base64(bytes: Uint8Array | undefined): string {
+  return Buffer.from(bytes ?? new Uint8Array()).toString("base64");
+}
+
+const [leafMark, nodeMark] = [Uint8Array.of(0), Uint8Array.of(1)];
+
+/** RFC 6962 §2.1, over a whole level at a time. */
+function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
+  let level: Uint8Array[] = leaves.map((leaf) => createHash("sha256").update(leafMark).update(leaf).digest());
+  while (level.length > 1) {
+    const next: Uint8Array[] = [];
+    for (let left = 0; left < level.length; left += 2) {
+      const [a, b] = [level[left], level[left + 1]];
+      if (a === undefined) continue;
+      next.push(b === undefined ? a : createHash("sha256").update(nodeMark).update(a).update(b).digest());
+    }
+    level = next;
+  }
+  return level[0] ?? new Uint8Array();
+}
+
+answerParent({ run }, async () => store?.db.close());

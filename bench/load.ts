@@ -1,0 +1,172 @@
+// Load over raw sockets: HTTP/1.1, kept alive, one request on its way per connection, every request made beforehand.
+// It does no more than writing bytes and finding the end of the answer, so that it is never what is measured.
+
+import { connect, type Socket } from "node:net";
+
+export interface LoadTarget {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly elapsedMs: number;
+  /** Milliseconds of each answer, ascending. */
+  readonly latenciesMs: Float64Array;
+  readonly bodyBytes: number;
+}
+
+/** Sends all requests over `connections`, in order. Rejects at the first answer that is not 200. */
+export async function sendAll(
+  target: LoadTarget,
+  requests: readonly Uint8Array[],
+  connections: number,
+): Promise<LoadResult> {
+  const latenciesMs = new Float64Array(requests.length);
+  let next = 0;
+  let bodyBytes = 0;
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.open(target)));
+  const startedMs = performance.now();
+  const run = async (connection: Connection): Promise<void> => {
+    while (next < requests.length) {
+      const index = next;
+      next += 1;
+      const sentMs = performance.now();
+      const answer = await connection.exchange(requests[index] ?? new Uint8Array());
+      latenciesMs[index] = performance.now() - sentMs;
+      if (answer.status !== 200) throw new Error(`answer ${answer.status}: ${answer.body().slice(0, 500)}`);
+      bodyBytes += answer.bodyLength;
+    }
+  };
+  try {
+    await Promise.all(open.map(run));
+    const elapsedMs = performance.now() - startedMs;
+    return { requests: requests.length, elapsedMs, latenciesMs: latenciesMs.sort(), bodyBytes };
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
+/** Sends one request and answers it whole. */
+export async function sendOne(
+  target: LoadTarget,
+  request: Uint8Array,
+): Promise<{ status: number; body: string }> {
+  const connection = await Connection.open(target);
+  try {
+    const answer = await connection.exchange(request);
+    return { status: answer.status, body: answer.body() };
+  } finally {
+    connection.close();
+  }
+}
+
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly bodyLength: number;
+  /** Decoded when asked for. */
+  body(): string;
+}
+
+/** Bytes of an answer that must have arrived before its length is known. */
+const headBytesMax = 64 * 1024;
+
+/** One connection with at most one request on its way. */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #reader = new AnswerReader();
+  #waiting: { resolve: (answer: ReceivedAnswer) => void; reject: (error: Error) => void } | null = null;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("error", (error) => this.#fail(error));
+    socket.on("close", () =>
+      this.#fail(new Error("the connection was closed before the answer was complete")),
+    );
+  }
+
+  static open({ host, port }: LoadTarget): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host, port, noDelay: true });
+      socket.once("error", reject);
+      socket.once("connect", () => {
+        socket.off("error", reject);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  exchange(request: Uint8Array): Promise<ReceivedAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      const answer = this.#reader.take(chunk);
+      if (answer === null) return;
+      const waiting = this.#waiting;
+      this.#waiting = null;
+      if (waiting === null) throw new Error("an answer came that nobody asked for");
+      waiting.resolve(answer);
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      this.close();
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#waiting?.reject(error);
+    this.#waiting = null;
+  }
+}
+
+/** Finds the end of answers that say their length. Anything else is an error: there is nothing to measure then. */
+export class AnswerReader {
+  #chunks: Buffer[] = [];
+  #received = 0;
+  /** Of the answer that is arriving; null before its head is complete. */
+  #head: { readonly status: number; readonly bodyStart: number; readonly end: number } | null = null;
+
+  /** Adds what arrived; the answer once it is complete, else null. Throws for what is no such answer. */
+  take(chunk: Buffer): ReceivedAnswer | null {
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    this.#head ??= this.#readHead();
+    const head = this.#head;
+    if (head === null || this.#received < head.end) return null;
+    if (this.#received > head.end) throw new Error("more arrived than the answer is long");
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    this.#received = 0;
+    this.#head = null;
+    return {
+      status: head.status,
+      bodyLength: head.end - head.bodyStart,
+      body: () => Buffer.concat(chunks).toString("utf8", head.bodyStart),
+    };
+  }
+
+  #readHead(): { status: number; bodyStart: number; end: number } | null {
+    const [first] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end < 0) {
+      if (bytes.length > headBytesMax) throw new Error("the head of an answer does not end");
+      return null;
+    }
+    const text = bytes.toString("latin1", 0, end);
+    const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
+    const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
+    if (status === undefined || length === undefined)
+      throw new Error(`an answer without a length: ${text.slice(0, 200)}`);
+    return { status: Number(status), bodyStart: end + 4, end: end + 4 + Number(length) };
+  }
+}

@@ -1,0 +1,55 @@
+// `npm run bench`: every figure side by side with its floor, measured in one run on one machine (bench/README.md).
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
+import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
+import { measureActors } from "./sections/actors.ts";
+import { measureFetch } from "./sections/fetch.ts";
+import { measurePush } from "./sections/push.ts";
+import { measureSearch } from "./sections/search.ts";
+import { measureStart } from "./sections/start.ts";
+import { World } from "./world.ts";
+
+export type Section = (world: World) => Promise<readonly Figure[]>;
+
+const sections: Readonly<Record<SectionName, Section>> = {
+  fetch: measureFetch,
+  search: measureSearch,
+  push: measurePush,
+  actors: measureActors,
+  start: measureStart,
+};
+
+async function run(options: BenchOptions): Promise<void> {
+  const startedAt = new Date().toISOString();
+  const folder = await mkdtemp(join(options.dir ?? tmpdir(), "svc-bench-"));
+  const profileTo = options.profileTo === null ? null : resolve(options.profileTo);
+  const figures: Figure[] = [];
+  try {
+    const world = new World({ folder, quick: options.quick, profileTo });
+    for (const name of sectionNames) {
+      if (!options.sections.includes(name)) continue;
+      world.say(name);
+      figures.push(...(await sections[name](world)));
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const json = reportJson(figures, { quick: options.quick, startedAt });
+  if (options.json !== "-") console.log(`\n${reportTable(figures)}`);
+  else process.stdout.write(json);
+  if (options.json !== null && options.json !== "-") await writeFile(options.json, json);
+  const missed = figures.filter((figure) => isMet(figure) === false).length;
+  console.error(missed === 0 ? "Every goal is met." : `${missed} of the goals are not met.`);
+}
+
+try {
+  await run(parseOptions(process.argv.slice(2)));
+} catch (error) {
+  const isUsage =
+    error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  console.error(isUsage ? `${error.message}\n\n${usage}` : error);
+  process.exitCode = 1;
+}

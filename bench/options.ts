@@ -1,0 +1,53 @@
+// Options of `npm run bench`.
+
+import { parseArgs } from "node:util";
+
+export const sectionNames = ["fetch", "search", "push", "actors", "start"] as const;
+export type SectionName = (typeof sectionNames)[number];
+
+export interface BenchOptions {
+  readonly sections: readonly SectionName[];
+  /** Small sizes: for trying the benchmark, not for its figures. */
+  readonly quick: boolean;
+  /** Path of the JSON report, `-` for standard output, null for none. */
+  readonly json: string | null;
+  /** Folder for CPU profiles of the measured processes. */
+  readonly profileTo: string | null;
+  /** Folder that temporary homes are made in: on a disk, for memory does not sync. */
+  readonly dir: string | null;
+}
+
+export const usage = `npm run bench -- [options]
+  --only NAMES     sections to run, separated by commas: ${sectionNames.join(",")}
+  --quick          small sizes, to see that everything runs
+  --json FILE      writes the figures as JSON; - for standard output
+  --profile DIR    writes CPU profiles of the measured processes
+  --dir DIR        where temporary files go (a disk; default: the system's)`;
+
+/** Throws an error with a message for people. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      quick: { type: "boolean", default: false },
+      json: { type: "string" },
+      profile: { type: "string" },
+      dir: { type: "string" },
+    },
+  });
+  const named = values.only?.split(",") ?? [...sectionNames];
+  const sections = named.map((name) => {
+    const known = sectionNames.find((each) => each === name);
+    if (known === undefined)
+      throw new Error(`There is no section ${name}. Sections are ${sectionNames.join(", ")}.`);
+    return known;
+  });
+  return {
+    sections,
+    quick: values.quick,
+    json: values.json ?? null,
+    profileTo: values.profile ?? null,
+    dir: values.dir ?? null,
+  };
+}

@@ -1,0 +1,49 @@
+// Rounds: the two sides of a comparison measured in turn, several times, so that what else happens on the machine
+// falls on both. The figure is the median, and the ratio the median of each round's own ratio.
+
+/** The middle value; of an even number of values the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError("there is no median of nothing");
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** The value below which `share` (0 to 1) of the sorted values lie. */
+export function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export interface Compared {
+  readonly ours: number;
+  readonly floor: number;
+  readonly ratio: number;
+}
+
+/** Medians over rounds of (ours, floor). */
+export function compare(rounds: readonly { readonly ours: number; readonly floor: number }[]): Compared {
+  return {
+    ours: median(rounds.map((round) => round.ours)),
+    floor: median(rounds.map((round) => round.floor)),
+    ratio: median(rounds.map((round) => round.ours / round.floor)),
+  };
+}
+
+/** Takes `count` rounds, ours first in one and the floor first in the next. */
+export async function takeRounds<T>(
+  count: number,
+  sides: { readonly ours: (round: number) => Promise<T>; readonly floor: (round: number) => Promise<T> },
+): Promise<readonly { readonly ours: T; readonly floor: T }[]> {
+  const rounds: { ours: T; floor: T }[] = [];
+  for (let round = 0; round < count; round += 1) {
+    if (round % 2 === 0) {
+      const ours = await sides.ours(round);
+      rounds.push({ ours, floor: await sides.floor(round) });
+    } else {
+      const floor = await sides.floor(round);
+      rounds.push({ ours: await sides.ours(round), floor });
+    }
+  }
+  return rounds;
+}

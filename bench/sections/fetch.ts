@@ -1,0 +1,77 @@
+// Fetches of distinct records against a bare server that does what nobody could leave out.
+
+import type { Child } from "../child.ts";
+import type { FloorPlan } from "../floor/serve.ts";
+import { captureAnswers } from "../floor-plan.ts";
+import { type LoadTarget, sendAll } from "../load.ts";
+import { productId } from "../products.ts";
+import type { Figure } from "../report.ts";
+import { makeRequests, type RequestPlan, targetOf } from "../requests.ts";
+import { compare, median, quantile, takeRounds } from "../rounds.ts";
+import { companyOf, merchantOf, type World } from "../world.ts";
+
+const connections = 64;
+const capturedAnswers = 500;
+
+export async function measureFetch(world: World): Promise<readonly Figure[]> {
+  const home = await world.filledHome();
+  await using node = await world.openNode(home);
+  const { base_url: baseUrl } = node.sandbox;
+  const caller = companyOf(node.sandbox);
+  const plans = await fetchPlans(world, node.child, merchantOf(node.sandbox).uuid);
+  const each = Math.floor(plans.length / (roundCount(world) + 1));
+  const captured = Math.min(capturedAnswers, each);
+  await using floor = world.start("floor/serve.ts");
+  const floorPlan: FloorPlan = {
+    file: world.path("floor.db"),
+    ...(await captureAnswers(baseUrl, caller, plans.slice(0, captured))),
+  };
+  const floorTarget: LoadTarget = { host: "127.0.0.1", port: await floor.call<number>("listen", floorPlan) };
+  const side = (target: LoadTarget, child: Child) => async (round: number) => {
+    const some = plans.slice((round + 1) * each, (round + 2) * each);
+    return await measure(child, target, await makeRequests(baseUrl, caller, some));
+  };
+  const sides = { ours: side(targetOf(baseUrl), node.child), floor: side(floorTarget, floor) };
+  // The first part of the records warms both up.
+  await sides.ours(-1 + Math.ceil(captured / each));
+  await sides.floor(0);
+  const rounds = await takeRounds(roundCount(world), sides);
+  const rates = rounds.map(({ ours, floor: bare }) => ({ ours: ours.rate, floor: bare.rate }));
+  const of = (side: "ours" | "floor", what: "p50Ms" | "p99Ms" | "cpuMicros"): string =>
+    median(rounds.map((round) => round[side][what])).toFixed(what === "cpuMicros" ? 0 : 1);
+  return [
+    {
+      section: "fetch",
+      name: `distinct records, ${connections} connections`,
+      unit: "answers/s",
+      ...compare(rates),
+      goal: { atLeast: 0.7 },
+      note:
+        "Ed25519 verified on the main thread and signed on the thread pool (4), on both sides; the load comes from a process of its own. " +
+        `p50 ${of("ours", "p50Ms")} ms against ${of("floor", "p50Ms")} ms, p99 ${of("ours", "p99Ms")} against ${of("floor", "p99Ms")}; ` +
+        `CPU of all threads ${of("ours", "cpuMicros")} µs an answer against ${of("floor", "cpuMicros")}.`,
+    },
+  ];
+}
+
+function roundCount(world: World): number {
+  return world.size(7, 1);
+}
+
+async function fetchPlans(world: World, child: Child, businessUuid: string): Promise<readonly RequestPlan[]> {
+  const localIds = Array.from({ length: world.products }, (_, index) => productId(index));
+  const ids = await child.call<readonly string[]>("recordIds", { businessUuid, kind: "products", localIds });
+  return ids.map((id) => ({ method: "GET", path: `/v1/records/${id}`, tag: "svc-retrieval" }));
+}
+
+async function measure(child: Child, target: LoadTarget, requests: readonly Uint8Array[]) {
+  const cpuBeforeMs = await child.call<number>("cpuMs", null);
+  const result = await sendAll(target, requests, connections);
+  const cpuMs = (await child.call<number>("cpuMs", null)) - cpuBeforeMs;
+  return {
+    rate: (result.requests / result.elapsedMs) * 1_000,
+    p50Ms: quantile(result.latenciesMs, 0.5),
+    p99Ms: quantile(result.latenciesMs, 0.99),
+    cpuMicros: (cpuMs * 1_000) / result.requests,
+  };
+}

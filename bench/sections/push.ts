@@ -1,0 +1,161 @@
+// A push of the largest batch, until it is complete and searchable, against what nobody could leave out of it.
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { Child } from "../child.ts";
+import type { FloorPush, StoredRecord } from "../floor/push.ts";
+import { sendOne } from "../load.ts";
+import type { Figure } from "../report.ts";
+import { makeRequest, targetOf } from "../requests.ts";
+import { compare, median, takeRounds } from "../rounds.ts";
+import { readStoredRecords } from "../stored-records.ts";
+import {
+  batchRecords,
+  companyOf,
+  type OpenNode,
+  type PreparedPush,
+  preparePush,
+  push,
+  type World,
+} from "../world.ts";
+
+const warmUpRecords = 500;
+const memorySampleMs = 10;
+const megabyte = 1_000_000;
+
+/** The measured push, with what the service stored of it. */
+interface Capture {
+  readonly prepared: PreparedPush;
+  readonly stored: readonly StoredRecord[];
+  readonly warmUp: { readonly prepared: PreparedPush; readonly stored: readonly StoredRecord[] };
+}
+
+interface Measured {
+  readonly elapsedMs: number;
+  /** Highest resident memory while it ran, less that before; null where it cannot be read. */
+  readonly grownBytes: number | null;
+}
+
+export async function measurePush(world: World): Promise<readonly Figure[]> {
+  const records = world.size(batchRecords, 1_000);
+  let captured: Capture | null = null;
+  const rounds = await takeRounds(world.size(5, 1), {
+    ours: async (round) => {
+      world.say(`push, round ${round + 1}`);
+      const { measured, capture } = await pushToService(world, records);
+      captured ??= capture();
+      return measured;
+    },
+    floor: async () => {
+      if (captured === null) throw new Error("the first round begins with ours");
+      return { elapsedMs: await pushToFloor(world, captured), grownBytes: null };
+    },
+  });
+  const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / megabyte]));
+  const time: Figure = {
+    section: "push",
+    name: `${records.toLocaleString("en")} records until complete and searchable`,
+    unit: "ms",
+    ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.elapsedMs, floor: floor.elapsedMs }))),
+    goal: { atMost: 1.5 },
+    note:
+      `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records. ` +
+      "One main thread, Ed25519 signatures on the thread pool (4), on both sides.",
+  };
+  if (grown.length === 0) return [time];
+  const memory: Figure = {
+    section: "push",
+    name: "growth of resident memory meanwhile",
+    unit: "MB",
+    ours: median(grown),
+    floor: null,
+    ratio: null,
+    goal: { atMost: 200 },
+    note: `Highest reading (every ${memorySampleMs} ms) less the one before the process took its first push; worst round ${Math.max(...grown).toFixed(0)} MB.`,
+  };
+  return [time, memory];
+}
+
+async function pushToService(
+  world: World,
+  records: number,
+): Promise<{ measured: Measured; capture: () => Capture }> {
+  const home = await world.seededHome();
+  let measured: Measured;
+  let warmUp: PreparedPush;
+  let prepared: PreparedPush;
+  {
+    await using node = await world.openNode(home);
+    warmUp = await preparePush(node.sandbox, { first: 0, count: warmUpRecords });
+    prepared = await preparePush(node.sandbox, { first: warmUpRecords, count: records });
+    const memory = watchMemory(node.child);
+    await push(node, warmUp);
+    const productsBefore = await node.child.call<number>("indexedProducts", null);
+    const search = await lastRecordSearch(node, prepared);
+    const startedMs = performance.now();
+    await push(node, prepared);
+    const found = await sendOne(targetOf(node.sandbox.base_url), search);
+    measured = { elapsedMs: performance.now() - startedMs, grownBytes: await memory.stop() };
+    const indexed = (await node.child.call<number>("indexedProducts", null)) - productsBefore;
+    if (indexed !== records || !found.body.includes(`"rows":[{`)) {
+      throw new Error(`${indexed} of ${records} records can be found: ${found.body.slice(0, 300)}`);
+    }
+  }
+  const storedOf = (each: PreparedPush) => ({
+    prepared: each,
+    stored: readStoredRecords(home, each.batch.push_id),
+  });
+  return { measured, capture: () => ({ ...storedOf(prepared), warmUp: storedOf(warmUp) }) };
+}
+
+/** A search for the batch's last record, by its name and its price. */
+async function lastRecordSearch({ sandbox }: OpenNode, { records }: PreparedPush): Promise<Uint8Array> {
+  const last = JSON.parse(Buffer.from(records.at(-1) ?? new Uint8Array()).toString()) as {
+    product_name: string;
+    prices: readonly { amount: string; country: string }[];
+  };
+  const [price] = last.prices;
+  const body = Buffer.from(
+    JSON.stringify({
+      collection: "products",
+      q: last.product_name,
+      query_by: ["product_name"],
+      filter: { all: [{ country: price?.country }, { price_amount: price?.amount }] },
+      sort_by: "published_at:desc",
+    }),
+  );
+  const plan = { method: "POST", path: "/v1/search", tag: "svc-retrieval", body } as const;
+  return await makeRequest(sandbox.base_url, companyOf(sandbox), plan);
+}
+
+async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture): Promise<number> {
+  await using child = world.start("floor/push.ts");
+  const file = world.path("floor.db");
+  const run = (each: PreparedPush, of: readonly StoredRecord[]): Promise<number> => {
+    const params: FloorPush = { file, pushId: each.batch.push_id, body: each.body, stored: of };
+    return child.call<number>("run", params);
+  };
+  await run(warmUp.prepared, warmUp.stored);
+  return await run(prepared, stored);
+}
+
+/** Reads a child's resident memory until stopped; answers by how much its highest reading exceeds the first. */
+function watchMemory(child: Child): { stop(): Promise<number | null> } {
+  let stopped = false;
+  const watch = async (): Promise<number | null> => {
+    const before = await child.residentBytes();
+    if (before === null) return null;
+    let highest = before;
+    while (!stopped) {
+      highest = Math.max(highest, (await child.residentBytes()) ?? 0);
+      await delay(memorySampleMs);
+    }
+    return highest - before;
+  };
+  const watching = watch();
+  return {
+    stop: () => {
+      stopped = true;
+      return watching;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+// From the start of the program to its first answer, against Node itself. Reported only.
+
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { sendOne } from "../load.ts";
+import type { Figure } from "../report.ts";
+import { compare, takeRounds } from "../rounds.ts";
+import type { World } from "../world.ts";
+
+const root = join(import.meta.dirname, "../..");
+const host = "127.0.0.1";
+const pollMs = 5;
+const patienceMs = 60_000;
+
+export async function measureStart(world: World): Promise<readonly Figure[]> {
+  world.say("start");
+  const prepared = await world.seededHome();
+  const cases = [
+    { name: "first answer, prepared home", home: () => prepared },
+    { name: "first answer, empty home", home: () => world.path("empty") },
+  ];
+  const figures: Figure[] = [];
+  for (const { name, home } of cases) {
+    const rounds = await takeRounds(world.size(5, 1), {
+      ours: () => firstAnswerMs(home()),
+      floor: bareStartMs,
+    });
+    figures.push({
+      section: "start",
+      name,
+      unit: "ms",
+      ...compare(rounds),
+      goal: null,
+      note: "`svc start` until GET /healthz answers, against `node -e 0` from start to end.",
+    });
+  }
+  return figures;
+}
+
+async function firstAnswerMs(home: string): Promise<number> {
+  const portBase = await freePortBase();
+  const startedMs = performance.now();
+  const child = spawn(
+    process.execPath,
+    ["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
+    {
+      cwd: root,
+      stdio: "ignore",
+    },
+  );
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  try {
+    const request = Buffer.from(
+      `GET /healthz HTTP/1.1\r\nhost: ${host}:${portBase + 4}\r\nconnection: close\r\n\r\n`,
+    );
+    while (performance.now() - startedMs < patienceMs) {
+      const answer = await sendOne({ host, port: portBase + 4 }, request).catch(() => null);
+      if (answer?.status === 200) return performance.now() - startedMs;
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    throw new Error("the node did not answer");
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+async function bareStartMs(): Promise<number> {
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, ["-e", "0"], { stdio: "ignore" });
+  await new Promise((resolve) => child.once("exit", resolve));
+  return performance.now() - startedMs;
+}
+
+/** The first of five ports that are free now. */
+async function freePortBase(): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const base = 20_000 + Math.floor(Math.random() * 20_000);
+    const free = await Promise.all([0, 1, 2, 3, 4].map((offset) => isFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error("no five ports in a row are free");
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
+}

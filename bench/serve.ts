@@ -1,0 +1,59 @@
+// Child process: a node of the service as `npm start` runs one, in a home folder that it is given.
+
+import { type RunningNode, startNode } from "../node/start.ts";
+import type { RecordKind } from "../protocol/identifiers.ts";
+import { answerParent } from "./answer-parent.ts";
+
+let node: RunningNode | null = null;
+
+function running(): RunningNode {
+  if (node === null) throw new Error("the node is not started");
+  return node;
+}
+
+/** Starts the node and answers its sandbox, samples included. */
+async function open({ home }: { readonly home: string }) {
+  node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
+  const seeded = await node.seeded;
+  if (seeded === null) throw new Error("the node is no sandbox");
+  return seeded.sandbox;
+}
+
+/** Ids of products, by the business's own ids of them. */
+function recordIds(params: {
+  readonly businessUuid: string;
+  readonly kind: RecordKind;
+  readonly localIds: readonly string[];
+}) {
+  const { businessUuid, kind, localIds } = params;
+  return localIds.map((id) => running().services.recordIdOf(businessUuid, kind, id));
+}
+
+/** Resolves once the push has ended; answers how. */
+async function awaitPush({
+  pushId,
+}: {
+  readonly pushId: string;
+}): Promise<{ state: string; counts: unknown }> {
+  const push = { kind: "push", id: pushId };
+  const command = { type: "push.await" };
+  const report = await running().services.actors.ask<{ state: string; counts: unknown }>(push, command, {
+    timeoutMs: 600_000,
+  });
+  return { state: report.state, counts: report.counts };
+}
+
+/** Products that a search could find. */
+function indexedProducts(): Promise<number> {
+  return running().services.index.count("products");
+}
+
+/** Milliseconds of CPU that this process has used, in all its threads. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+answerParent({ open, recordIds, awaitPush, indexedProducts, cpuMs }, async () =>
+  node?.[Symbol.asyncDispose](),
+);

@@ -1,0 +1,183 @@
+// What the sections share: where files go, how large everything is, and homes of nodes that are made once and copied.
+
+import { cp, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
+import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
+import { Child } from "./child.ts";
+import { sendOne } from "./load.ts";
+import { productBytes } from "./products.ts";
+import { type Caller, callerOf, makeRequest, targetOf } from "./requests.ts";
+
+/** Limit of one push. */
+export const batchRecords = 10_000;
+
+export interface WorldOptions {
+  readonly folder: string;
+  readonly quick: boolean;
+  readonly profileTo: string | null;
+}
+
+export interface OpenNode extends AsyncDisposable {
+  readonly child: Child;
+  readonly sandbox: Sandbox;
+}
+
+/** A batch on its way to the business surface, as bytes. */
+export interface PreparedPush {
+  readonly request: Uint8Array;
+  readonly body: Uint8Array;
+  readonly records: readonly Uint8Array[];
+  readonly batch: SealedBatch;
+}
+
+export class World {
+  readonly options: WorldOptions;
+  #seeded: Promise<string> | null = null;
+  #filled: Promise<string> | null = null;
+  #files = 0;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+  }
+
+  /** Progress, for whoever watches. */
+  say(what: string): void {
+    console.error(`[bench] ${what}`);
+  }
+
+  /** A size: the second one for a quick run. */
+  size(full: number, quick: number): number {
+    return this.options.quick ? quick : full;
+  }
+
+  /** A path that nothing has yet. */
+  path(name: string): string {
+    this.#files += 1;
+    return join(this.options.folder, `${this.#files}-${name}`);
+  }
+
+  /** Starts a measured process: a path below bench/. */
+  start(path: string, nodeOptions: readonly string[] = []): Child {
+    return Child.start(path, { profileTo: this.options.profileTo, nodeOptions });
+  }
+
+  /** A new home that holds the sandbox and its samples. */
+  async seededHome(): Promise<string> {
+    this.#seeded ??= this.#seed();
+    return this.#copy(await this.#seeded);
+  }
+
+  /** The home that holds {@link World.products} products. Shared: only for what changes no product. */
+  filledHome(): Promise<string> {
+    this.#filled ??= this.#fill();
+    return this.#filled;
+  }
+
+  /** Products in the filled home, besides the samples. */
+  get products(): number {
+    return this.size(100_000, 20_000);
+  }
+
+  async openNode(home: string): Promise<OpenNode> {
+    const child = this.start("serve.ts");
+    try {
+      const sandbox = await child.call<Sandbox>("open", { home });
+      return { child, sandbox, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+    } catch (error) {
+      await child[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #seed(): Promise<string> {
+    this.say("preparing a sandbox");
+    const home = this.path("seeded");
+    await mkdir(home);
+    await using _node = await this.openNode(home);
+    return home;
+  }
+
+  async #fill(): Promise<string> {
+    const home = await this.seededHome();
+    this.say(`preparing a catalogue of ${this.products} products`);
+    await using node = await this.openNode(home);
+    for (let first = 0; first < this.products; first += batchRecords) {
+      const count = Math.min(batchRecords, this.products - first);
+      await push(node, await preparePush(node.sandbox, { first, count }));
+    }
+    return home;
+  }
+
+  async #copy(home: string): Promise<string> {
+    const copy = this.path("home");
+    await cp(home, copy, { recursive: true });
+    return copy;
+  }
+}
+
+/** The business whose catalogue is pushed, and the key that it pushes with. */
+export function merchantOf(sandbox: Sandbox): {
+  readonly uuid: string;
+  readonly certId: string;
+  readonly caller: Caller;
+} {
+  const [business] = sandbox.businesses;
+  const key = business?.integration_keys.find(({ alg }) => alg === "Ed25519");
+  if (business === undefined || key === undefined)
+    throw new Error("the sandbox has no business with an Ed25519 key");
+  return { uuid: business.business_uuid, certId: business.cert_id, caller: callerOf(key) };
+}
+
+/** The AI company that asks, with its Ed25519 key. No sample business blocks it. */
+export function companyOf(sandbox: Sandbox): Caller {
+  const key = sandbox.ai_companies[0]?.keys.find(({ alg }) => alg === "Ed25519");
+  if (key === undefined) throw new Error("the sandbox has no AI company with an Ed25519 key");
+  return callerOf(key);
+}
+
+/** The AI policy version that the samples' merchant has in force. */
+const merchantPolicy = 1;
+
+/** A sealed batch of the products from `first` on, and its request, ready to be sent. */
+export async function preparePush(
+  sandbox: Sandbox,
+  range: { readonly first: number; readonly count: number },
+): Promise<PreparedPush> {
+  const { uuid, certId, caller } = merchantOf(sandbox);
+  const records = Array.from({ length: range.count }, (_, index) => productBytes(range.first + index));
+  const nowMs = Date.now();
+  const facts = {
+    businessUuid: uuid,
+    certId,
+    aiPolicyVersion: merchantPolicy,
+    recordType: "products",
+    // As the client does: greater than any before, and greater than the number of batches there can be.
+    seq: nowMs,
+    sealedAtMs: nowMs,
+  };
+  const batch = await sealBatch(records, facts, caller.key);
+  const body = publishBody(batch.batch_seal, records);
+  const request = await makeRequest(sandbox.business_url, caller, {
+    method: "POST",
+    path: "/v1/publish/products",
+    tag: "svc-push",
+    body,
+    headers: { "idempotency-key": batch.push_id },
+  });
+  return { request, body, records, batch };
+}
+
+/** Sends a batch and waits until it is complete. Throws when a record of it is not published. */
+export async function push({ child, sandbox }: OpenNode, prepared: PreparedPush): Promise<void> {
+  const { request, batch, records } = prepared;
+  const answer = await sendOne(targetOf(sandbox.business_url), request);
+  if (answer.status !== 202 && answer.status !== 200)
+    throw new Error(`push: ${answer.status} ${answer.body.slice(0, 500)}`);
+  const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>("awaitPush", {
+    pushId: batch.push_id,
+  });
+  if (ended.state !== "complete" || ended.counts["accepted"] !== records.length) {
+    throw new Error(`push: ${JSON.stringify(ended)}`);
+  }
+}

@@ -1,6 +1,7 @@
 // What a command that failed says, and how the program then ends.
 
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
+import { ConfigError } from "../node/config.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 
 export interface Failure {
@@ -10,7 +11,9 @@ export interface Failure {
 
 /** Null for what is a bug: it is shown with its stack. */
 export function failureOf(error: unknown): Failure | null {
-  if (error instanceof UsageError) return { lines: [error.message], code: exitCodes.usage };
+  if (error instanceof UsageError || error instanceof ConfigError || isKeyStoreError(error)) {
+    return { lines: [error.message], code: exitCodes.usage };
+  }
   if (error instanceof SvcConnectionError) {
     const again = error.effect === "unknown" ? "It may have been served. " : "";
     return {
@@ -19,6 +22,11 @@ export function failureOf(error: unknown): Failure | null {
     };
   }
   return error instanceof SvcProblemError ? problemFailure(error) : null;
+}
+
+/** Thrown by a node that starts: its message names the file and what to do. */
+function isKeyStoreError(error: unknown): error is Error {
+  return error instanceof Error && error.name === "KeyStoreError";
 }
 
 /** What helps with a code, beyond the service's own sentence. */
@@ -37,7 +45,8 @@ function problemFailure(error: SvcProblemError): Failure {
   const lines = [`The service refused: ${error.detail || error.code} (${error.status} ${error.code})`];
   const { pointer, suggestion, errors } = problem;
   if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${pointer}`);
-  if (typeof suggestion === "string") lines.push(`  Did you mean ${suggestion}?`);
+  if (typeof suggestion === "string" && !error.detail.includes(suggestion))
+    lines.push(`  Did you mean ${suggestion}?`);
   if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
   const help = advice[error.code];
   if (help !== undefined) lines.push(help);

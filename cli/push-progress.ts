@@ -22,7 +22,8 @@ export function createPushProgress(terminal: Terminal, style: "people" | "json")
         total = event.records;
         batches = event.batches;
         settledBefore = event.settled_records;
-        if (event.settled_batches > 0)
+        if (event.settled_batches === batches) terminal.note("All of it was pushed before; nothing is sent.");
+        else if (event.settled_batches > 0)
           terminal.note(`Going on: ${event.settled_batches} of ${batches} batches are done.`);
         break;
       case "batch.sealed":
@@ -31,7 +32,9 @@ export function createPushProgress(terminal: Terminal, style: "people" | "json")
         break;
       case "batch.sent":
         if (!terminal.isWatched)
-          terminal.note(`Sent batch ${event.batch + 1} of ${batches}: ${number(event.records)} records.`);
+          terminal.note(
+            `Sent batch ${event.batch + 1} of ${batches}: ${number(event.records)} ${event.records === 1 ? "record" : "records"}.`,
+          );
         show(`sent batch ${event.batch + 1} of ${batches}`);
         break;
       case "batch.progress":

@@ -153,7 +153,7 @@ function checkOnly(terminal: Terminal, input: Products): ExitCode {
   });
   for (const line of formatFaults(faulty, input.placeName)) terminal.print(line);
   terminal.print(
-    `${number(input.records.length)} products, ${number(faulty.length)} with faults. Nothing was sent.`,
+    `${products(input.records.length)}, ${number(faulty.length)} with faults. Nothing was sent.`,
   );
   return faulty.length === 0 ? exitCodes.done : exitCodes.negative;
 }
@@ -216,7 +216,7 @@ function showResult(terminal: Terminal, input: Products, state: PushState): Exit
     `${number(updated)} updated`,
     `${number(rejected)} rejected`,
   ];
-  terminal.print(`${number(state.records)} products: ${parts.join(", ")}.`);
+  terminal.print(`${products(state.records)}: ${parts.join(", ")}.`);
   return isPublished && rejected === 0 ? exitCodes.done : exitCodes.negative;
 }
 
@@ -228,4 +228,8 @@ function tellResult(terminal: Terminal, input: Products, state: PushState): Exit
     JSON.stringify({ type: "push.finished", published: isPublished, records: state.records, ...counts }),
   );
   return isPublished && counts.rejected === 0 ? exitCodes.done : exitCodes.negative;
+}
+
+function products(count: number): string {
+  return `${number(count)} ${count === 1 ? "product" : "products"}`;
 }

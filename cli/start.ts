@@ -35,6 +35,8 @@ async function runStart(args: Arguments, context: CommandContext): Promise<ExitC
   const node = await startNode({
     ...(home === null ? {} : { home: resolve(context.cwd, home) }),
     ...(portBase < 0 ? {} : { portBase }),
+    // A person reads the tour; whoever collects standard error reads the log.
+    ...(terminal.isWatched && context.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
   });
   const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();
   context.onStop(async () => {
@@ -43,8 +45,12 @@ async function runStart(args: Arguments, context: CommandContext): Promise<ExitC
     markStopped(exitCodes.done);
     return exitCodes.done;
   });
-  const seed = await node.seeded;
-  if (seed === null) terminal.print(`A production node is running: ${node.urls.base_url}`);
-  else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+  try {
+    const seed = await node.seeded;
+    if (seed === null) terminal.print(`A node is running: ${node.urls.base_url}`);
+    else for (const line of tourLines(seed, { homeOption: home })) terminal.print(line);
+  } catch (error) {
+    terminal.note(`The node runs, but its samples could not be published: ${String(error)}`);
+  }
   return await stopped;
 }

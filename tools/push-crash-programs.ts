@@ -1,0 +1,142 @@
+// The two programs of the crash check, as processes that can be watched and killed: a node, and `svc push`.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { root } from "./process.ts";
+
+export interface Place {
+  readonly home: string;
+  readonly portBase: number;
+}
+
+interface Run {
+  hasEnded(): boolean;
+  /** kill -9, and waits until it is gone. */
+  kill(): Promise<void>;
+  output(): string;
+}
+
+export interface NodeRun extends Run {
+  /** Asks it to end, and waits until it did. */
+  stop(): Promise<void>;
+}
+
+export interface ProgramRun extends Run {
+  /** Exit code; null after a kill. */
+  readonly ended: Promise<number | null>;
+  eventCount(): number;
+  lastEvent(): string;
+  /** Once `count` events were told, or the program ended. */
+  events(count: number): Promise<void>;
+}
+
+const program = join(root, "cli", "main.ts");
+const outputMax = 20_000;
+
+/** Once it says that it runs, which is when its samples are in. Rejects when it ends before. */
+export async function startNode({ home, portBase }: Place): Promise<NodeRun> {
+  const args = ["start", "--home", home, "--port-base", String(portBase)];
+  const run = watch(
+    spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"], env: quietEnv }),
+  );
+  await run.until(() => run.output().includes("A sandbox node is running.") || run.hasEnded());
+  if (run.hasEnded()) throw new Error(`The node did not start: ${run.output()}`);
+  return {
+    ...run,
+    stop: async () => {
+      run.child.kill("SIGTERM");
+      await run.ended;
+    },
+  };
+}
+
+export function startPush(
+  options: Place & { readonly file: string; readonly batchSize: number },
+): ProgramRun {
+  const args = [
+    "push",
+    options.file,
+    "--home",
+    options.home,
+    "--batch-size",
+    String(options.batchSize),
+    "--json",
+  ];
+  const run = watch(
+    spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"], env: quietEnv }),
+  );
+  const told = (): readonly string[] => run.lines().filter((line) => line.startsWith('{"type"'));
+  return {
+    ...run,
+    eventCount: () => told().length,
+    lastEvent: () => /"type":"([^"]+)"/.exec(told().at(-1) ?? "")?.[1] ?? "nothing",
+    events: (count) => run.until(() => told().length >= count || run.hasEnded()),
+  };
+}
+
+const quietEnv = { ...process.env, SVC_LOG_LEVEL: "error", NO_COLOR: "1" };
+
+function watch(child: ChildProcess) {
+  let output = "";
+  const waiting = new Set<() => void>();
+  const look = (): void => {
+    for (const wake of waiting) wake();
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
+      look();
+    });
+  }
+  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
+  let hasEnded = false;
+  child.on("close", (code) => {
+    hasEnded = true;
+    resolve(code);
+    look();
+  });
+  return {
+    child,
+    ended,
+    hasEnded: () => hasEnded,
+    output: () => output.slice(-outputMax),
+    /** Whole lines so far. */
+    lines: () => output.split("\n").slice(0, -1),
+    until: (holds: () => boolean): Promise<void> =>
+      new Promise((done) => {
+        const wake = (): void => {
+          if (!holds()) return;
+          waiting.delete(wake);
+          done();
+        };
+        waiting.add(wake);
+        wake();
+      }),
+    kill: async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+const basesTried = 50;
+const surfaces = 5;
+
+/** The first of five ports in a row that are free now. */
+export async function freePortBase(): Promise<number> {
+  for (let attempt = 0; attempt < basesTried; attempt += 1) {
+    const base = 20_000 + Math.floor(Math.random() * 4_000) * 10;
+    const free = await Promise.all(Array.from({ length: surfaces }, (_, index) => isFree(base + index)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error("No five ports in a row are free.");
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once("error", () => resolve(false));
+  server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  return promise;
+}

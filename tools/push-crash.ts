@@ -1,0 +1,177 @@
+// Pushes many stones while the node and the pushing program are killed (kill -9) at seeded moments, and then proves that
+// every stone is live once, in its first generation, found by search and verifiable offline.
+// Usage: node tools/run.mjs tools/push-crash.ts [--csv CSV[.gz]] [--stones N] [--kills N] [--seed N] [--batch-size N]
+//   C1. A kill is really made while the push is under way: a push that finished before is a failure of this check.
+//   C2. What is proved is read from the stores of the node itself after it was stopped, not from what anybody reported.
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { readCsv, stonesNdjson } from "./diamonds.ts";
+import { root } from "./process.ts";
+import { freePortBase, type ProgramRun, startNode, startPush } from "./push-crash-programs.ts";
+import { checkServed, checkStores, type Proof } from "./push-crash-proof.ts";
+import { seededRandom } from "./seeded-random.ts";
+
+export interface CrashOptions {
+  /** The data set's CSV text. */
+  readonly csv: string;
+  readonly stones: number;
+  readonly batchSize: number;
+  readonly kills: number;
+  readonly seed: number;
+  /** Stones that are searched, fetched and verified offline. */
+  readonly samples: number;
+  readonly log: (line: string) => void;
+}
+
+export interface CrashReport extends Proof {
+  /** What was killed, in order. */
+  readonly killed: readonly Target[];
+  /** Times that the pushing program was started. */
+  readonly runs: number;
+  /** The push that was repeated after everything was published sent something. */
+  readonly sentAgain: boolean;
+}
+
+export type Target = "program" | "node" | "both";
+
+const targets: readonly Target[] = ["node", "program", "both"];
+
+export async function runPushCrash(options: CrashOptions): Promise<CrashReport> {
+  const home = await mkdtemp(join(tmpdir(), "svc-crash-"));
+  try {
+    return await crashIn(home, options);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function crashIn(home: string, options: CrashOptions): Promise<CrashReport> {
+  const file = join(home, "stones.ndjson");
+  await writeFile(
+    file,
+    stonesNdjson({ csv: options.csv, stones: options.stones, prefix: `CRASH-${options.seed}-` }),
+  );
+  const place = { home: join(home, "node"), portBase: await freePortBase() };
+  const pushing = { ...place, file, batchSize: options.batchSize };
+  let node = await startNode(place);
+  let program: ProgramRun | null = null;
+  const killed: Target[] = [];
+  let runs = 0;
+  try {
+    for (const { target, events, delayMs } of planKills(options)) {
+      if (program === null || program.hasEnded()) {
+        program = startPush(pushing);
+        runs += 1;
+      }
+      await program.events(program.eventCount() + events);
+      await new Promise((wake) => setTimeout(wake, delayMs));
+      if (program.hasEnded())
+        throw new Error(`The push ended before kill ${killed.length + 1}: ${program.output()}`);
+      if (target !== "node") await program.kill();
+      if (target !== "program") {
+        await node.kill();
+        node = await startNode(place);
+      }
+      killed.push(target);
+      options.log(`killed ${target} after ${program.lastEvent()}`);
+    }
+    if (program === null || program.hasEnded()) {
+      program = startPush(pushing);
+      runs += 1;
+    }
+    await expectPublished(program);
+    const again = startPush(pushing);
+    await expectPublished(again);
+    const sentAgain = again.output().includes('"batch.sent"');
+    const stones = (await readFile(file, "utf8")).trimEnd().split("\n");
+    const served = await checkServed({
+      home: place.home,
+      stones,
+      samples: options.samples,
+      seed: options.seed,
+    });
+    await node.stop();
+    return { killed, runs, sentAgain, ...served, ...(await checkStores({ home: place.home, stones })) };
+  } finally {
+    if (program !== null && !program.hasEnded()) await program.kill();
+    if (!node.hasEnded()) await node.kill();
+  }
+}
+
+async function expectPublished(program: ProgramRun): Promise<void> {
+  const code = await program.ended;
+  if (code !== 0) throw new Error(`The push ended with ${code}: ${program.output()}`);
+}
+
+interface Kill {
+  readonly target: Target;
+  /** Events of the program to wait for. */
+  readonly events: number;
+  readonly delayMs: number;
+}
+
+/** Each target in turn, in an order of the seed's; moments from right after the first seal to deep in a batch. */
+function planKills({ kills, seed }: CrashOptions): readonly Kill[] {
+  const random = seededRandom(seed);
+  const first = Math.floor(random() * targets.length);
+  return Array.from({ length: kills }, (_, index) => ({
+    target: targets[(first + index) % targets.length] ?? "both",
+    events: 2 + Math.floor(random() * 4),
+    delayMs: Math.floor(random() * 120),
+  }));
+}
+
+/** True when everything holds. */
+export function isProven(report: CrashReport, options: Pick<CrashOptions, "stones" | "kills">): boolean {
+  const { stones } = options;
+  return (
+    report.killed.length === options.kills &&
+    report.live === stones &&
+    report.firstGeneration === stones &&
+    report.exactBytes === stones &&
+    report.indexed === stones &&
+    report.found === report.samples &&
+    report.verified === report.samples &&
+    !report.sentAgain
+  );
+}
+
+if (import.meta.main) process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      csv: { type: "string" },
+      stones: { type: "string" },
+      kills: { type: "string", default: "5" },
+      seed: { type: "string", default: "1" },
+      "batch-size": { type: "string", default: "10000" },
+      samples: { type: "string", default: "200" },
+    },
+  });
+  const csv = readCsv(values.csv ?? join(root, "node/sandbox/data/diamonds-slice.csv"));
+  const options: CrashOptions = {
+    csv,
+    stones: Number(values.stones ?? csv.trimEnd().split("\n").length - 1),
+    kills: Number(values.kills),
+    seed: Number(values.seed),
+    batchSize: Number(values["batch-size"]),
+    samples: Number(values.samples),
+    log: (line) => console.log(line),
+  };
+  const startedMs = performance.now();
+  const report = await runPushCrash(options);
+  const proven = isProven(report, options);
+  console.log(
+    JSON.stringify({
+      ...report,
+      stones: options.stones,
+      seconds: Math.round((performance.now() - startedMs) / 1000),
+    }),
+  );
+  console.log(proven ? "1 passed, 0 failed" : "0 passed, 1 failed");
+  return proven ? 0 : 1;
+}

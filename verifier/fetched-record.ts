@@ -2,11 +2,12 @@
 // their hashes are over those, and parsing and printing them again could change them.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
 import { isObject, parseObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { parseStrictJson } from "../protocol/strict-json.ts";
 
 export interface FetchedRecord {
   readonly recordId: string;
@@ -28,7 +29,10 @@ export interface FetchedPolicy {
   readonly seal: JsonValue;
 }
 
-/** Bytes that replace those in the answer, where its text is no longer the one served. */
+/**
+ * Bytes for an answer whose text is no longer the one served. They count only where they say what the answer shows:
+ * whoever reads the answer must not be shown something else than what verifies.
+ */
 export interface ExactBytes {
   readonly record?: Uint8Array | undefined;
   readonly policyRecord?: Uint8Array | undefined;
@@ -40,7 +44,7 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   const text = parseUtf8(body);
   if (!parsed.ok) return parsed;
   const { record_id: recordId, business_uuid: businessUuid, type, seal, sidecar, receipt } = parsed.value;
-  const record = exact.record ?? memberBytes(text, "record");
+  const record = exactly(exact.record, memberBytes(text, "record"));
   const isRecord = typeof recordId === "string" && isRecordId(recordId) && typeof businessUuid === "string";
   if (
     !isRecord ||
@@ -53,7 +57,7 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
   }
   const policy = policyOf(
     parsed.value["ai_policy"],
-    exact.policyRecord ?? memberBytes(text, "ai_policy", "record"),
+    exactly(exact.policyRecord, memberBytes(text, "ai_policy", "record")),
   );
   if (!policy.ok) return policy;
   const sourceLine = sourceLineOf(parsed.value);
@@ -63,6 +67,12 @@ export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<
     receipt: receipt ?? null,
     policy: policy.value,
   });
+}
+
+function exactly(given: Uint8Array | undefined, shown: Uint8Array | null): Uint8Array | null {
+  if (given === undefined || shown === null) return shown;
+  const [exact, read] = [parseStrictJson(given), parseStrictJson(shown)];
+  return exact.ok && read.ok && canonicalize(exact.value) === canonicalize(read.value) ? given : shown;
 }
 
 function policyOf(value: JsonValue | undefined, bytes: Uint8Array | null): Verdict<FetchedPolicy> {

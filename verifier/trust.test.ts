@@ -148,8 +148,8 @@ describe("what a key set says of keys", () => {
   it("cannot make a pinned root issue: it is trusted as a root and nothing else", () => {
     const posing = { ...root, use: "issuance" } as const;
     const links = service.links.slice(2).map((link) => ({ ...link, issuer: posing }));
-    const certified = [...links, { certified: posing, issuer: posing }];
-    expect(codeOf({ links: certified, signers: root.halves })).toBe("trust_chain_broken");
+    const listed = [...links, { certified: posing, issuer: makeServiceKey("root") }];
+    expect(codeOf({ links: listed, signers: root.halves })).toBe("trust_chain_broken");
   });
 
   it("is consistent, or payload_malformed", () => {

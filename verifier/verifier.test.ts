@@ -230,6 +230,15 @@ describe("an evidence file", () => {
     );
   });
 
+  it("that shows another record than the bytes beside it is hash_mismatch", () => {
+    const shown = fetched.replace("Black tea", "Green tea");
+    expect(shown).not.toBe(fetched);
+    expect(reasonOf(verifyEvidence({ anchors }, utf8(shown)), "seal")).toBe("hash_mismatch");
+    const granted = fetched.replace('"alcohol":true', '"alcohol":false');
+    expect(granted).not.toBe(fetched);
+    expect(reasonOf(verifyEvidence({ anchors }, utf8(granted)), "ai_policy")).toBe("hash_mismatch");
+  });
+
   it("of another environment or of other roots proves nothing", () => {
     const sandbox = makeService("sandbox");
     expect(verifyEvidence({ anchors: sandbox.anchors }, utf8(fetched))).toMatchObject({

@@ -1,0 +1,240 @@
+// A region that authenticates: a register with keys of both sides, and nonces that are claimed once. For tests.
+
+import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
+import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import { signRequest } from "../client/sign-request.ts";
+import {
+  type GeneratedAlgorithm,
+  generatePrivateJwk,
+  parseSigningKey,
+  type SigningKey,
+} from "../client/signing-key.ts";
+import { createSigner } from "../crypto/file-signer.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import type { Signer } from "../crypto/port.ts";
+import { generatePrivateJwk as generateServiceJwk } from "../crypto/private-jwk.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import type { RegisterEntry } from "../storage/register-store.ts";
+import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
+import type { Refused } from "./answer.ts";
+import {
+  type AcceptedCallers,
+  type Authenticated,
+  type AuthenticationDeps,
+  authenticateBody,
+  authenticateHead,
+} from "./authenticate.ts";
+import { createRegister } from "./register.ts";
+import type { RequestHead } from "./request-head.ts";
+import type { SandboxGrant } from "./sandbox-grant.ts";
+
+export const startMs = Date.parse("2026-03-01T12:00:00.000Z");
+export const authority = "api.svc.test";
+export const companyUuid = "10000000-0000-4000-8000-000000000001";
+export const businessUuid = "20000000-0000-4000-8000-000000000002";
+
+export interface TestRegion {
+  readonly deps: AuthenticationDeps;
+  readonly clock: { nowMs: number };
+  readonly grantSigner: Signer;
+  readonly claims: { readonly actor: string; readonly nonce: string; readonly expiresMs: number }[];
+  readonly granted: SandboxGrant[];
+  register(entries: readonly RegisterEntry[]): Promise<void>;
+  close(): void;
+}
+
+export async function openRegion(environment: "sandbox" | "production" = "sandbox"): Promise<TestRegion> {
+  const database = SqliteDatabase.open(":memory:");
+  const store = openSqliteRegisterStore(database);
+  const clock = { nowMs: startMs };
+  const time = { now: () => clock.nowMs };
+  const register = createRegister({ store, clock: time });
+  await register.refresh();
+  const grantSigner = createSigner(generateServiceJwk("Ed25519"));
+  const claims: TestRegion["claims"] = [];
+  const granted: SandboxGrant[] = [];
+  const put: TestRegion["register"] = async (entries) => {
+    await store.put(entries);
+    await register.refresh();
+  };
+  const deps: AuthenticationDeps = {
+    environment,
+    region: "eu-west1",
+    register,
+    actors: nonceActors(claims, clock),
+    crypto: nativeCrypto,
+    clock: time,
+    grantSigner: environment === "sandbox" ? grantSigner : null,
+    registerGrantedKey: async (grant, keyId) => {
+      const isNew = (await register.key(keyId)) === null;
+      granted.push(grant);
+      const party = { ...grant.party, group: grant.party.uuid, blocked_groups: [] };
+      const key = keyFacts(keyId, grant.public_key, { role: grant.role, party: party.uuid });
+      await put([entry("party", party.uuid, party.uuid, party), entry("key", party.uuid, keyId, key)]);
+      return { status: "registered", key, party, isNew };
+    },
+  };
+  return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
+}
+
+/** Answers only what authentication asks. */
+function nonceActors(claims: TestRegion["claims"], clock: { readonly nowMs: number }): ActorSystem {
+  const ask = async (
+    to: { readonly kind: string; readonly id: string },
+    command: IntegrationKeyCommand,
+  ): Promise<NonceReply> => {
+    if (command.type !== "nonce.claim") throw new Error(`not expected: ${command.type}`);
+    const actor = `${to.kind}/${to.id}`;
+    const isHeld = claims.some(
+      (each) => each.actor === actor && each.nonce === command.nonce && each.expiresMs > clock.nowMs,
+    );
+    if (isHeld) return { status: "reused" };
+    claims.push({ actor, nonce: command.nonce, expiresMs: command.expires_ms });
+    return { status: "claimed" };
+  };
+  return { ask } as unknown as ActorSystem;
+}
+
+let changes = 0;
+
+export function entry(
+  table: RegisterEntry["table"],
+  partition: string,
+  key: string,
+  body: object,
+): RegisterEntry {
+  changes += 1;
+  return { table, partition, key, change: changes, body: JSON.stringify(body) };
+}
+
+export function partyFacts(uuid: string, facts: Partial<PartyFacts> = {}): PartyFacts {
+  return {
+    uuid,
+    kind: "business",
+    legal_name: "A party",
+    country: "GB",
+    group: uuid,
+    blocked_groups: [],
+    ...facts,
+  };
+}
+
+export function keyFacts(
+  keyId: string,
+  publicKey: object,
+  facts: Partial<KeyFacts> & { readonly role: KeyRole; readonly party: string },
+): KeyFacts {
+  const { party, ...others } = facts;
+  return {
+    key_id: keyId,
+    party_uuid: party,
+    alg: algorithmOf(publicKey as Parameters<typeof algorithmOf>[0]),
+    public_key: publicKey as Readonly<Record<string, string>>,
+    cose: null,
+    valid_from: "2026-01-01T00:00:00.000Z",
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+    ...others,
+  };
+}
+
+export async function newKey(algorithm: GeneratedAlgorithm = "Ed25519"): Promise<SigningKey> {
+  const parsed = await parseSigningKey(await generatePrivateJwk(algorithm));
+  if (!parsed.ok) throw new Error(parsed.detail);
+  return parsed.value;
+}
+
+/** A key of that role in the register, with its party. */
+export async function registeredKey(
+  region: TestRegion,
+  role: KeyRole,
+  facts: Partial<KeyFacts> = {},
+  algorithm: GeneratedAlgorithm = "Ed25519",
+): Promise<SigningKey> {
+  const key = await newKey(algorithm);
+  const uuid = role === "retrieval" ? companyUuid : businessUuid;
+  const party = partyFacts(uuid, { kind: role === "retrieval" ? "ai_company" : "business" });
+  await region.register([
+    entry("party", uuid, uuid, party),
+    entry("key", uuid, key.keyId, keyFacts(key.keyId, key.publicJwk, { role, party: uuid, ...facts })),
+  ]);
+  return key;
+}
+
+export interface RequestParts {
+  readonly key: SigningKey;
+  readonly url?: string;
+  readonly method?: string;
+  readonly body?: Uint8Array | null;
+  readonly tag?: SignatureTag;
+  readonly nonce?: string;
+  readonly created?: number;
+  readonly lifetimeSeconds?: number;
+}
+
+let nonces = 0;
+
+export function nextNonce(): string {
+  nonces += 1;
+  return `nonce-of-the-test-${nonces}`;
+}
+
+/** The head of a signed request, as a surface hands it over. */
+export async function signedHead(parts: RequestParts): Promise<RequestHead> {
+  const url = new URL(parts.url ?? `https://${authority}/v1/search`);
+  const body = parts.body ?? null;
+  const method = parts.method ?? (body === null ? "GET" : "POST");
+  const { headers } = await signRequest({
+    method,
+    url,
+    body,
+    key: parts.key,
+    tag: parts.tag ?? "svc-retrieval",
+    created: parts.created ?? startMs / 1_000,
+    nonce: parts.nonce ?? nextNonce(),
+    ...(parts.lifetimeSeconds === undefined ? {} : { lifetimeSeconds: parts.lifetimeSeconds }),
+  });
+  return {
+    method,
+    host: url.host,
+    path: url.pathname,
+    query: url.search === "" ? null : url.search,
+    hasBody: body !== null && body.length > 0,
+    signatureInput: headers["signature-input"] ?? null,
+    signature: headers["signature"] ?? null,
+    contentDigest: headers["content-digest"] ?? null,
+    authorization: null,
+    sandboxKey: null,
+  };
+}
+
+export const accepted: AcceptedCallers = {
+  authorities: [authority],
+  tags: ["svc-retrieval"],
+  roles: ["retrieval"],
+  bearer: true,
+};
+
+/** All seven checks. */
+export async function authenticate(
+  region: TestRegion,
+  head: RequestHead,
+  body: Uint8Array = new Uint8Array(),
+  callers: AcceptedCallers = accepted,
+): Promise<Authenticated | Refused> {
+  const candidate = await authenticateHead(region.deps, callers, head);
+  if (candidate.kind === "problem") return candidate;
+  const authenticated = await authenticateBody(region.deps, candidate, body);
+  if (authenticated.kind === "problem") return authenticated;
+  return (await authenticated.nonceClaimed) ?? authenticated;
+}
+
+/** The problem's code, or `authenticated`. */
+export async function codeOf(outcome: Promise<Authenticated | Refused>): Promise<string> {
+  const settled = await outcome;
+  return settled.kind === "problem" ? settled.problem.code : settled.kind;
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import type { RegisterEntry, RegisterStore } from "../storage/register-store.ts";
+import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
+import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authentication.fixture.ts";
+import { createRegister, freshMs } from "./register.ts";
+
+const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) };
+const key = (changes: object = {}) =>
+  keyFacts("k1", jwk, { role: "retrieval", party: companyUuid, ...changes });
+
+/** A store whose reads can be held back. */
+function openStore(): RegisterStore & { reads: number; hold: Promise<void> | null } {
+  const store = openSqliteRegisterStore(SqliteDatabase.open(":memory:"));
+  const counted = {
+    reads: 0,
+    hold: null as Promise<void> | null,
+    put: (entries: readonly RegisterEntry[]) => store.put(entries),
+    get: async (table: RegisterEntry["table"], name: string) => {
+      counted.reads += 1;
+      const found = await store.get(table, name);
+      await counted.hold;
+      return found;
+    },
+    list: (table: RegisterEntry["table"], partition: string) => {
+      counted.reads += 1;
+      return store.list(table, partition);
+    },
+    changes: (cursor: string, limit: number) => store.changes(cursor, limit),
+  };
+  return counted;
+}
+
+async function open(entriesMax = 100) {
+  const store = openStore();
+  const clock = { nowMs: 1_000_000 };
+  const register = createRegister({ store, clock: { now: () => clock.nowMs }, entriesMax });
+  await register.refresh();
+  return { store, clock, register };
+}
+
+describe("the register", () => {
+  it("answers from memory what it has read once", async () => {
+    const { store, register } = await open();
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    expect(await register.key("k1")).toMatchObject({ key_id: "k1" });
+    const again = register.key("k1");
+    expect(again).not.toBeInstanceOf(Promise);
+    expect(store.reads).toBe(1);
+  });
+
+  it("does not keep a value that changed while it was read (G1)", async () => {
+    const { store, register } = await open();
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    let release = (): void => {};
+    store.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const reading = register.key("k1");
+    await store.put([entry("key", companyUuid, "k1", key({ revoked_at: "2026-01-02T00:00:00.000Z" }))]);
+    await register.refresh();
+    release();
+    expect(await reading).toMatchObject({ revoked_at: null });
+    expect(await register.key("k1")).toMatchObject({ revoked_at: "2026-01-02T00:00:00.000Z" });
+  });
+
+  it("asks the store again when it has not been refreshed for too long (G2)", async () => {
+    const { store, clock, register } = await open();
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    await register.key("k1");
+    await store.put([entry("key", companyUuid, "k1", key({ revoked_at: "2026-01-02T00:00:00.000Z" }))]);
+    clock.nowMs += freshMs;
+    expect(await register.key("k1")).toMatchObject({ revoked_at: null });
+    clock.nowMs += 1;
+    expect(await register.key("k1")).toMatchObject({ revoked_at: "2026-01-02T00:00:00.000Z" });
+  });
+
+  it("keeps the keys used last, as many as it may", async () => {
+    const { store, register } = await open(2);
+    await store.put(
+      ["k1", "k2", "k3"].map((name) => entry("key", companyUuid, name, { ...key(), key_id: name })),
+    );
+    await register.refresh();
+    for (const name of ["k1", "k2", "k1", "k3"]) await register.key(name);
+    expect(register.key("k1")).not.toBeInstanceOf(Promise);
+    expect(register.key("k2")).toBeInstanceOf(Promise);
+  });
+
+  it("knows every block and policy without asking (G3), however many pages they fill", async () => {
+    const store = openStore();
+    const group = "a-group";
+    const businesses = Array.from({ length: 2_500 }, (_, index) => `business-${index}`);
+    await store.put(
+      businesses.map((uuid) => entry("party", uuid, uuid, partyFacts(uuid, { blocked_groups: [group] }))),
+    );
+    const bits = { use: 127, action: 3, blocked: 2 };
+    await store.put(
+      [1, 2].map((version) =>
+        entry("policy", businessUuid, `${businessUuid}/${version}`, {
+          business_uuid: businessUuid,
+          version,
+          bits,
+        }),
+      ),
+    );
+    const register = createRegister({ store, clock: { now: () => 0 } });
+    await register.refresh();
+    expect(new Set(register.blockedBusinesses(group))).toEqual(new Set(businesses));
+    expect(register.policyInForce(businessUuid)).toEqual({
+      version: 2,
+      bitsText: '{"action":3,"ai_policy_schema":2,"ai_policy_version":2,"blocked":2,"use":127}',
+    });
+    expect(register.policyInForce(companyUuid)).toMatchObject({ version: 0 });
+    expect(store.reads).toBe(0);
+  });
+
+  it("follows blocks and unblocks", async () => {
+    const { store, register } = await open();
+    const blocking = (...groups: readonly string[]) =>
+      store.put([
+        entry("party", businessUuid, businessUuid, partyFacts(businessUuid, { blocked_groups: groups })),
+      ]);
+    await blocking("g1", "g2");
+    await register.refresh();
+    expect([register.hasBlocked(businessUuid, "g1"), register.hasBlocked(businessUuid, "g3")]).toEqual([
+      true,
+      false,
+    ]);
+    await blocking("g2", "g3");
+    await register.refresh();
+    expect(["g1", "g2", "g3"].map((group) => register.blockedBusinesses(group))).toEqual([
+      [],
+      [businessUuid],
+      [businessUuid],
+    ]);
+  });
+
+  it("answers a refresh that was asked for during another with what was written before it was asked", async () => {
+    const { store, register } = await open();
+    const first = register.refresh();
+    await store.put([
+      entry("party", businessUuid, businessUuid, partyFacts(businessUuid, { blocked_groups: ["g1"] })),
+    ]);
+    await Promise.all([first, register.refresh()]);
+    expect(register.blockedBusinesses("g1")).toEqual([businessUuid]);
+  });
+
+  it("lists what changed last first, and sees a new entry after the next refresh", async () => {
+    const { store, register } = await open();
+    const certificate = (id: string) => entry("certificate", businessUuid, id, { cert_id: id });
+    await store.put([certificate("c2"), certificate("c1")]);
+    await register.refresh();
+    expect((await register.certificates(businessUuid)).map((facts) => facts.cert_id)).toEqual(["c1", "c2"]);
+    await store.put([certificate("c0")]);
+    await register.refresh();
+    expect((await register.certificates(businessUuid)).map((facts) => facts.cert_id)).toEqual([
+      "c0",
+      "c1",
+      "c2",
+    ]);
+  });
+});

@@ -80,6 +80,11 @@ describe("a file of products", () => {
     expect(parseProductFile("p.ndjson", Uint8Array.of(0xff, 0xfe), plain).ok).toBe(false);
   });
 
+  it("tells the line of a record that is too large to be sent", () => {
+    const large = JSON.stringify({ short_description: "x".repeat(153_600) });
+    expect(faultsOf("p.ndjson", `{}\n${large}`)).toMatchObject([{ place: 2 }]);
+  });
+
   it("turns columns into a product", () => {
     const csv = [
       "sku,product_name,tags,on_sale,price_US,price_currency_US,price_CA,price_currency_CA,note",

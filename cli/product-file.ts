@@ -1,6 +1,7 @@
 // Reads a file of products: NDJSON, a JSON array, or CSV, gzipped or not. Nothing is sent of a file with a fault.
 
 import { gunzipSync } from "node:zlib";
+import { base64Length, recordCharactersMax } from "../client/batch.ts";
 import { checkProductColumn, productOfColumns, productSchema } from "../client/product-columns.ts";
 import { type JsonValue, parseJsonText, parseText, recordBytes } from "../client/record-bytes.ts";
 import { type CsvRow, parseCsv } from "./csv.ts";
@@ -36,6 +37,7 @@ export interface ReadOptions {
 
 /** Reading stops after this many faults. */
 const faultsMax = 20;
+const recordBytesMax = (recordCharactersMax / 4) * 3;
 const gzipMagic = [0x1f, 0x8b];
 
 export function parseProductFile(name: string, contents: Uint8Array, options: ReadOptions): ProductFile {
@@ -67,8 +69,16 @@ function createCollector(placeName: "line" | "item") {
   return {
     isFull: () => faults.length >= faultsMax,
     fault: (place: number, detail: string) => void faults.push({ place, detail }),
-    record: (place: number, value: JsonValue) =>
-      void records.push({ place, bytes: recordBytes(withSchema(value)) }),
+    record: (place: number, value: JsonValue): void => {
+      const bytes = recordBytes(withSchema(value));
+      // The service refuses the whole request for one record that is too large.
+      if (base64Length(bytes.length) <= recordCharactersMax) records.push({ place, bytes });
+      else
+        faults.push({
+          place,
+          detail: `The record has ${bytes.length} bytes; ${recordBytesMax} are allowed.`,
+        });
+    },
     outcome: (): ProductFile =>
       faults.length > 0 ? failed(faults, placeName) : { ok: true, records, placeName },
   };

@@ -2,7 +2,6 @@
 // seal is judged against the key as it was (specification, «Published keys of a business»). Nothing names a person.
 
 import { parseBase64 } from "./bytes.ts";
-import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { coseKeyOf } from "./cose-key.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
@@ -96,11 +95,6 @@ export function parseBusinessKeys(payload: Uint8Array, sha256?: Sha256): Verdict
 export function openBusinessKeys(envelope: Envelope, sha256?: Sha256): Verdict<BusinessKeys> {
   const payload = openEnvelope(envelope, payloadTypes["business-keys.v1"]);
   return payload.ok ? parseBusinessKeys(payload.value, sha256) : payload;
-}
-
-/** Payload bytes to sign. */
-export function businessKeysPayload(keys: BusinessKeys): Uint8Array {
-  return canonicalBytes(keys as unknown as JsonValue);
 }
 
 function keyFault(key: BusinessKey, pointer: string, sha256?: Sha256): Fault | null {

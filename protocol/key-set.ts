@@ -181,12 +181,6 @@ export function keyCertificatePayload(certificate: KeyCertificate): Uint8Array {
   return canonicalBytes(plain(certificate));
 }
 
-/** Answer of `GET /.well-known/keys`: the key list for the eye, and `signed`, which alone is trusted. */
-export interface KeySetAnswer {
-  readonly keys: readonly KeyEntry[];
-  readonly signed: Envelope;
-}
-
 /** The envelope to trust: of a key set answer, or a bare envelope. */
 export function keySetEnvelope(value: JsonValue): Verdict<Envelope> {
   return parseEnvelope(isObject(value) && Object.hasOwn(value, "signed") ? value["signed"] : value);

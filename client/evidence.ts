@@ -2,12 +2,11 @@
 // their verification with anchors that the verifying side chose.
 
 import { parseAnchors } from "../protocol/anchors.ts";
-import { parseBase64, utf8 } from "../protocol/bytes.ts";
-import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { evidenceText } from "../verifier/evidence.ts";
-import { type Check, checkOf, type Report, reportOf } from "../verifier/report.ts";
+import type { Report } from "../verifier/report.ts";
 import { verifyEvidence } from "../verifier/verifier.ts";
 import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
@@ -54,36 +53,5 @@ export function verifyEvidenceFile(
       "These are sandbox anchors: they vouch for nothing real. Say --sandbox to use them.",
     );
   }
-  const shown = shownCheck(file);
-  const report = verifyEvidence({ anchors: anchors.value }, file);
-  return ok(shown === null ? report : reportOf([...report.checks, shown]));
-}
-
-/**
- * Exact bytes are carried in base64 beside the answer, so that a file that was printed anew still verifies. Whoever
- * reads the file reads the answer: what it shows must be what those bytes say.
- */
-function shownCheck(file: Uint8Array): Check | null {
-  const parsed = parseStrictJson(file);
-  const evidence = parsed.ok ? memberOf(parsed.value, "fetched") : undefined;
-  if (!parsed.ok || evidence === undefined) return null;
-  const pairs = [
-    [memberOf(evidence, "record"), memberOf(parsed.value, "record_base64")],
-    [memberOf(memberOf(evidence, "ai_policy"), "record"), memberOf(parsed.value, "ai_policy_record_base64")],
-  ];
-  const isShown = pairs.every(([shown, exact]) => exact === undefined || isSameJson(shown, exact));
-  const detail = "The record that the file shows is not the one whose bytes it carries.";
-  return checkOf("shown_record", isShown ? ok(undefined) : refuse("hash_mismatch", detail));
-}
-
-function isSameJson(shown: JsonValue | undefined, exactBase64: JsonValue): boolean {
-  const bytes = typeof exactBase64 === "string" ? parseBase64(exactBase64) : null;
-  const exact = bytes === null ? null : parseStrictJson(bytes);
-  return shown !== undefined && exact?.ok === true && canonicalize(shown) === canonicalize(exact.value);
-}
-
-function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  const isObject =
-    value !== undefined && value !== null && typeof value === "object" && !Array.isArray(value);
-  return isObject ? (value as JsonObject)[name] : undefined;
+  return ok(verifyEvidence({ anchors: anchors.value }, file));
 }

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { makeBusiness, publishedKeys, recordBytes } from "../verifier/business.fixture.ts";
+import { callerKeyId, fetchBody } from "../verifier/retrieval.fixture.ts";
+import { keySetAnswer, makeService } from "../verifier/service.fixture.ts";
+import { collectEvidence, verifyEvidenceFile } from "./evidence.ts";
+import type { FetchedRecord, JsonAnswer, RecordAnswer } from "./service-client.ts";
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** Evidence collected from a service of that environment, and its anchors. */
+async function collected(environment: "production" | "sandbox") {
+  const service = makeService(environment);
+  const business = makeBusiness(service);
+  const bytes = recordBytes();
+  const text = fetchBody(service, business, bytes);
+  const about = `/v1/certificates/${business.uuid}`;
+  const published = new Map<string, unknown>([
+    ["/.well-known/keys", keySetAnswer(service)],
+    [about, { certificate: business.issued.envelope, history: [] }],
+    [`${about}/keys`, publishedKeys(service, business)],
+    [`${about}/key-custody`, { uuid: business.uuid, statements: [] }],
+  ]);
+  const read: string[] = [];
+  const verificationRead = async (path: string): Promise<JsonAnswer<unknown>> => {
+    read.push(path);
+    const body = published.get(path);
+    return { body, text: JSON.stringify(body), status: 200, requestHash: null };
+  };
+  const body = JSON.parse(text) as FetchedRecord;
+  const fetched: RecordAnswer = { body, text, status: 200, requestHash: null, recordBytes: bytes };
+  const evidence = await collectEvidence({ verificationRead }, fetched, { environment, keyId: callerKeyId });
+  return { evidence, read, anchorsText: JSON.stringify(service.anchors) };
+}
+
+describe("collected evidence", () => {
+  it("is complete: the offline verifier makes every check, and each holds", async () => {
+    const { evidence, read, anchorsText } = await collected("production");
+    expect(read).toHaveLength(4);
+    const outcome = verifyEvidenceFile(utf8(evidence), { anchorsText, allowSandbox: false });
+    expect(outcome).toMatchObject({ ok: true, value: { valid: true, complete: true } });
+    const altered = evidence.replace("Black tea", "Green tea");
+    expect(altered).not.toBe(evidence);
+    const refused = verifyEvidenceFile(utf8(altered), { anchorsText, allowSandbox: false });
+    expect(refused).toMatchObject({ ok: true, value: { valid: false } });
+  });
+
+  it("of a sandbox verifies only for whoever says so, and never with production's anchors", async () => {
+    const sandbox = await collected("sandbox");
+    const file = utf8(sandbox.evidence);
+    const { anchorsText } = sandbox;
+    expect(verifyEvidenceFile(file, { anchorsText, allowSandbox: false })).toMatchObject({
+      code: "anchors_unusable",
+    });
+    expect(verifyEvidenceFile(file, { anchorsText, allowSandbox: true })).toMatchObject({
+      value: { valid: true },
+    });
+    const production = await collected("production");
+    const other = verifyEvidenceFile(file, { anchorsText: production.anchorsText, allowSandbox: true });
+    expect(other).toMatchObject({ value: { valid: false } });
+  });
+
+  it("is not verified with what are no anchors", () => {
+    for (const anchorsText of ["", "{}", "[1]", '{"v":1}']) {
+      const outcome = verifyEvidenceFile(utf8("{}"), { anchorsText, allowSandbox: true });
+      expect(outcome).toMatchObject({ ok: false, code: "anchors_unusable" });
+    }
+  });
+});

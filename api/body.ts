@@ -69,23 +69,22 @@ function incomplete(detail: string): BodyOutcome {
 
 /** How long a client may take to read an answer that it got before its body was read. */
 const lingerMs = 2_000;
+/** A declared body of at most this is read and dropped by the platform, so that the connection can be used again. */
+const droppedBytesMax = 65_536;
+
+/** To be called before an answer that is sent without having looked at the body. */
+export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply): void {
+  const { "transfer-encoding": coding, "content-length": length } = request.raw.headers;
+  const isShort = coding === undefined && Number(length) <= droppedBytesMax;
+  if (hasBody(request.raw) && !isShort) closeUnread(request, reply);
+}
 
 /**
- * To be called before an answer is sent while the body is unread, or read in part. Destroying a socket with unread
- * bytes resets the connection, and with it the answer under way; so it is half closed, nothing more is read of it, and
- * it goes a little later.
+ * To be called before an answer that is sent while the rest of the body is unread and shall stay so. Destroying a socket
+ * with unread bytes resets the connection, and with it the answer under way; so it is half closed, nothing more is read
+ * of it, and it goes a little later.
  */
-export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply, limits: BodyLimits): void {
-  if (!hasBody(request.raw) || request.raw.complete) return;
-  const { "transfer-encoding": coding, "content-length": length } = request.raw.headers;
-  // What is left of a short body is read and dropped by the platform, so that the connection can be used again.
-  if (
-    coding === undefined &&
-    Number(length) <= limits.bytesMax &&
-    !request.raw.readableFlowing &&
-    !wasRead(request.raw)
-  )
-    return;
+export function closeUnread(request: FastifyRequest, reply: FastifyReply): void {
   const { socket } = request.raw;
   reply.header("connection", "close");
   socket.destroySoon = () => {
@@ -94,8 +93,4 @@ export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply, li
     const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
     socket.once("close", () => clearTimeout(timer));
   };
-}
-
-function wasRead(request: IncomingMessage): boolean {
-  return request.readableDidRead;
 }

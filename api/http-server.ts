@@ -45,7 +45,6 @@ export const headTimeoutMsDefault = 15_000;
 export const bodyTimeoutMsDefault = 60_000;
 const headBytesMax = 32_768;
 const keepAliveMs = 72_000;
-const noBody = { bytesMax: 65_536, timeoutMs: 0 };
 
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const nextId = requestIds(deps, surface.name);
@@ -163,7 +162,7 @@ async function answerUnmatched(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  leaveBodyUnread(request, reply, noBody);
+  leaveBodyUnread(request, reply);
   const path = request.url.split("?", 1)[0] ?? "/";
   const allowed = surface.routes
     .filter((route) => pathPattern(route.path).test(path))
@@ -198,7 +197,7 @@ async function answerError(
   }
   const code = platformCode(error);
   if (code !== null) {
-    leaveBodyUnread(request, reply, noBody);
+    leaveBodyUnread(request, reply);
     return send(reply, refused(problem(code, "The request cannot be read.")));
   }
   request.log.error({ request_id: request.id, err: error }, "failed");

@@ -5,8 +5,6 @@ import { leaveBodyUnread } from "./body.ts";
 import { sendProblem } from "./reply.ts";
 import type { Method, Route } from "./route.ts";
 
-const limits = { bytesMax: 65_536, timeoutMs: 0 };
-
 /** `what` is the subject of «… is not offered by this version.» */
 export function notOfferedRoute(method: Method, path: string, what: string): Route {
   return {
@@ -15,7 +13,7 @@ export function notOfferedRoute(method: Method, path: string, what: string): Rou
     tags: [],
     doc: { summary: `${what}: not offered by this version`, answers: {}, problems: ["not_offered"] },
     handle: async (request, reply) => {
-      leaveBodyUnread(request, reply, limits);
+      leaveBodyUnread(request, reply);
       return sendProblem(
         reply,
         problem("not_offered", `${what}: not offered by this version of the service.`),

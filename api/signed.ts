@@ -3,9 +3,9 @@
 //   H2. Whatever is wrong with the request itself is said only after its nonce was claimed, for a replay is told
 //       `nonce_reused` before anything else.
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { problem } from "../protocol/problem.ts";
-import { type Outcome, type Refused, refused } from "../service/answer.ts";
+import { type Outcome, refused } from "../service/answer.ts";
 import {
   type AcceptedCallers,
   type Authenticated,
@@ -13,7 +13,7 @@ import {
   authenticateBody,
   authenticateHead,
 } from "../service/authenticate.ts";
-import { type BodyLimits, hasBody, leaveBodyUnread, readBody } from "./body.ts";
+import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, readBody } from "./body.ts";
 import { send } from "./reply.ts";
 import { requestHead } from "./request-parts.ts";
 import type { Route } from "./route.ts";
@@ -41,25 +41,21 @@ export function signedHandler(route: SignedRoute): Route["handle"] {
     const arrivedAtMs = authentication.clock.now();
     const maybe = authenticateHead(authentication, accepted, requestHead(request.raw));
     const candidate = maybe instanceof Promise ? await maybe : maybe;
-    if (candidate.kind === "problem") return sendUnread(request, reply, limits, candidate);
+    if (candidate.kind === "problem") {
+      leaveBodyUnread(request, reply);
+      return send(reply, candidate);
+    }
     const body = await readBody(request.raw, limits);
-    if (!body.ok) return sendUnread(request, reply, limits, refused(body.problem));
+    if (!body.ok) {
+      closeUnread(request, reply);
+      return send(reply, refused(body.problem));
+    }
     const checked = authenticateBody(authentication, candidate, body.bytes);
     const authenticated = checked instanceof Promise ? await checked : checked;
     if (authenticated.kind === "problem") return send(reply, authenticated);
     const call = { authenticated, body: body.bytes, request, arrivedAtMs };
     return send(reply, await answerOf(route, call), authenticated.headers);
   };
-}
-
-function sendUnread(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  limits: BodyLimits,
-  outcome: Refused,
-): FastifyReply {
-  leaveBodyUnread(request, reply, limits);
-  return send(reply, outcome);
 }
 
 async function answerOf(route: SignedRoute, call: SignedCall): Promise<Outcome> {

@@ -11,7 +11,7 @@ import type { PageFormat } from "../service/certificate-read.ts";
 import type { Verification } from "../service/verification.ts";
 import type { Verify } from "../service/verify.ts";
 import type { VerifyPage } from "../service/verify-page.ts";
-import { type BodyLimits, leaveBodyUnread, readBody } from "./body.ts";
+import { type BodyLimits, closeUnread, readBody } from "./body.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { bodyValidator } from "./json-schema.ts";
 import { send } from "./reply.ts";
@@ -144,7 +144,7 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     handle: async (request, reply) => {
       const body = await readBody(request.raw, limits);
       if (!body.ok) {
-        leaveBodyUnread(request, reply, limits);
+        closeUnread(request, reply);
         return send(reply, refused(body.problem));
       }
       const json = parseStrictJson(body.bytes);

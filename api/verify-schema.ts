@@ -1,53 +1,38 @@
-// The body of POST /v1/verify (specification, «POST /v1/verify»).
+// The body of POST /v1/verify and its answer (specification, «POST /v1/verify»): the schema that judges is the one that
+// is published.
 
-import Type from "typebox";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { recordCharactersMax } from "../service/verify.ts";
 
-const anyObject = (description: string) => Type.Object({}, { additionalProperties: true, description });
+const anyObject = (description: string): JsonObject => ({ type: "object", description });
 
-export const verifyRequestSchema = Type.Object(
-  {
-    record_base64: Type.Optional(
-      Type.String({
-        maxLength: recordCharactersMax,
-        contentEncoding: "base64",
-        description: "The record's exact bytes; a bare id or hash is never accepted.",
-      }),
-    ),
-    seal: Type.Optional(
-      anyObject(
-        "The `seal` of a fetched record: an envelope, or `{batch_seal, leaf_index, tree_size, proof[]}`.",
-      ),
-    ),
-    sidecar: Type.Optional(anyObject("Sidecar envelope.")),
-    row: Type.Optional(
-      anyObject("An index row, as served: its signature is checked and its projection run again."),
-    ),
-    ai_policy_bits: Type.Optional(
-      anyObject(
-        "As on a row; `record_base64` is then the business's sealed AI policy record and `seal` its seal.",
-      ),
-    ),
-    key_events: Type.Optional(
-      Type.Union([Type.Literal("warn"), Type.Literal("require")], {
-        default: "warn",
-        description: "Whether a missing leaf of the sealing key's registration refuses the seal.",
-      }),
-    ),
-    ad_item: Type.Optional(
-      anyObject("An ad exactly as the pool served it; alone. Ads are not offered by this version."),
-    ),
+const properties = {
+  record_base64: {
+    type: "string",
+    maxLength: recordCharactersMax,
+    contentEncoding: "base64",
+    description: "The record's exact bytes; a bare id or hash is never accepted.",
   },
-  { additionalProperties: false },
-);
+  seal: anyObject(
+    "The `seal` of a fetched record: an envelope, or `{batch_seal, leaf_index, tree_size, proof[]}`.",
+  ),
+  sidecar: anyObject("Sidecar envelope."),
+  row: anyObject("An index row, as served: its signature is checked and its projection run again."),
+  ai_policy_bits: anyObject(
+    "As on a row; `record_base64` is then the business's sealed AI policy record and `seal` its seal.",
+  ),
+  key_events: {
+    type: "string",
+    enum: ["warn", "require"],
+    default: "warn",
+    description: "Whether a missing leaf of the sealing key's registration refuses the seal.",
+  },
+  ad_item: anyObject("An ad exactly as the pool served it; alone. Ads are not offered by this version."),
+} satisfies JsonObject;
 
-export const verifyMembers: readonly string[] = Object.keys(verifyRequestSchema.properties);
+export const verifyMembers: readonly string[] = Object.keys(properties);
 
-/** The same as plain data, without the marks that the schema library adds. */
-export const verifyRequestDocument: JsonObject = JSON.parse(
-  JSON.stringify(verifyRequestSchema),
-) as JsonObject;
+export const verifyRequestDocument: JsonObject = { type: "object", properties, additionalProperties: false };
 
 const section = (description: string): JsonObject => ({
   type: ["object", "null"],

@@ -1,0 +1,85 @@
+// Requests written byte by byte, for what no well-behaved client sends. For tests.
+
+import { connect } from "node:net";
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Whether the server ended the connection. */
+  readonly ended: boolean;
+}
+
+export interface RawOptions {
+  /** Called again and again to go on sending after the first bytes; null when there is no more. */
+  readonly next?: () => string | Uint8Array | null;
+}
+
+/** Sends bytes and answers what came back once the server ended the connection, or a whole answer is there. */
+export function sendRaw(
+  base: string,
+  first: string | Uint8Array,
+  options: RawOptions = {},
+): Promise<RawAnswer> {
+  const url = new URL(base);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(url.port), url.hostname);
+    let text = "";
+    let ended = false;
+    const finish = (): void => {
+      const answer = parseAnswer(text, ended);
+      if (answer !== null) resolve(answer);
+      else if (ended) reject(new Error(`no answer: ${JSON.stringify(text)}`));
+      if (answer !== null || ended) socket.destroy();
+    };
+    const pump = (): void => {
+      for (;;) {
+        const more = options.next?.() ?? null;
+        if (more === null || socket.destroyed) return;
+        if (!socket.write(more)) return void socket.once("drain", pump);
+      }
+    };
+    socket.on("connect", () => {
+      socket.write(first);
+      pump();
+    });
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+      if (parseAnswer(text, false) !== null) finish();
+    });
+    socket.on("end", () => {
+      ended = true;
+      finish();
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (parseAnswer(text, true) === null) reject(error);
+      else finish();
+    });
+  });
+}
+
+function parseAnswer(text: string, ended: boolean): RawAnswer | null {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd < 0) return null;
+  const [statusLine = "", ...lines] = text.slice(0, headEnd).split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  );
+  const body = text.slice(headEnd + 4);
+  if (body.length < Number(headers["content-length"] ?? 0)) return null;
+  return { status: Number(statusLine.split(" ")[1]), headers, body, ended };
+}
+
+/** Head of a request, the blank line included. */
+export function rawHead(line: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+/** One chunk of a chunked body (RFC 9112 §7.1). */
+export function chunk(content: string): string {
+  return `${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`;
+}

@@ -28,7 +28,7 @@ async function run(options: BenchOptions): Promise<void> {
   const profileTo = options.profileTo === null ? null : resolve(options.profileTo);
   const figures: Figure[] = [];
   try {
-    const world = new World({ folder, quick: options.quick, profileTo });
+    const world = new World({ folder, prepared: options.prepared, quick: options.quick, profileTo });
     for (const name of sectionNames) {
       if (!options.sections.includes(name)) continue;
       world.say(name);

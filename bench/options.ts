@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly profileTo: string | null;
   /** Folder that temporary homes are made in: on a disk, for memory does not sync. */
   readonly dir: string | null;
+  /** Folder in which prepared homes are kept, and found again by the next run. */
+  readonly prepared: string | null;
 }
 
 export const usage = `npm run bench -- [options]
@@ -22,7 +24,8 @@ export const usage = `npm run bench -- [options]
   --quick          small sizes, to see that everything runs
   --json FILE      writes the figures as JSON; - for standard output
   --profile DIR    writes CPU profiles of the measured processes
-  --dir DIR        where temporary files go (a disk; default: the system's)`;
+  --dir DIR        where temporary files go (a disk; default: the system's)
+  --prepared DIR   keeps the prepared homes there and uses them again`;
 
 /** Throws an error with a message for people. */
 export function parseOptions(args: readonly string[]): BenchOptions {
@@ -34,6 +37,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       json: { type: "string" },
       profile: { type: "string" },
       dir: { type: "string" },
+      prepared: { type: "string" },
     },
   });
   const named = values.only?.split(",") ?? [...sectionNames];
@@ -49,5 +53,6 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     json: values.json ?? null,
     profileTo: values.profile ?? null,
     dir: values.dir ?? null,
+    prepared: values.prepared ?? null,
   };
 }

@@ -1,6 +1,7 @@
 // What the sections share: where files go, how large everything is, and homes of nodes that are made once and copied.
 
-import { cp, mkdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
@@ -14,6 +15,8 @@ export const batchRecords = 10_000;
 
 export interface WorldOptions {
   readonly folder: string;
+  /** Where prepared homes are kept between runs; null to make them anew. */
+  readonly prepared: string | null;
   readonly quick: boolean;
   readonly profileTo: string | null;
 }
@@ -90,23 +93,46 @@ export class World {
     }
   }
 
-  async #seed(): Promise<string> {
-    this.say("preparing a sandbox");
-    const home = this.path("seeded");
-    await mkdir(home);
-    await using _node = await this.openNode(home);
-    return home;
+  #seed(): Promise<string> {
+    return this.#prepare("seeded", async (home) => {
+      this.say("preparing a sandbox");
+      await mkdir(home, { recursive: true });
+      await using _node = await this.openNode(home);
+    });
   }
 
   async #fill(): Promise<string> {
-    const home = await this.seededHome();
+    const kept = await this.#prepare(`filled-${this.products}`, async (home) => {
+      await cp(await this.seededHome(), home, { recursive: true });
+      await this.#pushProducts(home);
+    });
+    return this.options.prepared === null ? kept : this.#copy(kept);
+  }
+
+  /** A kept home is made under another name and renamed when it is complete. */
+  async #prepare(name: string, make: (home: string) => Promise<void>): Promise<string> {
+    const { prepared } = this.options;
+    if (prepared === null) {
+      const home = this.path(name);
+      await make(home);
+      return home;
+    }
+    const kept = join(prepared, name);
+    if (existsSync(kept)) return kept;
+    await mkdir(prepared, { recursive: true });
+    const draft = join(prepared, `${name}.${process.pid}.draft`);
+    await make(draft);
+    await rename(draft, kept);
+    return kept;
+  }
+
+  async #pushProducts(home: string): Promise<void> {
     this.say(`preparing a catalogue of ${this.products} products`);
     await using node = await this.openNode(home);
     for (let first = 0; first < this.products; first += batchRecords) {
       const count = Math.min(batchRecords, this.products - first);
       await push(node, await preparePush(node.sandbox, { first, count }));
     }
-    return home;
   }
 
   async #copy(home: string): Promise<string> {

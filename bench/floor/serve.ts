@@ -70,7 +70,7 @@ class Floor {
     const { key, base, signature } = this.#request;
     const nonce = nonceOf.exec(String(request.headers["signature-input"]))?.[1];
     if (nonce === undefined || !verify(null, base, key, signature)) {
-      response.writeHead(401).end();
+      response.writeHead(401, { "content-length": 0 }).end();
       return;
     }
     const receipt = this.#receipt;

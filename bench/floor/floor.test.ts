@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DurableLoad } from "../actors/durable.ts";
+import type { MessageLoad } from "../actors/messages.ts";
+import { Child } from "../child.ts";
+import { sendAll, sendOne } from "../load.ts";
+import type { FencedCommits } from "./fenced-commits.ts";
+import type { FloorPlan } from "./serve.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-floor-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const start = (path: string): Child => Child.start(path, { profileTo: null });
+
+describe("the bare server", () => {
+  const request = (nonce: string): Uint8Array =>
+    Buffer.from(`GET /v1/x HTTP/1.1\r\nhost: x\r\nsignature-input: sig1=();nonce="${nonce}"\r\n\r\n`);
+
+  it("keeps a nonce and a receipt for every answer, and answers the bytes that it was given in turn", async () => {
+    const plan: FloorPlan = {
+      file: join(folder, "floor.db"),
+      signatureBaseLength: 300,
+      receiptLength: 700,
+      envelopeLength: 900,
+      bodies: [Buffer.from("one"), Buffer.from("two")],
+    };
+    {
+      await using child = start("floor/serve.ts");
+      const target = { host: "127.0.0.1", port: await child.call<number>("listen", plan) };
+      expect((await sendOne(target, request("nonce-of-the-first"))).body).toBe("one");
+      expect((await sendOne(target, request("nonce-of-the-second"))).body).toBe("two");
+      await sendAll(
+        target,
+        Array.from({ length: 20 }, (_, index) => request(`nonce-of-many-others-${index}`)),
+        4,
+      );
+    }
+    const db = new DatabaseSync(plan.file);
+    expect(db.prepare("SELECT count(*) AS n FROM nonce").get()).toEqual({ n: 22 });
+    expect(db.prepare("SELECT count(*) AS n, max(length(envelope)) AS l FROM receipt").get()).toEqual({
+      n: 22,
+      l: 900,
+    });
+    db.close();
+  });
+});
+
+describe("the floors of actors", () => {
+  it("repeat every recorded commit, and refuse one that does not fit", async () => {
+    const load: DurableLoad = { file: join(folder, "ours.db"), actors: 5, callers: 5, calls: 50 };
+    await using ours = start("actors/durable.ts");
+    const groups = await ours.call<FencedCommits["groups"]>("record", load);
+    expect(groups.flat()).toHaveLength(55);
+    expect(await ours.call("run", { ...load, file: join(folder, "timed.db") })).toMatchObject({
+      calls: 50,
+      commits: 50,
+    });
+    const file = join(folder, "floor.db");
+    await using floor = start("floor/fenced-commits.ts");
+    expect(await floor.call<number>("replay", { file, groups })).toBeGreaterThan(0);
+    await expect(floor.call("replay", { file, groups })).rejects.toThrow(/the fence refused/);
+    const db = new DatabaseSync(file);
+    expect(db.prepare("SELECT sum(head) AS commits FROM actor_head").get()).toEqual({ commits: 55 });
+    db.close();
+  });
+
+  it("answer how long their messages took", async () => {
+    const load: MessageLoad = { actors: 10, messages: 1_000 };
+    for (const path of ["actors/messages.ts", "floor/transitions.ts"]) {
+      await using child = start(path);
+      expect(await child.call<number>("run", load)).toBeGreaterThan(0);
+    }
+  });
+});

@@ -45,7 +45,7 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
     const { environment, key } = connection;
     const evidence = await collectEvidence(connection.client, fetched, { environment, keyId: key.keyId });
     await writeFile(resolve(context.cwd, save), evidence);
-    const option = environment === "sandbox" ? " --sandbox" : "";
+    const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
     terminal.note(`Saved. Check it, offline, with: svc verify ${save}${option}`);
   }
   if (args.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));

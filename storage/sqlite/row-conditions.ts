@@ -1,4 +1,4 @@
-// The conditions of a query as SQL over one row `r` and its listing `l` in the query's country. Every way of finding
+// The conditions of a query as SQL over one row `r`, its words `w` and its listing `l` in the query's country. Every way of finding
 // candidates (row-plan.ts) checks all of them, so whatever leads to a row, it is the right one.
 
 import { collections } from "../../collections/collections.ts";
@@ -121,7 +121,7 @@ export function rangeConditions(
 /** Every term occurs in one of the searched fields; for rows that were not found by their text. */
 export function textConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
   if (query.text === undefined) return [];
-  const columns = query.text.fields.map((name) => `r.t${textColumn(layout, name)}`);
+  const columns = query.text.fields.map((name) => `w.t${textColumn(layout, name)}`);
   return query.text.terms.map((term) => ({
     text: `(${columns.map((column) => `instr(${column}, ?) > 0`).join(" OR ")})`,
     params: columns.map(() => ` ${term} `),

@@ -1,7 +1,276 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { collections } from "../../collections/collections.ts";
+import { textMatchKey } from "../../collections/definition.ts";
+import { indexDocument } from "../../collections/index-document.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import { projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
+import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { MemoryRowIndex } from "../memory/row-index.ts";
 import { rowIndexConformance } from "../row-index.conformance.ts";
+import { changesOf, queryOf, recordIdFor } from "../row-index.fixture.ts";
+import type { RowChange, RowQuery } from "../row-index.ts";
+import { SqliteDatabase } from "./database.ts";
+import { fieldOf, keyExpressions, rangeConditions, textExpression } from "./row-conditions.ts";
 import { SqliteRowIndex } from "./row-index.ts";
+import { layoutOf } from "./row-layout.ts";
+import type { Plan } from "./row-plan.ts";
+import { selectSql } from "./row-select.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-rows-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 rowIndexConformance("the SQLite index", async () => {
   const index = new SqliteRowIndex(":memory:");
   return { index, close: async () => index.close() };
+});
+
+/** Every way in which a query could be answered, whatever it would cost. */
+function waysOf(query: RowQuery): readonly Plan[] {
+  const layout = layoutOf(query.collection);
+  const ways: Plan[] = [];
+  const text = textExpression(layout, query);
+  const keys = keyExpressions(layout, query).join(" AND ");
+  if (text !== null) ways.push({ way: "text", expression: text, within: null, rows: 0 });
+  if (text !== null && keys !== "") ways.push({ way: "text", expression: text, within: keys, rows: 0 });
+  const [first] = query.sort;
+  if (first === undefined || query.sort.some((each) => each.field === textMatchKey)) return ways;
+  if (keys !== "") ways.push({ way: "keys", expression: keys, rows: 0 });
+  ways.push(
+    { way: "all", rows: 0 },
+    { way: "walk", field: fieldOf(layout, first.field, query.country), rows: 0 },
+  );
+  for (const field of collections[layout.collection].fields) {
+    if (rangeConditions(layout, query, field).length > 0) ways.push({ way: "range", field, rows: 0 });
+  }
+  return ways;
+}
+
+describe("every way of answering a query", () => {
+  it.each(collectionNames)("gives the same rows of %s", async (collection) => {
+    const database = SqliteDatabase.open(":memory:");
+    const index = new SqliteRowIndex(database);
+    const reference = new MemoryRowIndex();
+    const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);
+    await index.apply(changes);
+    await reference.apply(changes);
+    const tried = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(queryOf(collection), async (query) => {
+        const expected = await reference.search(query);
+        const isRanked = query.sort.some((each) => each.field === textMatchKey);
+        for (const plan of waysOf(query)) {
+          const { text, params } = selectSql(layoutOf(collection), query, plan);
+          const found = database.db
+            .prepare(text)
+            .all(...params)
+            .map((row) => row["record_id"] as string);
+          const ids = expected.map((hit) => hit.record_id);
+          if (isRanked) expect(found.toSorted()).toEqual(ids.toSorted());
+          else expect([plan.way, ...found]).toEqual([plan.way, ...ids]);
+          tried.add(plan.way);
+        }
+      }),
+      { numRuns: 200 },
+    );
+    expect([...tried].sort()).toEqual(["all", "keys", "range", "text", "walk"]);
+    database.close();
+  });
+});
+
+const facts = {
+  businessUuid: "7f9c2a10-5b1e-4c3d-8e2f-0123456789ab",
+  hash: `sha256:${"0".repeat(64)}`,
+  certId: `sha256:${"1".repeat(64)}`,
+  keyId: "k".repeat(43),
+  publishedAt: 1_770_000_000,
+  aiPolicyVersion: 1,
+};
+
+function product(n: number, record: object, change = 1): RowChange {
+  const record_id = recordIdFor("products", 7, n);
+  const row = projectRecord({
+    collection: "products",
+    recordId: record_id,
+    record: { ...sampleRecords.products, ...record },
+    ...facts,
+  });
+  const document = indexDocument("products", row);
+  return {
+    kind: "put",
+    collection: "products",
+    record_id,
+    business_uuid: facts.businessUuid,
+    change,
+    row: projectedRowText(row),
+    document,
+  };
+}
+
+function priced(n: number, amount: number, record: object, change = 1): RowChange {
+  return product(
+    n,
+    { ...record, prices: [{ country: "US", currency: "USD", amount: String(amount) }] },
+    change,
+  );
+}
+
+const cheapest: RowQuery = {
+  collection: "products",
+  country: "US",
+  clauses: [{ field: "brand", op: "eq", value: "Late" }],
+  sort: [{ field: "price_US", direction: "asc" }],
+  limit: 50,
+  excludeBusinesses: [],
+};
+
+describe("a walk in the order of the sort", () => {
+  // A fifth of the rows is wanted, so a walk seems short; but they are the dearest, and the walk would be long.
+  const rows = Array.from({ length: 5_000 }, (_, n) =>
+    priced(n, n, { brand: n >= 4_000 ? "Late" : "Early" }),
+  );
+  const queries: readonly (readonly [string, RowQuery])[] = [
+    ["for another way", cheapest],
+    [
+      "for a narrow range",
+      { ...cheapest, clauses: [{ field: "published_at", op: "gt", value: 1_770_000_000_000 }] },
+    ],
+    [
+      "downwards",
+      {
+        ...cheapest,
+        clauses: [{ field: "brand", op: "eq", value: "Early" }],
+        sort: [{ field: "price_US", direction: "desc" }],
+      },
+    ],
+    [
+      "though there is no other way",
+      { ...cheapest, clauses: [{ field: "price_currency_US", op: "ne", value: "USD" }] },
+    ],
+    ["with the text", { ...cheapest, clauses: [], text: { terms: ["late"], fields: ["brand", "tags"] } }],
+  ];
+
+  it("is given up when it finds too little, and the answer is right", async () => {
+    const index = new SqliteRowIndex(":memory:");
+    const reference = new MemoryRowIndex();
+    await index.apply(rows);
+    await reference.apply(rows);
+    for (const [name, query] of queries) {
+      const expected = (await reference.search(query)).map((hit) => hit.record_id);
+      expect([name, ...(await index.search(query)).map((hit) => hit.record_id)]).toEqual([name, ...expected]);
+    }
+    index.close();
+  });
+
+  it("ends among rows without the sort field only when those with it are not enough", async () => {
+    const index = new SqliteRowIndex(":memory:");
+    const reference = new MemoryRowIndex();
+    const some = rows.map((row, n) =>
+      n % 50 === 0 ? row : product(n, { brand: n >= 4_000 ? "Late" : "Early", prices: [] }),
+    );
+    await index.apply(some);
+    await reference.apply(some);
+    for (const limit of [10, 50]) {
+      for (const direction of ["asc", "desc"] as const) {
+        const query = { ...cheapest, limit, sort: [{ field: "price_US", direction }] };
+        expect(await index.search(query)).toEqual(await reference.search(query));
+      }
+    }
+    index.close();
+  });
+});
+
+describe("relevance", () => {
+  it("is BM25 as documented", async () => {
+    const words = fc.constantFrom(
+      "red",
+      "blue",
+      "shoe",
+      "hat",
+      "coat",
+      "wool",
+      "of",
+      "the",
+      "a",
+      "x1",
+      "x2",
+      "x3",
+    );
+    const text = fc.array(words, { minLength: 1, maxLength: 12 }).map((list) => list.join(" "));
+    const [texts = []] = fc.sample(fc.array(fc.tuple(text, text), { minLength: 40, maxLength: 40 }), 1);
+    const rows = texts.map(([product_name, short_description], n): RowChange => {
+      const row = priced(n, 1, {});
+      return row.kind === "put"
+        ? { ...row, document: { ...row.document, texts: { product_name, short_description } } }
+        : row;
+    });
+    const index = new SqliteRowIndex(":memory:");
+    const reference = new MemoryRowIndex();
+    await index.apply(rows);
+    await reference.apply(rows);
+    let found = 0;
+    for (const terms of [["red"], ["the"], ["x1", "hat"], ["coat", "wool", "a"]]) {
+      for (const fields of [["product_name"], ["product_name", "short_description", "brand"]]) {
+        const query: RowQuery = {
+          ...cheapest,
+          clauses: [],
+          text: { terms, fields },
+          sort: [{ field: textMatchKey, direction: "desc" }],
+        };
+        const [hits, expected] = [await index.search(query), await reference.search(query)];
+        expect(hits).toEqual(expected);
+        found += hits.length;
+      }
+    }
+    expect(found).toBeGreaterThan(40);
+    index.close();
+  });
+});
+
+describe("an index in a file", () => {
+  it("keeps its rows, and derives them again when its layout is another one", async () => {
+    const path = join(folder, "rows.db");
+    const first = new SqliteRowIndex(path);
+    const rows = Array.from({ length: 2_500 }, (_, n) =>
+      priced(n, n % 7, { brand: n % 2 === 0 ? "Late" : "Early" }),
+    );
+    await first.apply(rows);
+    await first.apply([
+      { kind: "remove", collection: "products", record_id: recordIdFor("products", 7, 0), change: 2 },
+    ]);
+    const expected = await first.search(cheapest);
+    expect(expected).toHaveLength(50);
+    first.close();
+
+    const database = SqliteDatabase.open(path);
+    database.db.exec(
+      "UPDATE row_layout SET created = 'an earlier one' WHERE collection = 'products'; DELETE FROM row_products;",
+    );
+    database.close();
+    const second = new SqliteRowIndex(path);
+    expect(await second.count("products")).toBe(2_499);
+    expect(await second.search(cheapest)).toEqual(expected);
+    expect(await second.apply([priced(0, 0, {}, 1)])).toEqual(["stale"]);
+    second.close();
+
+    const third = new SqliteRowIndex(path);
+    expect(await third.search(cheapest)).toEqual(expected);
+    third.close();
+  });
+
+  it("leaves a shared database usable after a removal", async () => {
+    const database = SqliteDatabase.open(join(folder, "shared.db"));
+    const index = new SqliteRowIndex(database);
+    database.db.exec("CREATE TABLE other (id TEXT PRIMARY KEY) WITHOUT ROWID");
+    await index.apply([priced(1, 1, {})]);
+    await index.apply([
+      { kind: "remove", collection: "products", record_id: recordIdFor("products", 7, 1), change: 2 },
+    ]);
+    expect(await database.write((db) => db.prepare("INSERT INTO other VALUES ('a')").run().changes)).toBe(1);
+    index.close();
+    database.close();
+  });
 });

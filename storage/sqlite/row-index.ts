@@ -10,11 +10,11 @@ import { indexDocument } from "../../collections/index-document.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
-import { numberOf, textOf } from "./columns.ts";
+import { numberOf, numberOrNull, textOf } from "./columns.ts";
 import { SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { nearFunction, type Sql } from "./row-conditions.ts";
 import { layoutOf } from "./row-layout.ts";
-import { type Plan, planQuery } from "./row-plan.ts";
+import { planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
 import { selectSql, walkBoundSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { parsePoints, RowWriter } from "./row-writer.ts";
@@ -64,11 +64,15 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   async search(query: RowQuery): Promise<readonly RowHit[]> {
     const layout = layoutOf(query.collection);
     const plans = planQuery(layout, query, this.#statistics);
-    for (const [index, plan] of plans.entries()) {
-      const hits = this.#run(query, plan, index === plans.length - 1);
-      if (hits !== null) return hits;
-    }
-    throw new Error("The last way answers whatever it costs");
+    const [first, ...others] = plans;
+    if (first === undefined) throw new Error("Every query can be answered in some way");
+    if (first.way !== "walk") return this.#select(selectSql(layout, query, first));
+    const hits = this.#walk(query, first);
+    if (hits !== null) return hits;
+    const [next = first] = [...others, ...rangePlans(layout, query, this.#statistics)].sort(
+      (a, b) => a.rows - b.rows,
+    );
+    return this.#select(selectSql(layout, query, next));
   }
 
   async count(collection: string): Promise<number> {
@@ -87,15 +91,15 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     if (this.#ownsDatabase) this.#database.close();
   }
 
-  /** Null when a walk was given up; the last plan is never. */
-  #run(query: RowQuery, plan: Plan, isLast: boolean): readonly RowHit[] | null {
+  /** Null when the walk was given up: what it read of the order was not enough, and there is more. */
+  #walk(query: RowQuery, plan: WalkPlan): readonly RowHit[] | null {
     const layout = layoutOf(query.collection);
-    if (plan.way !== "walk" || isLast) return this.#select(selectSql(layout, query, plan));
     const rowsMax = Math.round(Math.max(walkRowsMin, plan.rows * walkRowsFactor));
     const bound = walkBoundSql(layout, query, plan);
-    const until = this.#prepare(bound.text).get(...bound.params, rowsMax)?.["until"];
-    // No such row, or one without the value: the whole walk is short enough, or ends among those without.
-    if (typeof until !== "number") return this.#select(selectSql(layout, query, plan));
+    const last = this.#prepare(bound.text).get(...bound.params, rowsMax);
+    // The whole walk is short enough.
+    if (last === undefined) return this.#select(selectSql(layout, query, plan));
+    const until = numberOrNull(last["until"]);
     const hits = this.#select(selectSql(layout, query, plan, { until }));
     return hits.length === query.limit ? hits : null;
   }

@@ -1,6 +1,7 @@
 // How the rows of a collection lie in SQLite; it follows from the collection's definition. `row_entry` holds the rows
 // themselves. All else is derived from them and made again when a definition or the analysis changes:
-//   row_<c>      one line a row: what filters compare, and the analysed text, each text between spaces
+//   row_<c>      one line a row: what filters compare for equality
+//   words_<c>    one line a row: its analysed text, each text between spaces, and its keys
 //   listing_<c>  one line a row and country: what sorts and ranges compare, with an index a sort key
 //   text_<c>     FTS5 over the analysed text; terms are tokens one to one, for the tokenizer parts at spaces only
 //   key_<c>      FTS5 over keys (row-keys.ts)
@@ -19,6 +20,7 @@ export interface FieldColumn {
 export interface CollectionLayout {
   readonly collection: CollectionName;
   readonly row: string;
+  readonly words: string;
   readonly listing: string;
   readonly text: string;
   readonly key: string;
@@ -26,7 +28,7 @@ export interface CollectionLayout {
   readonly rowColumns: readonly FieldColumn[];
   /** Columns of `listing`: numbers, and what differs by country. */
   readonly listingColumns: readonly FieldColumn[];
-  /** Text column `t<i>` of text field i, in `row` and in `text`. */
+  /** Text column `t<i>` of text field i, in `words` and in `text`. */
   readonly textFields: readonly string[];
   /** Mark of the keys of a field; fields without one are not looked up by keys. */
   readonly keyMarks: ReadonlyMap<string, string>;
@@ -55,6 +57,7 @@ function makeLayout(definition: CollectionDefinition): CollectionLayout {
   const layout = {
     collection: name,
     row: `row_${name}`,
+    words: `words_${name}`,
     listing: `listing_${name}`,
     text: `text_${name}`,
     key: `key_${name}`,
@@ -75,7 +78,7 @@ function isNumeric({ type }: FilterField): boolean {
 
 /** A value that differs by country has none: its rows are reached through the listing. */
 function hasKeys({ type, countryStem }: FilterField): boolean {
-  return (type === "keyword" || type === "geopoint") && countryStem === null;
+  return (type === "keyword" || type === "boolean" || type === "geopoint") && countryStem === null;
 }
 
 function columnOf(field: FilterField): FieldColumn {
@@ -86,7 +89,7 @@ function createOf(
   layout: Omit<CollectionLayout, "create" | "drop">,
   definition: CollectionDefinition,
 ): string {
-  const { row, listing, text, key, rowColumns, listingColumns, textFields } = layout;
+  const { row, words, listing, text, key, rowColumns, listingColumns, textFields } = layout;
   const texts = textFields.map((_, index) => `t${index}`);
   const declared = (columns: readonly FieldColumn[]) =>
     columns.map(({ field, column }) => `${column} ${typeOf(field)}`);
@@ -96,7 +99,8 @@ function createOf(
       ({ field, column }) => `CREATE INDEX ${sortIndex(layout, field)} ON ${listing} (country, ${column});`,
     );
   return [
-    `CREATE TABLE ${row} (rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, business_uuid TEXT NOT NULL, countries TEXT NOT NULL, keys TEXT NOT NULL, ${[...declared(rowColumns), ...texts.map((name) => `${name} TEXT`)].join(", ")});`,
+    `CREATE TABLE ${row} (${["rid INTEGER PRIMARY KEY", "record_id TEXT NOT NULL", "business_uuid TEXT NOT NULL", "countries TEXT NOT NULL", ...declared(rowColumns)].join(", ")});`,
+    `CREATE TABLE ${words} (rid INTEGER PRIMARY KEY, keys TEXT NOT NULL, ${texts.map((each) => `${each} TEXT`).join(", ")});`,
     `CREATE TABLE ${listing} (country TEXT NOT NULL, rid INTEGER NOT NULL, ${declared(listingColumns).join(", ")}, PRIMARY KEY (country, rid)) WITHOUT ROWID;`,
     ...indexes,
     `CREATE VIRTUAL TABLE ${text} USING fts5(${texts.join(", ")}, content='', contentless_delete=1, tokenize='ascii');`,
@@ -114,8 +118,8 @@ export function sortIndex(layout: Pick<CollectionLayout, "listing">, field: Filt
   return `${layout.listing}_${field.name}`;
 }
 
-function dropOf({ row, listing, text, key }: Omit<CollectionLayout, "create" | "drop">): string {
-  return [row, listing, text, key].map((table) => `DROP TABLE IF EXISTS ${table};`).join("\n");
+function dropOf({ row, words, listing, text, key }: Omit<CollectionLayout, "create" | "drop">): string {
+  return [row, words, listing, text, key].map((table) => `DROP TABLE IF EXISTS ${table};`).join("\n");
 }
 
 // Several values of a field in one column: each between separators, so that one of them is found by `instr`.

@@ -69,6 +69,8 @@ export function planQuery(
   return plans.sort((a, b) => costOf(a) - costOf(b));
 }
 
+export type WalkPlan = PlanOf<"walk">;
+
 type PlanOf<W extends Plan["way"]> = Extract<Plan, { readonly way: W }>;
 
 function keysPlan(
@@ -103,7 +105,12 @@ function walkPlan(
   return { way: "walk", field, rows: Math.min(figures.listings, query.limit / Math.max(share, 1e-9)) };
 }
 
-function rangePlans(layout: CollectionLayout, query: RowQuery, statistics: RowStatistics): readonly Plan[] {
+/** Ways for a query whose walk was given up, beside those that {@link planQuery} gave: narrow ranges of other numbers. */
+export function rangePlans(
+  layout: CollectionLayout,
+  query: RowQuery,
+  statistics: RowStatistics,
+): readonly Plan[] {
   const fields = new Set(query.clauses.map((clause) => fieldOf(layout, clause.field, query.country)));
   const first = query.sort[0] === undefined ? null : fieldOf(layout, query.sort[0].field, query.country);
   const plans: Plan[] = [];

@@ -14,9 +14,9 @@ import {
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
 import type { Plan } from "./row-plan.ts";
 
-/** A part of the walk: `col <= until` in ascending order, `col >= until` in descending. */
+/** The first part of a walk: up to and with this value in its order; null for all rows that have a value. */
 export interface WalkBound {
-  readonly until: number;
+  readonly until: number | null;
 }
 
 /** The statement of a plan: columns record_id, business_uuid, row, in order. */
@@ -34,13 +34,27 @@ export function selectSql(
         : columnRef(layout, fieldOf(layout, each.field, query.country)),
     order: orderOf(each),
   }));
-  const source = sourceOf(layout, query, plan);
+  const lead = leadOf(layout, query, plan);
+  const texts = plan.way === "text" ? [] : textConditions(layout, query);
   const conditions = [
-    ...source.conditions,
+    ...lead.conditions,
     ...(bound === null ? [] : [boundCondition(query, sorts[0]?.expression ?? "", bound)]),
     ...clauseConditions(layout, query),
-    ...(plan.way === "text" ? [] : textConditions(layout, query)),
+    ...texts,
   ];
+  const joins = [lead.table];
+  if (texts.length > 0) joins.push(`${layout.words} w ON w.rid = ${lead.rid}`);
+  joins.push(`${layout.row} r ON r.rid = ${lead.rid}`);
+  if (!lead.isListing) {
+    // A column of the listing is written `l."name"`. Where none is wanted, the row itself says where it is published.
+    const needsListing = [
+      ...conditions.map((each) => each.text),
+      ...sorts.map((each) => each.expression),
+    ].some((each) => each.includes('l."'));
+    if (needsListing) joins.push(`${layout.listing} l ON l.rid = ${lead.rid}`);
+    const published = { text: "instr(r.countries, ?) > 0", params: [` ${query.country} `] };
+    conditions.push(needsListing ? countryCondition(query) : published);
+  }
   const outputs = [
     "r.rid AS rid",
     "r.record_id AS record_id",
@@ -49,7 +63,7 @@ export function selectSql(
   const inner = [...sorts.map((each) => each.expression + each.order), "r.record_id"];
   const outer = [...sorts.map((each) => `h.${each.name}${each.order}`), "h.record_id"];
   return {
-    text: `SELECT e.record_id, e.business_uuid, e.row FROM (SELECT ${outputs.join(", ")} FROM ${source.from} WHERE ${conditions.map((each) => each.text).join(" AND ")} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
+    text: `SELECT e.record_id, e.business_uuid, e.row FROM (SELECT ${outputs.join(", ")} FROM ${joins.join(" CROSS JOIN ")} WHERE ${conditions.map((each) => each.text).join(" AND ")} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
     params: [...conditions.flatMap((each) => each.params), query.limit],
   };
 }
@@ -76,17 +90,19 @@ function orderOf({ field, direction }: RowQuery["sort"][number]): string {
 }
 
 function boundCondition(query: RowQuery, column: string, bound: WalkBound): Sql {
+  if (bound.until === null) return { text: `${column} IS NOT NULL`, params: [] };
   return { text: `${column} ${query.sort[0]?.direction === "desc" ? ">=" : "<="} ?`, params: [bound.until] };
 }
 
-interface Source {
-  readonly from: string;
+/** The table that candidates are found in, and how. */
+interface Lead {
+  readonly table: string;
+  readonly rid: string;
   readonly conditions: readonly Sql[];
+  readonly isListing: boolean;
 }
 
-function sourceOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Source {
-  const { row, listing } = layout;
-  const country = countryCondition(query);
+function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
   switch (plan.way) {
     case "text":
     case "keys": {
@@ -97,20 +113,19 @@ function sourceOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Source
         const among = `SELECT rowid FROM ${layout.key} WHERE ${layout.key} MATCH ?`;
         conditions.push({ text: `+${table}.rowid IN (${among})`, params: [plan.within] });
       }
-      return {
-        from: `${table} CROSS JOIN ${listing} l ON l.rid = ${table}.rowid CROSS JOIN ${row} r ON r.rid = l.rid`,
-        conditions: [...conditions, country],
-      };
+      return { table, rid: `${table}.rowid`, conditions, isListing: false };
     }
     case "range":
     case "walk": {
-      const index = sortIndex(layout, plan.field);
-      return {
-        from: `${listing} l INDEXED BY ${index} CROSS JOIN ${row} r ON r.rid = l.rid`,
-        conditions: [country],
-      };
+      const table = `${layout.listing} l INDEXED BY ${sortIndex(layout, plan.field)}`;
+      return { table, rid: "l.rid", conditions: [countryCondition(query)], isListing: true };
     }
     case "all":
-      return { from: `${listing} l CROSS JOIN ${row} r ON r.rid = l.rid`, conditions: [country] };
+      return {
+        table: `${layout.listing} l`,
+        rid: "l.rid",
+        conditions: [countryCondition(query)],
+        isListing: true,
+      };
   }
 }

@@ -19,6 +19,8 @@ interface Statements {
   readonly readRow: StatementSync;
   readonly putRow: StatementSync;
   readonly dropRow: StatementSync;
+  readonly putWords: StatementSync;
+  readonly dropWords: StatementSync;
   readonly putListing: StatementSync;
   readonly dropListing: StatementSync;
   readonly putText: StatementSync;
@@ -42,7 +44,7 @@ export class RowWriter {
       "SELECT rid, change, row IS NOT NULL AS live FROM row_entry WHERE record_id = ?",
     );
     this.#insertEntry = database.prepare(
-      "INSERT INTO row_entry (record_id, collection, business_uuid, change, row) VALUES (?, ?, ?, ?, ?) RETURNING rid",
+      "INSERT INTO row_entry (record_id, collection, business_uuid, change, row) VALUES (?, ?, ?, ?, ?)",
     );
     this.#touch = database.prepare("INSERT OR REPLACE INTO row_touch (one) VALUES (1)");
     this.#updateEntry = database.prepare(
@@ -66,14 +68,16 @@ export class RowWriter {
     const [business, row] = change.kind === "put" ? [change.business_uuid, change.row] : ["", null];
     let rid: number;
     if (entry === undefined) {
-      const inserted = this.#insertEntry.get(
+      // An insertion sets the last rowid, so this one may be run. Not by RETURNING: it makes SQLite open a savepoint,
+      // at which FTS5 writes out what it has gathered, and every row would cost ten times as much.
+      const inserted = this.#insertEntry.run(
         change.record_id,
         change.collection,
         business,
         change.change,
         row,
       );
-      rid = numberOf(inserted?.["rid"]);
+      rid = Number(inserted.lastInsertRowid);
     } else {
       rid = numberOf(entry["rid"]);
       this.#updateEntry.get(business, change.change, row, rid);
@@ -108,15 +112,8 @@ export class RowWriter {
       else this.#deleteFrom(sql.dropKeys, rid);
     }
     const columns = layout.rowColumns.map((column) => rowValue(column, document));
-    sql.putRow.get(
-      rid,
-      put.record_id,
-      put.business_uuid,
-      document.countries.join(" "),
-      keys,
-      ...columns,
-      ...texts.map(spaced),
-    );
+    sql.putRow.get(rid, put.record_id, put.business_uuid, joinCountries(document.countries), ...columns);
+    sql.putWords.get(rid, keys, ...texts.map(spaced));
     if (isTextNew) sql.putText.get(rid, ...texts);
     if (areKeysNew) sql.putKeys.get(rid, keys);
     for (const country of new Set(document.countries)) {
@@ -135,6 +132,7 @@ export class RowWriter {
     this.#deleteFrom(sql.dropText, rid);
     this.#deleteFrom(sql.dropKeys, rid);
     sql.dropRow.get(rid);
+    sql.dropWords.get(rid);
   }
 
   #deleteFrom(statement: StatementSync, rid: number): void {
@@ -145,15 +143,17 @@ export class RowWriter {
   #prepare(layout: CollectionLayout): Statements {
     const known = this.#statements.get(layout.collection);
     if (known !== undefined) return known;
-    const { row, listing, text, key, textFields } = layout;
+    const { row, words, listing, text, key, textFields } = layout;
     const texts = textFields.map((_, index) => `t${index}`);
     const marks = (count: number) => Array(count).fill("?").join(", ");
     const prepare = (sql: string) => this.#database.prepare(sql);
     const statements = {
-      readRow: prepare(`SELECT countries, keys, ${texts.join(", ")} FROM ${row} WHERE rid = ?`),
-      putRow: prepare(
-        `INSERT OR REPLACE INTO ${row} VALUES (${marks(5 + layout.rowColumns.length + texts.length)})`,
+      readRow: prepare(
+        `SELECT countries, keys, ${texts.join(", ")} FROM ${row} JOIN ${words} USING (rid) WHERE rid = ?`,
       ),
+      putRow: prepare(`INSERT OR REPLACE INTO ${row} VALUES (${marks(4 + layout.rowColumns.length)})`),
+      putWords: prepare(`INSERT OR REPLACE INTO ${words} VALUES (${marks(2 + texts.length)})`),
+      dropWords: prepare(`DELETE FROM ${words} WHERE rid = ?`),
       dropRow: prepare(`DELETE FROM ${row} WHERE rid = ?`),
       putListing: prepare(
         `INSERT OR REPLACE INTO ${listing} VALUES (${marks(2 + layout.listingColumns.length)})`,
@@ -176,15 +176,20 @@ function spaced(text: string | null): string | null {
   return text === null ? null : ` ${text} `;
 }
 
+/** Country codes, each between spaces. */
+function joinCountries(countries: readonly string[]): string {
+  return countries.length === 0 ? "" : ` ${countries.join(" ")} `;
+}
+
 function countriesOf(joined: string): readonly string[] {
-  return joined === "" ? [] : joined.split(" ");
+  return joined === "" ? [] : joined.trim().split(" ");
 }
 
 function keysOf(layout: CollectionLayout, document: IndexDocument): string {
   const keys: string[] = [];
   for (const [name, mark] of layout.keyMarks) {
     const value = document.fields[name];
-    if (typeof value === "string") keys.push(valueKey(mark, value));
+    if (typeof value === "string" || typeof value === "boolean") keys.push(valueKey(mark, String(value)));
     else if (Array.isArray(value)) for (const each of value) keys.push(valueKey(mark, String(each)));
     for (const point of document.points[name] ?? []) keys.push(...pointKeys(mark, point));
   }

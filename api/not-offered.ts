@@ -11,7 +11,17 @@ export function notOfferedRoute(method: Method, path: string, what: string): Rou
     method,
     path,
     tags: [],
-    doc: { summary: `${what}: not offered by this version`, answers: {}, problems: ["not_offered"] },
+    doc: {
+      summary: `${what}: not offered by this version`,
+      parameters: [...path.matchAll(/:([a-z_]+)/g)].map(([, name = ""]) => ({
+        name,
+        in: "path",
+        description: "Not read.",
+        schema: { type: "string" },
+      })),
+      answers: {},
+      problems: ["not_offered"],
+    },
     handle: async (request, reply) => {
       leaveBodyUnread(request, reply);
       return sendProblem(

@@ -21,7 +21,11 @@ let company: TestCaller;
 
 beforeAll(async () => {
   surfaces = await openSurfaces();
-  company = await newCaller(surfaces.services.keys.grant, "retrieval", "10000000-0000-4000-8000-000000000001");
+  company = await newCaller(
+    surfaces.services.keys.grant,
+    "retrieval",
+    "10000000-0000-4000-8000-000000000001",
+  );
   await send(surfaces.retrievalUrl, company, { path: "/v1/search", body: "{}" });
 });
 afterAll(() => surfaces[Symbol.asyncDispose]());
@@ -30,14 +34,31 @@ const path = "/v1/products/search";
 const body = JSON.stringify(productSearch);
 
 describe("a request signed by an independent implementation of RFC 9421", () => {
-  const makeKey = { ed25519: () => generateKeyPairSync("ed25519"), "ecdsa-p256-sha256": () => generateKeyPairSync("ec", { namedCurve: "P-256" }) };
+  const makeKey = {
+    ed25519: () => generateKeyPairSync("ed25519"),
+    "ecdsa-p256-sha256": () => generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  };
 
-  async function grantFor(privateKey: KeyObject): Promise<{ readonly keyId: string; readonly grant: string }> {
+  async function grantFor(
+    privateKey: KeyObject,
+  ): Promise<{ readonly keyId: string; readonly grant: string }> {
     const jwk = parsePublicJwk(createPublicKey(privateKey).export({ format: "jwk" }));
     const grantKey = surfaces.services.keys.grant;
     if (!jwk.ok || grantKey === null) throw new Error("no key");
-    const party = { uuid: "10000000-0000-4000-8000-000000000009", kind: "ai_company", legal_name: "Other", country: "GB" } as const;
-    const grant = { v: 1, environment: "sandbox", party, role: "retrieval", public_key: jwk.value, mandate_id: null } as const;
+    const party = {
+      uuid: "10000000-0000-4000-8000-000000000009",
+      kind: "ai_company",
+      legal_name: "Other",
+      country: "GB",
+    } as const;
+    const grant = {
+      v: 1,
+      environment: "sandbox",
+      party,
+      role: "retrieval",
+      public_key: jwk.value,
+      mandate_id: null,
+    } as const;
     return { keyId: thumbprint(jwk.value), grant: await issueGrant(grant, grantKey) };
   }
 
@@ -65,7 +86,11 @@ describe("a request signed by an independent implementation of RFC 9421", () => 
         headers: { "content-digest": contentDigest(bytesOf(body) ?? new Uint8Array()) },
       },
     );
-    const headers = { ...(message.headers as Record<string, string>), "svc-sandbox-key": grant, "content-type": "application/json" };
+    const headers = {
+      ...(message.headers as Record<string, string>),
+      "svc-sandbox-key": grant,
+      "content-type": "application/json",
+    };
     const answer = await fetch(new URL(path, surfaces.retrievalUrl), { method: "POST", headers, body });
     expect(answer.status, await answer.text()).toBe(200);
   });
@@ -74,29 +99,56 @@ describe("a request signed by an independent implementation of RFC 9421", () => 
 describe("over HTTP", () => {
   it.each<readonly [string, string, () => Promise<Parameters<typeof send>[2]>]>([
     ["no signature", "signature_missing", async () => ({ path, body, headers: { signature: null } })],
-    ["a sandbox's request at another host", "signature_invalid", async () => ({ path, body, signedHost: "api.svc.example" })],
-    ["a signature for the business surface", "signature_invalid", async () => ({ path, body, tag: "svc-business-read" })],
-    ["a signature from the future", "signature_expired", async () => ({ path, body, created: Math.floor(Date.now() / 1_000) + 60 })],
+    [
+      "a sandbox's request at another host",
+      "signature_invalid",
+      async () => ({ path, body, signedHost: "api.svc.example" }),
+    ],
+    [
+      "a signature for the business surface",
+      "signature_invalid",
+      async () => ({ path, body, tag: "svc-business-read" }),
+    ],
+    [
+      "a signature from the future",
+      "signature_expired",
+      async () => ({ path, body, created: Math.floor(Date.now() / 1_000) + 60 }),
+    ],
     ["a signature that is over", "signature_expired", async () => ({ path, body, created: 1_700_000_000 })],
     [
       "another body than the signed one",
       "digest_mismatch",
-      async () => ({ path, body: "{}", headers: (await signed(surfaces.retrievalUrl, company, { path, body })).headers }),
+      async () => ({
+        path,
+        body: "{}",
+        headers: (await signed(surfaces.retrievalUrl, company, { path, body })).headers,
+      }),
     ],
     [
       "a signature over another path",
       "signature_invalid",
-      async () => ({ path, body, headers: (await signed(surfaces.retrievalUrl, company, { path: "/v1/search", body })).headers }),
+      async () => ({
+        path,
+        body,
+        headers: (await signed(surfaces.retrievalUrl, company, { path: "/v1/search", body })).headers,
+      }),
     ],
   ])("%s is %s, 401, with a challenge", async (_name, code, make) => {
     const answer = await send(surfaces.retrievalUrl, company, await make());
-    expect(answer).toMatchObject({ status: 401, json: { code, status: 401, type: `urn:svc:problem:${code}` } });
+    expect(answer).toMatchObject({
+      status: 401,
+      json: { code, status: 401, type: `urn:svc:problem:${code}` },
+    });
     expect(answer.headers.get("www-authenticate")).toBe("Signature");
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
   it("an unknown key without a grant is key_unknown, and says what to send", async () => {
-    const stranger = await newCaller(surfaces.services.keys.grant, "retrieval", "10000000-0000-4000-8000-000000000003");
+    const stranger = await newCaller(
+      surfaces.services.keys.grant,
+      "retrieval",
+      "10000000-0000-4000-8000-000000000003",
+    );
     const request = { path, body, headers: { "svc-sandbox-key": null } };
     expect(await send(surfaces.retrievalUrl, stranger, request)).toMatchObject({
       status: 401,
@@ -107,20 +159,38 @@ describe("over HTTP", () => {
   });
 
   it("the bearer token comes once, on the answer to the registration, whatever that answer is", async () => {
-    const newcomer = await newCaller(surfaces.services.keys.grant, "retrieval", "10000000-0000-4000-8000-000000000004");
+    const newcomer = await newCaller(
+      surfaces.services.keys.grant,
+      "retrieval",
+      "10000000-0000-4000-8000-000000000004",
+    );
     const refused = await send(surfaces.retrievalUrl, newcomer, { path, body: "{}" });
     const token = refused.headers.get("svc-sandbox-bearer");
     expect([refused.status, token?.startsWith("svc_sbxb1.")]).toEqual([400, true]);
-    expect((await send(surfaces.retrievalUrl, newcomer, { path, body })).headers.get("svc-sandbox-bearer")).toBeNull();
-    const answer = await send(surfaces.retrievalUrl, null, { path, body, headers: { authorization: `Bearer ${token}` } });
+    expect(
+      (await send(surfaces.retrievalUrl, newcomer, { path, body })).headers.get("svc-sandbox-bearer"),
+    ).toBeNull();
+    const answer = await send(surfaces.retrievalUrl, null, {
+      path,
+      body,
+      headers: { authorization: `Bearer ${token}` },
+    });
     expect(answer.status).toBe(200);
-    const elsewhere = await send(surfaces.businessUrl, null, { path: "/v1/seal-context", headers: { authorization: `Bearer ${token}` } });
+    const elsewhere = await send(surfaces.businessUrl, null, {
+      path: "/v1/seal-context",
+      headers: { authorization: `Bearer ${token}` },
+    });
     expect(elsewhere).toMatchObject({ status: 401, json: { code: "signature_missing" } });
   });
 
   it("of requests with one nonce sent at once only one is answered", async () => {
     const nonce = freshNonce();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => send(surfaces.retrievalUrl, company, { path, body, nonce })));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 401)]);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => send(surfaces.retrievalUrl, company, { path, body, nonce })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([
+      200,
+      ...Array.from({ length: 7 }, () => 401),
+    ]);
   });
 });

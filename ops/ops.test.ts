@@ -1,0 +1,95 @@
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { createMetrics } from "./metrics.ts";
+import { buildOps, type OpsDeps } from "./server.ts";
+
+const report = { ref: { kind: "push", id: "bat_1" }, state: "processing" };
+
+function open(changes: Partial<OpsDeps> = {}) {
+  return buildOps({
+    logger: pino({ level: "silent" }),
+    incarnation: "t",
+    metrics: createMetrics(),
+    gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
+    ready: async () => ({ ready: true, checks: { store: "ok" } }),
+    inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
+    listActors: async (_kind, afterId) =>
+      afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
+    ...changes,
+  });
+}
+
+describe("operators", () => {
+  it.each([
+    ["/healthz", 200, { status: "ok" }],
+    ["/readyz", 200, { ready: true, checks: { store: "ok" } }],
+    ["/ops/actors/push/bat_1", 200, report],
+    ["/ops/actors/push/bat_2", 404, { code: "not_found" }],
+    ["/ops/actors/push", 200, { next_after: "id-99" }],
+    ["/ops/actors/push?after=id-99", 200, { ids: ["id-100"], next_after: null }],
+    ["/nowhere", 404, { code: "not_found" }],
+    ["/openapi.json", 200, { openapi: "3.1.0" }],
+  ])("%s answers %i", async (url, status, members) => {
+    const answer = await open().inject({ method: "GET", url });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toMatchObject(members);
+    expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
+  });
+
+  it("are told 503 while the node is not ready, or cannot tell", async () => {
+    const notReady = async () => ({ ready: false, checks: { store: "unreachable" } });
+    expect(await open({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
+    const broken = async () => Promise.reject(new Error("no store"));
+    const answer = await open({ ready: broken }).inject("/readyz");
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      { ready: false, checks: { readiness: "Error: no store" } },
+    ]);
+  });
+
+  it("read an actor whose id has characters of its own", async () => {
+    const asked: object[] = [];
+    const inspect = async (ref: object): Promise<object> => {
+      asked.push({ ...ref });
+      return {};
+    };
+    await open({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
+    expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
+  });
+});
+
+describe("metrics", () => {
+  it("are in the Prometheus text format", async () => {
+    const metrics = createMetrics();
+    const request = { surface: "retrieval", method: "POST", route: "/v1/search" };
+    metrics.observe({ ...request, status: 200, durationMs: 3 });
+    metrics.observe({ ...request, status: 200, durationMs: 70 });
+    metrics.observe({ ...request, status: 401, durationMs: 20_000 });
+    const { headers, body } = await open({ metrics }).inject("/metrics");
+    expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+    const lines = body.split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="200"} 2',
+        'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="401"} 1',
+        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.0025"} 0',
+        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.005"} 1',
+        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="10"} 2',
+        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="+Inf"} 3',
+        'svc_http_request_duration_seconds_count{surface="retrieval",route="/v1/search"} 3',
+        "# TYPE svc_actors_active gauge",
+        "svc_actors_active 3",
+      ]),
+    );
+    for (const line of lines)
+      expect(line).toMatch(/^$|^# (HELP|TYPE) \w+ .+$|^\w+(\{(\w+="[^"]*",?)+\})? [\d.]+$/);
+  });
+
+  it("stay bounded however many different requests there are", () => {
+    const metrics = createMetrics();
+    for (let index = 0; index < 5_000; index += 1) {
+      metrics.observe({ surface: "s", method: `M${index}`, route: "/", status: 200, durationMs: 1 });
+    }
+    expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
+  });
+});

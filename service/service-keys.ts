@@ -21,14 +21,3 @@ export interface ServiceKeys {
   readonly keySet: string;
 }
 
-/** Where a deployment answers; `@authority` values are host[:port], lower case. */
-export interface Deployment {
-  readonly environment: Environment;
-  readonly region: string;
-  readonly retrievalAuthorities: readonly string[];
-  readonly businessAuthorities: readonly string[];
-  /** Public base of the verification surface, for links, without trailing slash. */
-  readonly verifyUrl: string;
-  readonly baseUrl: string;
-  readonly businessUrl: string;
-}

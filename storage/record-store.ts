@@ -80,5 +80,7 @@ export interface RecordStore {
   /** The live version of a record, or null when there is none (R4). */
   readServed(recordId: string): Promise<ServedRecord | null>;
   /** Version rows by (record_id, hash), for indexing: those that exist, in the order asked for. */
-  readRows(ids: readonly { record_id: string; hash: string }[]): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]>;
+  readRows(
+    ids: readonly { record_id: string; hash: string }[],
+  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]>;
 }

@@ -35,7 +35,12 @@ export type RowChange =
       readonly row: string;
       readonly document: IndexDocument;
     }
-  | { readonly kind: "remove"; readonly collection: string; readonly record_id: string; readonly change: number };
+  | {
+      readonly kind: "remove";
+      readonly collection: string;
+      readonly record_id: string;
+      readonly change: number;
+    };
 
 export type RowClause =
   | { readonly field: string; readonly op: "eq" | "ne"; readonly value: IndexValue }

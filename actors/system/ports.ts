@@ -3,8 +3,11 @@
 
 import type { Clock } from "../../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
+import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
 import type { Activity, ActorDefinition, ActorSystem, Message } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
+
+export type { Delivery, RemoteTarget };
 
 export interface TimerPort {
   /** Calls `run` once, `delayMs` from now or a little later; the answer cancels it. */
@@ -14,21 +17,6 @@ export interface TimerPort {
 export interface EntropyPort {
   /** A fresh UUID. */
   newOperationId(): string;
-}
-
-/** One message of an outbox on its way. */
-export interface Delivery {
-  /** Position in the sender's outbox; grows with every message. */
-  readonly seq: number;
-  readonly message: Message;
-}
-
-/** Another node, as far as actors are concerned. */
-export interface RemoteTarget {
-  /** As {@link ActorSystem.ask}. */
-  ask(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
-  /** Delivers in order and answers the highest `seq` that is committed at the receiver, 0 for none. */
-  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 
 export interface LogEntry {

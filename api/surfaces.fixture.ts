@@ -74,6 +74,34 @@ export async function openSurfaces(
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
   };
+  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
+  return {
+    services,
+    ...urls,
+    authentication,
+    skipMs: (ms) => {
+      skippedMs += ms;
+    },
+    delays,
+    observed,
+    log,
+    [Symbol.asyncDispose]: async () => {
+      await close();
+      await node.close();
+    },
+  };
+}
+
+interface Parts {
+  readonly services: NodeServices;
+  readonly http: HttpDeps;
+  readonly authentication: AuthenticationDeps;
+  readonly clock: Clock;
+  readonly delays: TestSurfaces["delays"];
+  readonly options: { readonly bodyTimeoutMs?: number };
+}
+
+async function listenAll({ services, http, authentication, clock, delays, options }: Parts) {
   const authorities: Record<"retrieval" | "business", string[]> = { retrieval: [], business: [] };
   const routes = verificationRoutesOf(services, clock, options);
   const servers = {
@@ -109,21 +137,10 @@ export async function openSurfaces(
   };
   authorities.retrieval.push(new URL(urls.retrievalUrl).host);
   authorities.business.push(new URL(urls.businessUrl).host);
-  return {
-    services,
-    ...urls,
-    authentication,
-    skipMs: (ms) => {
-      skippedMs += ms;
-    },
-    delays,
-    observed,
-    log,
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(Object.values(servers).map((server) => server.close()));
-      await node.close();
-    },
+  const close = async (): Promise<void> => {
+    await Promise.all(Object.values(servers).map((server) => server.close()));
   };
+  return { urls, close };
 }
 
 function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBusiness } from "../node/publishing.fixture.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { verifyBusinessKeys } from "../verifier/business-keys.ts";
+import { certificateEnvelopes, verifyCertificates } from "../verifier/certificate.ts";
+import { verifyKeyCustody } from "../verifier/key-custody.ts";
+import { send } from "./surfaces.fixture.ts";
+import { companyUuid, nobody, openVerifiable, type Verifiable } from "./verification.fixture.ts";
+
+let world: Verifiable;
+
+beforeAll(async () => {
+  world = await openVerifiable();
+});
+afterAll(() => world.surfaces[Symbol.asyncDispose]());
+
+describe("the reads of a business", () => {
+  it("give a certificate that verifies under the anchors", async () => {
+    const answer = await world.get(`/v1/certificates/${world.business.party.uuid}`);
+    expect(answer.json).toMatchObject({
+      subject: {
+        kind: "business",
+        uuid: world.business.party.uuid,
+        legal_name: "Diamonds Ltd",
+        country: "GB",
+      },
+      status: "active",
+      cert_id: world.business.certId,
+      history: [],
+      statement: expect.stringContaining("Diamonds Ltd"),
+    });
+    const envelopes = certificateEnvelopes(answer.json as never);
+    expect(
+      envelopes.ok && verifyCertificates(world.trust, world.business.party.uuid, envelopes.value),
+    ).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it("give the history newest first once another certificate is issued", async () => {
+    const { services } = world.surfaces;
+    const uuid = "00000000-0000-4000-8000-0000000000aa";
+    await openBusiness(services, uuid);
+    const facts = {
+      uuid,
+      kind: "business",
+      legal_name: "Diamonds Ltd",
+      country: "GB",
+      verified_since: formatTimestamp(Date.now()),
+    } as const;
+    const from = formatTimestamp(Date.now());
+    await services.parties.issueCertificate({
+      ...facts,
+      status: "withdrawn",
+      status_effective_from: from,
+      status_reason: "approval_reversed",
+    });
+    const answer = await world.get(`/v1/certificates/${uuid}`);
+    expect(answer.json).toMatchObject({
+      status: "withdrawn",
+      status_reason: "approval_reversed",
+      history: [{ status: "active" }],
+    });
+    const envelopes = certificateEnvelopes(answer.json as never);
+    expect(envelopes.ok && verifyCertificates(world.trust, uuid, envelopes.value)).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it("give a page to a person, without script, with everything escaped", async () => {
+    const uuid = "00000000-0000-4000-8000-0000000000bb";
+    const facts = { uuid, kind: "business", legal_name: '<script>"&', country: "GB" } as const;
+    await world.surfaces.services.parties.open({ ...facts, group: uuid, blocked_groups: [] });
+    const at = formatTimestamp(Date.now());
+    await world.surfaces.services.parties.issueCertificate({
+      ...facts,
+      verified_since: at,
+      status: "active",
+      status_effective_from: at,
+      status_reason: null,
+    });
+    for (const answer of [
+      await world.get(`/v1/certificates/${uuid}?format=html`),
+      await world.get(`/v1/certificates/${uuid}`, { accept: "text/html,*/*" }),
+    ]) {
+      expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(answer.headers.get("vary")).toBe("accept");
+      expect(answer.text).toContain("&lt;script&gt;&quot;&amp;");
+      expect(answer.text).not.toMatch(/<script/i);
+    }
+    const json = await world.get(`/v1/certificates/${uuid}?format=json`, { accept: "text/html" });
+    expect(json.json).toMatchObject({ subject: { legal_name: '<script>"&' } });
+  });
+
+  it("give its keys, signed, and nothing of other roles", async () => {
+    const answer = await world.get(`/v1/certificates/${world.business.party.uuid}/keys`);
+    const verified = verifyBusinessKeys(world.trust, world.business.party.uuid, answer.json as JsonValue);
+    expect(verified).toMatchObject({ ok: true, value: { cert_id: world.business.certId } });
+    expect(verified.ok && verified.value.keys.map((key) => key.kind).sort()).toEqual(["hosted", "system"]);
+    expect(verified.ok && verified.value.keys).toEqual(answer.json["keys"]);
+  });
+
+  it("give custody statements that verify", async () => {
+    const signer = await world.surfaces.services.hostedSigner(world.business.party.uuid);
+    const at = formatTimestamp(Date.now());
+    await world.surfaces.services.parties.stateCustody({
+      uuid: world.business.party.uuid,
+      key_id: signer.keyId,
+      custody: "hosted",
+      effective_from: at,
+    });
+    const answer = await world.get(`/v1/certificates/${world.business.party.uuid}/key-custody`);
+    const statements = answer.json["statements"] as {
+      readonly statement: JsonValue;
+      readonly key_id: string;
+    }[];
+    expect(statements.length).toBeGreaterThan(0);
+    for (const each of statements)
+      expect(verifyKeyCustody(world.trust, each.statement)).toMatchObject({
+        ok: true,
+        value: { key_id: each.key_id },
+      });
+  });
+
+  it.each(["", "/keys", "/key-custody"])("of nobody are 404: /v1/certificates/{uuid}%s", async (suffix) => {
+    expect(await world.get(`/v1/certificates/${nobody}${suffix}`)).toMatchObject({
+      status: 404,
+      json: { code: "not_found" },
+    });
+    if (suffix !== "")
+      expect(await world.get(`/v1/certificates/${companyUuid}${suffix}`)).toMatchObject({ status: 404 });
+  });
+
+  it("of nobody are a page to a person", async () => {
+    const answer = await world.get(`/v1/certificates/${nobody}`, { accept: "text/html" });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+  });
+});
+
+describe("the reads of the service", () => {
+  it.each([
+    ["/.well-known/keys", { signed: { payloadType: payloadTypes["key-set.v1"] } }],
+    [
+      "/.well-known/svc-keys",
+      { v: 1, companies: [], statement: { payloadType: payloadTypes["key-directory.v1"] } },
+    ],
+    [
+      "/v1/projections/products/1",
+      { version: "products/1", sha256: expect.stringMatching(/^sha256:/), unsigned_fields: ["adl_row_sig"] },
+    ],
+    [
+      "/v1/ai-policy-key",
+      {
+        current_ai_policy_schema: 2,
+        blocked: expect.arrayContaining([expect.objectContaining({ code: "bc2", name: "alcohol" })]),
+      },
+    ],
+    ["/v1/vocabularies/countries", { name: "countries", version: 1 }],
+  ])("%s", async (path, members) => {
+    expect(await world.get(path)).toMatchObject({ status: 200, json: members });
+    expect((await send(world.surfaces.retrievalUrl, null, { path })).json).toMatchObject(members);
+  });
+
+  it.each([
+    "/v1/projections/products/2",
+    "/v1/projections/products/0",
+    "/v1/projections/Products/1",
+    "/v1/log/checkpoint",
+    "/v1/vocabularies/dragons",
+    "/v1/vocabularies/countries?version=9",
+  ])("%s is 404", async (path) => {
+    expect(await world.get(path)).toMatchObject({ status: 404, json: { code: "not_found" } });
+  });
+
+  it("a vocabulary is answered 304 to whoever has it", async () => {
+    const etag = (await world.get("/v1/vocabularies/currencies")).headers.get("etag") ?? "";
+    const again = await world.get("/v1/vocabularies/currencies", { "if-none-match": etag });
+    expect([again.status, again.text, again.headers.get("etag")]).toEqual([304, "", etag]);
+  });
+
+  it.each([
+    ["/v1/vocabularies/countries?version=0", "/query/version", undefined],
+    ["/v1/vocabularies/countries?verison=1", "/query", "version"],
+    [`/v1/certificates/${nobody}?format=pdf`, "/query/format", undefined],
+  ])("%s is refused", async (path, pointer, suggestion) => {
+    const answer = await world.get(path);
+    expect(answer).toMatchObject({ status: 400, json: { code: "request_invalid", pointer } });
+    expect(answer.json["suggestion"]).toBe(suggestion);
+  });
+});

@@ -1,0 +1,90 @@
+// A business with a sealed AI policy and two published products, and what a company was served of it. For tests.
+
+import { nativeCrypto } from "../crypto/native.ts";
+import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
+import type { NodeServices } from "../node/services.ts";
+import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { sealPayload } from "../protocol/seal.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
+import { ownTrust } from "../service/standing.ts";
+import type { Trust } from "../verifier/trust.ts";
+import {
+  newCaller,
+  openSurfaces,
+  productSearch,
+  type ReceivedAnswer,
+  send,
+  type TestSurfaces,
+} from "./surfaces.fixture.ts";
+
+export const companyUuid = "10000000-0000-4000-8000-000000000001";
+export const nobody = "90000000-0000-4000-8000-000000000009";
+
+export interface SealedPolicy {
+  readonly record: Uint8Array;
+  readonly seal: JsonValue;
+}
+
+export interface Verifiable {
+  readonly surfaces: TestSurfaces;
+  readonly business: TestBusiness;
+  readonly trust: Trust;
+  readonly policy: SealedPolicy;
+  readonly row: Readonly<Record<string, JsonValue>>;
+  /** The fetched record of that row. */
+  readonly fetched: ReceivedAnswer;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<ReceivedAnswer>;
+}
+
+export async function openVerifiable(): Promise<Verifiable> {
+  const surfaces = await openSurfaces();
+  const { services } = surfaces;
+  const company = await newCaller(services.keys.grant, "retrieval", companyUuid);
+  const business = await openBusiness(services);
+  const policy = await sealPolicy(services, business);
+  const uuid = business.party.uuid;
+  await services.parties.acceptPolicy({ uuid, record: policy.record, seal: policy.seal as never });
+  await sealAndPublish(services, business, [product("a"), product("b")], { aiPolicyVersion: 1 });
+  const body = JSON.stringify(productSearch);
+  const found = await send(surfaces.retrievalUrl, company, { path: "/v1/products/search", body });
+  const row = (found.json["rows"] as Record<string, JsonValue>[])[0] ?? {};
+  return {
+    surfaces,
+    business,
+    trust: ownTrust(services.anchors, services.keys.keySet, nativeCrypto),
+    policy,
+    row,
+    fetched: await send(surfaces.retrievalUrl, company, { path: `/v1/records/${row["record_id"]}` }),
+    get: (path, headers = {}) => send(surfaces.verifyUrl, null, { path, headers }),
+  };
+}
+
+async function sealPolicy(services: NodeServices, business: TestBusiness): Promise<SealedPolicy> {
+  const all = <N extends string>(names: readonly N[], value: boolean) =>
+    Object.fromEntries(names.map((name) => [name, value])) as Record<N, boolean>;
+  const record = aiPolicyBytes({
+    schema: "svc/ai_policy/1",
+    ai_policy_schema: 2,
+    use: all(useNames, true),
+    action: all(actionNames, true),
+    blocked: { ...all(blockedNames, false), alcohol: true },
+  });
+  const signer = await services.hostedSigner(business.party.uuid);
+  const payload = sealPayload({
+    v: 2,
+    key_id: signer.keyId,
+    cert_id: business.certId,
+    hash: hashOf(record),
+    sealed_at: formatTimestamp(Date.now()),
+    record_type: "ai_policy",
+    ai_policy_version: 1,
+  });
+  return {
+    record,
+    seal: (await signEnvelope(payloadTypes["seal.v2"], payload, [signer])) as unknown as JsonValue,
+  };
+}

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { verifyWorking } from "../verifier/working-signature.ts";
+import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
+import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+
+let world: Verifiable;
+
+beforeAll(async () => {
+  world = await openVerifiable();
+});
+afterAll(() => world.surfaces[Symbol.asyncDispose]());
+
+describe("POST /v1/verify", () => {
+  const record = (): string =>
+    toBase64(new TextEncoder().encode(exactMember(world.fetched.text, "record") ?? ""));
+  const verify = (body: object): Promise<ReceivedAnswer> =>
+    send(world.surfaces.verifyUrl, null, { path: "/v1/verify", body: JSON.stringify(body) });
+  const whole = () => ({
+    record_base64: record(),
+    seal: world.fetched.json["seal"],
+    sidecar: world.fetched.json["sidecar"],
+    row: world.row,
+  });
+  const flipped = (): string => {
+    const bytes = parseBase64(record()) ?? new Uint8Array();
+    bytes[20] = (bytes[20] ?? 0) ^ 1;
+    return toBase64(bytes);
+  };
+
+  it("finds a pushed record in order, names each check, and signs what it says", async () => {
+    const answer = await verify(whole());
+    expect(answer.json).toMatchObject({
+      valid: true,
+      seal: {
+        valid: true,
+        business_uuid: world.business.party.uuid,
+        key_id: world.business.signingKey.keyId,
+        cert_id: world.business.certId,
+        ai_policy_version: 1,
+        custody: expect.stringMatching(/^(self|unstated)$/),
+        checks: { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" },
+      },
+      log_inclusion: { status: "not_in_log" },
+      projection: { valid: true, row_signature: { valid: true }, projection: { valid: true } },
+      ai_policy_bits: null,
+      ad: null,
+    });
+    expect(answer.json["warnings"]).toEqual(
+      expect.arrayContaining([expect.stringContaining("transparency log")]),
+    );
+    const { statement, ...findings } = answer.json as { statement: { payload: string; payloadType: string } };
+    expect(JSON.parse(new TextDecoder().decode(parseBase64(statement.payload) ?? new Uint8Array()))).toEqual({
+      v: 1,
+      record_hash: world.row["adl_origin"],
+      sandbox: true,
+      ...findings,
+    });
+    const at = { use: "statement", region: null, at: String(answer.json["checked_at"]) } as const;
+    expect(statement.payloadType).toBe(payloadTypes["verify-statement.v1"]);
+    expect(verifyWorking(world.trust, statement as never, at)).toMatchObject({ ok: true });
+  });
+
+  const sealOf = (): Record<string, unknown> =>
+    structuredClone(world.fetched.json["seal"]) as Record<string, unknown>;
+  it.each<readonly [string, string, string, () => object]>([
+    ["a flipped bit", "seal", "hash_mismatch", () => ({ ...whole(), record_base64: flipped() })],
+    [
+      "a flipped bit and no sidecar",
+      "seal",
+      "inclusion_invalid",
+      () => ({ record_base64: flipped(), seal: world.fetched.json["seal"] }),
+    ],
+    [
+      "another leaf",
+      "seal",
+      "inclusion_invalid",
+      () => ({ ...whole(), seal: { ...sealOf(), leaf_index: 1 - Number(sealOf()["leaf_index"]) } }),
+    ],
+    [
+      "a member that envelopes do not have",
+      "seal",
+      "envelope_malformed",
+      () => ({ ...whole(), seal: { ...sealOf(), extra: 1 } }),
+    ],
+    [
+      "no leaf of the key, which is required",
+      "seal",
+      "key_event_missing",
+      () => ({ ...whole(), key_events: "require" }),
+    ],
+    [
+      "a row that was changed",
+      "projection",
+      "row_signature_invalid",
+      () => ({ ...whole(), row: { ...world.row, brand: "Other" } }),
+    ],
+    [
+      "a row of an unknown projection",
+      "projection",
+      "projection_unknown",
+      () => ({ ...whole(), row: { ...world.row, adl_proj: "products/9" } }),
+    ],
+    [
+      "a seal by a key that nobody has",
+      "seal",
+      "key_unknown",
+      () => {
+        const seal = sealOf() as { batch_seal: { payload: string; signatures: { keyid: string }[] } };
+        const payload = JSON.parse(atob(seal.batch_seal.payload)) as Record<string, unknown>;
+        const keyid = "A".repeat(43);
+        seal.batch_seal.payload = btoa(JSON.stringify({ ...payload, key_id: keyid }));
+        for (const signature of seal.batch_seal.signatures) signature.keyid = keyid;
+        return { record_base64: record(), seal };
+      },
+    ],
+  ])("answers 200 and valid: false for %s", async (_name, section, reason, body) => {
+    const answer = await verify(body());
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { valid: false, [section]: { valid: false, reason } },
+    });
+  });
+
+  it("judges bits against the sealed AI policy", async () => {
+    const bits = { ...(world.row["ai_policy_bits"] as Record<string, number>) };
+    const body = {
+      record_base64: toBase64(world.policy.record),
+      seal: world.policy.seal,
+      ai_policy_bits: bits,
+    };
+    const answer = await verify(body);
+    expect(answer.json).toMatchObject({
+      valid: true,
+      ai_policy_bits: { valid: true, blocked: [{ code: "bc2", name: "alcohol" }] },
+    });
+    const wrong = await verify({ ...body, ai_policy_bits: { ...bits, blocked: 0 } });
+    expect(wrong.json).toMatchObject({
+      valid: false,
+      ai_policy_bits: { valid: false, reason: "ai_policy_bits_mismatch" },
+    });
+    const purchaseWithheld = await verify({
+      ...body,
+      ai_policy_bits: { ...bits, action: (bits["action"] ?? 0) & ~8 },
+    });
+    expect(purchaseWithheld.json).toMatchObject({ valid: true, ai_policy_bits: { purchase_withheld: true } });
+  });
+
+  it.each<readonly [string, object, string | undefined, string | undefined]>([
+    ["a bare id", { record_id: `svc_${"a".repeat(26)}` }, "/record_id", undefined],
+    ["a misspelt member", { record_bas64: "AAAA" }, "/record_bas64", "record_base64"],
+    ["nothing", {}, "/record_base64", undefined],
+    ["a record alone", { record_base64: "AAAA" }, undefined, undefined],
+    ["bits without a seal", { record_base64: "AAAA", row: {}, ai_policy_bits: {} }, "/seal", undefined],
+    ["no base64", { record_base64: "A", seal: {} }, "/record_base64", undefined],
+    ["204,804 characters", { record_base64: "A".repeat(204_804), seal: {} }, "/record_base64", undefined],
+    ["a seal that is no object", { record_base64: "AAAA", seal: "x" }, "/seal", undefined],
+    [
+      "another word for key_events",
+      { record_base64: "AAAA", seal: {}, key_events: "maybe" },
+      "/key_events",
+      undefined,
+    ],
+    ["an ad item with more", { ad_item: {}, row: {} }, "/ad_item", undefined],
+  ])("refuses %s", async (_name, body, pointer, suggestion) => {
+    const answer = await verify(body);
+    expect(answer).toMatchObject({ status: 400, json: { code: "request_invalid" } });
+    expect([answer.json["pointer"], answer.json["suggestion"]]).toEqual([pointer, suggestion]);
+  });
+
+  it("tells all faults of a body at once", async () => {
+    const answer = await verify({ seal: 1, row: 2, other: 3 });
+    expect((answer.json["errors"] as { pointer: string }[]).map((fault) => fault.pointer).sort()).toEqual([
+      "/other",
+      "/row",
+      "/seal",
+    ]);
+  });
+
+  it("says that ads are not offered", async () => {
+    expect(await verify({ ad_item: {} })).toMatchObject({ status: 501, json: { code: "not_offered" } });
+  });
+
+  it("answers any origin, its preflight and its refusals too, and never allows credentials", async () => {
+    for (const base of [world.surfaces.verifyUrl, world.surfaces.retrievalUrl]) {
+      const preflight = await send(base, null, {
+        path: "/v1/verify",
+        method: "OPTIONS",
+        headers: {
+          origin: "https://anyone.test",
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "content-type",
+        },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
+      expect(preflight.headers.get("access-control-allow-headers")).toContain("content-type");
+      const refused = await send(base, null, { path: "/v1/verify", body: "{}" });
+      const read = await send(base, null, { path: "/.well-known/keys" });
+      for (const answer of [preflight, refused, read]) {
+        expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+        expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+      }
+    }
+    const signedRoute = await send(world.surfaces.retrievalUrl, null, { path: "/v1/search", body: "{}" });
+    expect(signedRoute.headers.get("access-control-allow-origin")).toBeNull();
+  });
+});

@@ -32,7 +32,10 @@ async function run(options: BenchOptions): Promise<void> {
     for (const name of sectionNames) {
       if (!options.sections.includes(name)) continue;
       world.say(name);
-      figures.push(...(await sections[name](world)));
+      const measured = await sections[name](world);
+      for (const { name: what, ratio, ours, unit } of measured)
+        world.say(`${what}: ${ratio?.toFixed(2) ?? `${ours} ${unit}`}`);
+      figures.push(...measured);
     }
   } finally {
     await rm(folder, { recursive: true });

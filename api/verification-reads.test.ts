@@ -190,3 +190,8 @@ describe("the reads of the service", () => {
     expect(answer.json["suggestion"]).toBe(suggestion);
   });
 });
+
+it("an address that is not there may be read by any origin too", async () => {
+  const answer = await world.get("/v1/nowhere");
+  expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([404, "*"]);
+});

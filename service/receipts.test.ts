@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { createSigner } from "../crypto/file-signer.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { parseBase64 } from "../protocol/bytes.ts";
+import { pae, parseEnvelope } from "../protocol/dsse.ts";
+import { openReceipt } from "../protocol/receipt.ts";
+import type { ReceiptRow, ReceiptStore } from "../storage/receipt-store.ts";
+import { companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
+import type { Caller } from "./caller.ts";
+import {
+  createReceipts,
+  LeaseLost,
+  type ReceiptDeps,
+  receiptRow,
+  type Served,
+  signedRowFacts,
+} from "./receipts.ts";
+
+const nowMs = Date.parse("2026-03-01T23:59:59.999Z");
+const signer = createSigner(generatePrivateJwk("Ed25519"));
+const keyId = "A".repeat(43);
+const hash = `sha256:${"0".repeat(64)}`;
+const caller: Caller = {
+  key: keyFacts(keyId, signer.publicJwk, { role: "retrieval", party: companyUuid }),
+  party: partyFacts(companyUuid, { kind: "ai_company" }),
+  nonce: "a-nonce-of-the-caller",
+  expiresMs: nowMs + 60_000,
+  requestHash: hash,
+  tag: "svc-retrieval",
+};
+const row = {
+  record_id: `svc_${"a".repeat(26)}`,
+  adl_origin: hash,
+  adl_row_sig: `${"A".repeat(86)}==`,
+  ai_policy_version: 3,
+};
+
+let rows: ReceiptRow[];
+beforeEach(() => {
+  rows = [];
+});
+
+function open(changes: Partial<ReceiptDeps> = {}) {
+  const store = { append: async (each: ReceiptRow) => void rows.push(each) } as unknown as ReceiptStore;
+  return createReceipts({
+    environment: "production",
+    region: "eu-west1",
+    incarnation: "node7",
+    signer,
+    store,
+    crypto: nativeCrypto,
+    clock: { now: () => nowMs },
+    holdsLease: () => true,
+    ...changes,
+  });
+}
+
+function served(receipts: ReturnType<typeof open>, changes: Partial<Served> = {}): Served {
+  return {
+    retrieval: receipts.begin(),
+    caller,
+    kind: "search",
+    collection: "products",
+    country: "GB",
+    rows: [row],
+    ...changes,
+  };
+}
+
+describe("a receipt", () => {
+  it("says what was served to whom, under a signature that verifies", async () => {
+    const receipts = open();
+    const what = served(receipts);
+    const envelope = parseEnvelope(JSON.parse(await receipts.issue(what)));
+    if (!envelope.ok) throw new Error(envelope.detail);
+    expect(openReceipt(envelope.value)).toEqual({
+      ok: true,
+      value: {
+        v: 3,
+        ai_company_uuid: companyUuid,
+        collection: "products",
+        country: "GB",
+        key_id: keyId,
+        kind: "search",
+        region: "eu-west1",
+        request_hash: hash,
+        retrieval_id: what.retrieval.retrievalId,
+        rows: [row],
+        served_at: "2026-03-01T23:59:59.999Z",
+      },
+    });
+    const [signature] = envelope.value.signatures;
+    const payload = parseBase64(envelope.value.payload) ?? new Uint8Array();
+    const message = pae(envelope.value.payloadType, payload);
+    expect(
+      nativeCrypto.verify(signer.publicJwk, message, parseBase64(signature?.sig ?? "") ?? new Uint8Array()),
+    ).toBe(true);
+  });
+
+  it("is kept before it is handed out (T1)", async () => {
+    const { promise: written, resolve: release } = Promise.withResolvers<void>();
+    const append = (): Promise<void> => written;
+    const receipts = open({ store: { append } as unknown as ReceiptStore });
+    let isIssued = false;
+    const issuing = receipts.issue(served(receipts)).then(() => {
+      isIssued = true;
+    });
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(isIssued).toBe(false);
+    release();
+    await issuing;
+    expect(isIssued).toBe(true);
+  });
+
+  it("is in the batch of its minute and incarnation", async () => {
+    const receipts = open();
+    await receipts.issue(served(receipts));
+    expect(rows[0]).toMatchObject({
+      region: "eu-west1",
+      batch: "202603012359-node7",
+      key_id: keyId,
+      nonce: caller.nonce,
+      served_at_ms: nowMs,
+    });
+  });
+
+  it("is not handed out by a node that lost its lease while it wrote (T2)", async () => {
+    const receipts = open({ holdsLease: () => false });
+    await expect(receipts.issue(served(receipts))).rejects.toThrow(LeaseLost);
+    expect(rows).toHaveLength(1);
+  });
+
+  it.each([
+    ["production", [row], true],
+    ["production", [], false],
+    ["sandbox", [row], false],
+  ] as const)("in %s with %j is billable: %s", async (environment, served_rows, billable) => {
+    const receipts = open({ environment });
+    await receipts.issue(served(receipts, { rows: served_rows }));
+    expect(rows[0]?.billable).toBe(billable);
+  });
+});
+
+it("retrieval ids sort by time and never repeat", () => {
+  let now = nowMs;
+  const receipts = open({ clock: { now: () => now } });
+  const ids = Array.from({ length: 100 }, (_, index) => {
+    now = nowMs + index * 1_000;
+    return receipts.begin().retrievalId;
+  });
+  expect(ids).toEqual(ids.toSorted());
+  expect(new Set(Array.from({ length: 100 }, () => receipts.begin().retrievalId)).size).toBe(100);
+});
+
+describe("a signed row", () => {
+  const text = `{"adl_key_id":"k","adl_origin":"${hash}","adl_origin_cert":"c","adl_proj":"products/1","adl_row_sig":"s","ai_policy_version":12,"brand":",\\"ai_policy_version\\":9"}`;
+
+  it("is read by its first members", () => {
+    expect(signedRowFacts(text)).toEqual({
+      origin: hash,
+      projection: "products/1",
+      signature: "s",
+      aiPolicyVersion: 12,
+    });
+    expect(receiptRow("r", signedRowFacts(text))).toEqual({
+      record_id: "r",
+      adl_origin: hash,
+      adl_row_sig: "s",
+      ai_policy_version: 12,
+    });
+  });
+
+  it("that is none is a bug", () => {
+    expect(() => signedRowFacts(text.replace("adl_origin_cert", "other"))).toThrow();
+  });
+});

@@ -36,6 +36,7 @@ const leaf = {
   business_product_id: "p",
   listings: { US: ["1.00", "USD"] },
 };
+const caps = { records_per_hour: 10, bytes_per_day: 1_000 };
 const outcome = { leaf_index: 0, outcome: "accepted", record_id: "svc_r", version: 1, errors: [] };
 
 export const goldenLives: readonly GoldenLife[] = [
@@ -61,11 +62,11 @@ export const goldenLives: readonly GoldenLife[] = [
       policy: { business_uuid: uuid, version: 1, record_id: "aip_r", live_from: "t" },
     },
     { type: "group.block", group: "g" },
-    { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, plan: null },
+    { type: "push.admit", push_id: "bat_1", key_id: "k", records: 1, may_hold: false, plan: null },
     { type: "chunk.assign", push_id: "bat_1", number: 1, chunk: 0, collection: "products", leaves: [leaf] },
   ]),
   life(integrationKeyActor, "k", [
-    { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99 },
+    { type: "push.charge", seq: 7, push_id: "bat_1", digest: "d", records: 3, bytes: 99, caps },
   ]),
   life(pushActor, "bat_1", [
     { type: "push.accept", facts: { push_id: "bat_1", business_uuid: uuid, records: 450 }, held_reasons: [] },

@@ -54,7 +54,13 @@ export type BusinessEvent =
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | { readonly type: "push.admitted"; readonly push_id: string; readonly held: boolean }
-  | { readonly type: "hold.settled"; readonly push_id: string; readonly confirmed: boolean }
+  | {
+      readonly type: "hold.settled";
+      readonly push_id: string;
+      readonly confirmed: boolean;
+      /** Place among the pending pushes that the number of a confirmed push gives it. */
+      readonly position: number;
+    }
   | { readonly type: "chunk.assigned"; readonly listings: number; readonly live: number }
   | { readonly type: "push.finished"; readonly push_id: string }
   | {
@@ -62,9 +68,21 @@ export type BusinessEvent =
       readonly record_id: string;
       readonly collection: string;
       readonly change: number;
+      /** The version that was served last. */
+      readonly generation: number;
+      readonly hash: string;
       readonly listings: number;
       readonly live: number;
     };
+
+/** What serving and the indexes are told of a withdrawal or deletion. */
+export interface RemovedRecord {
+  readonly record_id: string;
+  readonly collection: string;
+  readonly change: number;
+  readonly generation: number;
+  readonly hash: string;
+}
 
 const standings = {
   active: "#business.active",
@@ -86,7 +104,7 @@ export const businessMachine = setup({
     // Effects, named here and performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
-    removeRecord: (_, _params: { record_id: string; collection: string; change: number }) => {},
+    removeRecord: (_, _params: RemovedRecord) => {},
   },
 }).createMachine({
   id: "business",
@@ -137,7 +155,9 @@ export const businessMachine = setup({
       actions: [
         assign(({ context, event }) => ({
           held: context.held.filter((id) => id !== event.push_id),
-          pending: event.confirmed ? [...context.pending, event.push_id] : context.pending,
+          pending: event.confirmed
+            ? context.pending.toSpliced(event.position, 0, event.push_id)
+            : context.pending,
         })),
         {
           type: "releaseHold",
@@ -154,6 +174,7 @@ export const businessMachine = setup({
     "push.finished": {
       actions: assign({
         pending: ({ context, event }) => context.pending.filter((id) => id !== event.push_id),
+        held: ({ context, event }) => context.held.filter((id) => id !== event.push_id),
       }),
     },
     "record.removed": {
@@ -169,6 +190,8 @@ export const businessMachine = setup({
             record_id: event.record_id,
             collection: event.collection,
             change: event.change,
+            generation: event.generation,
+            hash: event.hash,
           }),
         },
       ],

@@ -32,6 +32,8 @@ export interface AdmitRequest {
   readonly pushId: string;
   readonly keyId: string;
   readonly records: readonly Uint8Array[];
+  /** False for a record that a person sealed alone: the price-shock hold is for machines. */
+  readonly mayHold: boolean;
   /** Listings and pending pushes as the business said last. */
   readonly listings: number;
   readonly pending: readonly string[];
@@ -42,19 +44,21 @@ export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
 export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;
   let plan: PlannedListings | null = null;
+  let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const mayHold = request.listings >= holdThreshold || pending.length > 0;
-    if (mayHold) plan ??= planOf(deps, request.businessUuid, request.records);
+    if (isPlanned) plan ??= planOf(deps, request.businessUuid, request.records);
     const command: BusinessCommand = {
       type: "push.admit",
       push_id: request.pushId,
       key_id: request.keyId,
       records: request.records.length,
-      plan: mayHold && plan ? await fullPlan(deps, request, plan, pending) : null,
+      may_hold: request.mayHold,
+      plan: plan ? await fullPlan(deps, request, plan, pending) : null,
     };
     const reply = await deps.actors.ask<AdmitReply>({ kind: "business", id: request.businessUuid }, command);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
+    isPlanned = true;
   }
   return { status: "busy", retry_after_seconds: 1 };
 }

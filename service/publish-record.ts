@@ -96,7 +96,8 @@ async function accept(
     pushId: push.pushId,
     keyId: seal.key_id,
     records: [request.record],
-    // A person sealed this one record: the price-shock hold is for machines (specification, «States»: publish batch).
+    // Specification, «States»: what is held is a publish batch.
+    mayHold: false,
     listings: 0,
     pending: [],
   });

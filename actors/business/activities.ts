@@ -1,5 +1,6 @@
 // What the business actor has done outside: its register projected, its removed records taken out of serving.
 
+import type { RemovedRecord } from "../../machines/business.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import type { BusinessCommand, RegisterReadReply } from "../messages/business.ts";
@@ -24,27 +25,31 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
       await ports.registerChanged();
       return null;
     },
-    removeRecord: async (
-      params: { record_id: string; collection: string; change: number },
-      context: ActivityContext,
-    ) => {
-      const head = await ports.records.readHead(params.record_id);
-      if (head) await ports.records.putHeads([{ ...head, live: false, change: params.change }]);
+    removeRecord: async (params: RemovedRecord, context: ActivityContext) => {
+      const { record_id, collection: type, change, generation, hash } = params;
+      // Told from what the business knows: the push that published the record may not have stored its head yet.
+      const head = {
+        record_id,
+        business_uuid: context.actor.id,
+        type,
+        live: false,
+        generation,
+        change,
+        hash,
+      };
+      await ports.records.putHeads([head]);
       for (const region of ports.regions) await removeRow(params, region, context);
       return null;
     },
   };
 }
 
-async function removeRow(
-  params: { record_id: string; collection: string; change: number },
-  region: string,
-  context: ActivityContext,
-): Promise<void> {
+async function removeRow(params: RemovedRecord, region: string, context: ActivityContext): Promise<void> {
+  const { record_id, collection, change } = params;
   const command: RegionCommand = {
     type: "rows.apply",
     work_id: `${context.workId}/${region}`,
-    changes: [{ kind: "remove", ...params }],
+    changes: [{ kind: "remove", record_id, collection, change }],
   };
   const reply = await context.ask<RowsReply>({ kind: "region", id: region }, command);
   if (reply.status !== "applied") throw new Error(`The index of region ${region} is unavailable.`);

@@ -11,7 +11,7 @@ import type {
 } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { decideHold } from "./hold.ts";
+import { decideHold, holdThreshold } from "./hold.ts";
 import { admissionOf, headOf, rt } from "./rows.ts";
 
 /** Pushes of one business that may wait at once; more are told to come back. */
@@ -27,11 +27,12 @@ export function admitPush(
   if (context.pending.length + context.held.length >= pendingMax) {
     return { reply: { status: "busy", retry_after_seconds: 5 } };
   }
-  if (command.plan && !sameSet(command.plan.pending, context.pending)) {
+  if (command.may_hold && !isPlanned(command.plan, context)) {
     return { reply: { status: "plan_stale", pending: context.pending } };
   }
   const number = context.number + 1;
-  const reasons = command.plan ? decideHold(holdQuestion(command.plan, context, view)) : [];
+  const reasons =
+    command.may_hold && command.plan ? decideHold(holdQuestion(command.plan, context, view)) : [];
   return {
     reply: admitted(number, reasons),
     events: [{ type: "push.admitted", push_id: command.push_id, held: reasons.length > 0 } as Message],
@@ -48,6 +49,13 @@ export function admitPush(
 
 function admitted(number: number, reasons: readonly HeldReason[]): AdmitReply {
   return { status: "admitted", number, held: reasons.length > 0, held_reasons: reasons };
+}
+
+/** Whether the plan fits what the business has now; none does while there is nothing that a push could shock. */
+function isPlanned(plan: PushPlan | null, context: BusinessContext): boolean {
+  return plan === null
+    ? context.listings < holdThreshold && context.pending.length === 0
+    : sameSet(plan.pending, context.pending);
 }
 
 function sameSet(a: readonly string[], b: readonly string[]): boolean {
@@ -80,8 +88,16 @@ export function settleHold(
   if (!context.held.includes(command.push_id)) {
     return { reply: { status: "refused", code: "hold_unknown", detail: "No such push is held." } };
   }
+  const { push_id, confirmed } = command;
+  const number = admissionOf(view, push_id)?.number ?? context.number;
+  const earlier = context.pending.filter((id) => (admissionOf(view, id)?.number ?? 0) < number);
+  const row = { rt: rt.admission, k: 0, k2: push_id };
   return {
     reply: { status: "done" },
-    events: [{ type: "hold.settled", push_id: command.push_id, confirmed: command.confirmed } as Message],
+    events: [{ type: "hold.settled", push_id, confirmed, position: earlier.length } as Message],
+    // Whoever accepts the push only now, after a crash, is told what was decided: it is not held again.
+    ...(confirmed
+      ? { puts: [{ ...row, body: JSON.stringify({ number, held_reasons: [] }) }] }
+      : { deletes: [row] }),
   };
 }

@@ -30,9 +30,14 @@ const leaf = (index: number, record = `svc_r${index}`): LeafClaim => ({
 });
 
 const admit = (business: Business, pushId: string) =>
-  business.send({ type: "push.admit", push_id: pushId, key_id: "k", records: 1, plan: null } as never) as {
-    number: number;
-  };
+  business.send({
+    type: "push.admit",
+    push_id: pushId,
+    key_id: "k",
+    records: 1,
+    may_hold: false,
+    plan: null,
+  } as never) as { number: number };
 
 const assign = (
   business: Business,
@@ -72,7 +77,14 @@ describe("admission (N1)", () => {
     const business = open();
     admit(business, "a");
     const plan = { pending: [], earlier: [], listings: [] };
-    const reply = business.send({ type: "push.admit", push_id: "b", key_id: "k", records: 1, plan } as never);
+    const reply = business.send({
+      type: "push.admit",
+      push_id: "b",
+      key_id: "k",
+      records: 1,
+      may_hold: true,
+      plan,
+    } as never);
     expect(reply).toEqual({ status: "plan_stale", pending: ["a"] });
   });
 
@@ -107,6 +119,7 @@ describe("admission (N1)", () => {
           push_id: push,
           key_id: "k",
           records: 4,
+          may_hold: true,
           plan: { pending, earlier, listings },
         } as never),
       ];
@@ -120,6 +133,7 @@ describe("admission (N1)", () => {
       push_id: "fourth",
       key_id: "k",
       records: 1,
+      may_hold: true,
       plan: { pending: ["second", "third"], earlier: [first, first], listings: jump },
     } as never);
     expect(held).toMatchObject({ held: true, number: 4, held_reasons: [{ code: "price_jump" }] });
@@ -226,7 +240,7 @@ describe("removal", () => {
       {
         kind: "activity",
         name: "removeRecord",
-        params: { record_id: "svc_r0", collection: "products", change: 2 },
+        params: { record_id: "svc_r0", collection: "products", change: 2, generation: 1, hash: "hash 0" },
       },
     ]);
     expect(remove(business, "svc_none")).toEqual({ status: "unknown_record" });

@@ -17,7 +17,7 @@ import type {
   RemoveReply,
 } from "../messages/business.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
-import { admitPush, settleHold } from "./admit.ts";
+import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
 import { changeRegister, registerKeysOf } from "./register.ts";
@@ -73,7 +73,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
         ...(command.plan ? [{ rt: rt.head, keys: plannedRecords(command.plan) }] : []),
       ];
     case "hold.settle":
-      return [{ rt: rt.admission, keys: [command.push_id] }];
+      return [{ rt: rt.admission, limit: pendingMax }];
     case "chunk.assign":
       return [
         { rt: rt.answer, keys: [answerKey(command.push_id, command.chunk)] },

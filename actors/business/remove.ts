@@ -1,4 +1,5 @@
-// Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back.
+// Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back. One of a record that
+// is out of serving already is numbered too, for a push that waits may be about to bring it back.
 
 import type { BusinessContext } from "../../machines/business.ts";
 import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
@@ -12,7 +13,9 @@ export function removeRecord(
 ): Decision<RemoveReply> {
   const head = headOf(view, command.record_id);
   if (!head) return { reply: { status: "unknown_record" } };
-  if (!head.live) return { reply: { status: "removed", change: head.change, collection: head.collection } };
+  if (!head.live && head.removed_by === command.document_hash) {
+    return { reply: { status: "removed", change: head.change, collection: head.collection } };
+  }
   const context = view.snapshot.context as BusinessContext;
   const change = head.change + 1;
   return {
@@ -23,10 +26,20 @@ export function removeRecord(
         record_id: command.record_id,
         collection: head.collection,
         change,
-        listings: -countListings(head.listings),
-        live: -1,
+        generation: head.generation,
+        hash: head.hash,
+        listings: head.live ? -countListings(head.listings) : 0,
+        live: head.live ? -1 : 0,
       } as Message,
     ],
-    puts: [headRow(command.record_id, { ...head, live: false, change, number: context.number + 1 })],
+    puts: [
+      headRow(command.record_id, {
+        ...head,
+        live: false,
+        change,
+        number: context.number + 1,
+        removed_by: command.document_hash,
+      }),
+    ],
   };
 }

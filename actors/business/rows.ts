@@ -19,6 +19,8 @@ export interface HeadRow {
   /** The business's own product id, where there is one. */
   readonly bpid: string | null;
   readonly listings: Listings;
+  /** Hash of the document that took the record out of serving; absent while it is live. */
+  readonly removed_by?: string;
 }
 
 export interface Admission {

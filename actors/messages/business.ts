@@ -137,7 +137,9 @@ export type BusinessCommand =
       readonly push_id: string;
       readonly key_id: string;
       readonly records: number;
-      /** Facts for the hold rule; null when `facts.listings` was below the threshold. */
+      /** False for a record that a person sealed alone: the price-shock hold is for machines. */
+      readonly may_hold: boolean;
+      /** Facts for the hold rule; null when the business said that there was nothing to hold against. */
       readonly plan: PushPlan | null;
     })
   /** Confirms or rejects a held push, decided in the business portal. */

@@ -1,0 +1,138 @@
+// The order of pushes, holds and removals where they meet (N1, N3 of the definition).
+
+import { describe, expect, it } from "vitest";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import type { AdmitReply, AssignReply, PushPlan } from "../messages/business.ts";
+import { businessActor } from "./definition.ts";
+
+const uuid = "00000000-0000-4000-8000-000000000001";
+
+function open(listings = 0): ActorHarness {
+  const business = driveActor(businessActor as never, uuid);
+  const party = { uuid, kind: "business", legal_name: "L", country: "GB", group: uuid, blocked_groups: [] };
+  business.send({ type: "party.open", party } as never);
+  if (listings > 0) {
+    admit(business, "catalogue", null, false);
+    assign(
+      business,
+      "catalogue",
+      1,
+      Array.from({ length: listings }, (_, index) => `r${index}`),
+    );
+    finish(business, "catalogue");
+  }
+  return business;
+}
+
+const admit = (business: ActorHarness, push_id: string, plan: PushPlan | null, may_hold = true) =>
+  business.send({
+    type: "push.admit",
+    push_id,
+    key_id: "k",
+    records: 1,
+    may_hold,
+    plan,
+  } as never) as AdmitReply;
+
+const assign = (business: ActorHarness, push_id: string, number: number, records: readonly string[]) => {
+  const leaves = records.map((record_id, leaf_index) => ({
+    leaf_index,
+    record_id,
+    hash: `hash by ${push_id}`,
+    business_product_id: record_id,
+    listings: { US: ["10.00", "USD"] },
+  }));
+  const collection = "products";
+  const command = { type: "chunk.assign", push_id, number, chunk: 0, collection, leaves };
+  return (business.send(command as never) as AssignReply).assignments.map((each) => each.outcome);
+};
+
+const finish = (business: ActorHarness, push_id: string) =>
+  business.send({ type: "push.finished", push_id, chunks: 1 } as never);
+
+const settle = (business: ActorHarness, push_id: string, confirmed: boolean) =>
+  business.send({ type: "hold.settle", push_id, confirmed } as never);
+
+const remove = (business: ActorHarness, record_id: string, document_hash: string) =>
+  business.send({ type: "record.remove", record_id, action: "delete", at: "", document_hash } as never);
+
+const jump = (pending: readonly string[]): PushPlan => ({
+  pending,
+  earlier: pending.map(() => []),
+  listings: [["r0", { US: ["99.00", "USD"] }]],
+});
+
+describe("a push that says there is nothing to hold against", () => {
+  it("is told to plan when the catalogue has grown meanwhile", () => {
+    expect(admit(open(19), "p", null)).toMatchObject({ status: "admitted" });
+    expect(admit(open(20), "p", null)).toEqual({ status: "plan_stale", pending: [] });
+  });
+
+  it("is told to plan when another push was admitted meanwhile", () => {
+    const business = open();
+    admit(business, "a", null);
+    expect(admit(business, "b", null)).toEqual({ status: "plan_stale", pending: ["a"] });
+  });
+
+  it("is admitted all the same when it is never held", () => {
+    expect(admit(open(20), "p", null, false)).toMatchObject({ status: "admitted", held: false });
+    expect(admit(open(20), "p", jump([]), false)).toMatchObject({ status: "admitted", held: false });
+  });
+});
+
+describe("a hold", () => {
+  it("that was confirmed before the push was accepted does not hold it again", () => {
+    const business = open(20);
+    expect(admit(business, "p", jump([]))).toMatchObject({ held: true, number: 2 });
+    settle(business, "p", true);
+    expect(admit(business, "p", null)).toMatchObject({ held: false, held_reasons: [], number: 2 });
+  });
+
+  it("that was rejected leaves nothing behind", () => {
+    const business = open(20);
+    admit(business, "p", jump([]));
+    settle(business, "p", false);
+    expect(business.rows(19)).toEqual([]);
+    expect(business.snapshot.context).toMatchObject({ held: [], pending: [] });
+  });
+
+  it("once confirmed stands where its number says among those that wait", () => {
+    const business = open(20);
+    admit(business, "before", null, false);
+    admit(business, "held", jump(["before"]));
+    admit(business, "after", null, false);
+    settle(business, "held", true);
+    expect(business.snapshot.context.pending).toEqual(["before", "held", "after"]);
+  });
+
+  it("is not counted any more once its push is over", () => {
+    const business = open(20);
+    admit(business, "p", jump([]));
+    finish(business, "p");
+    expect(business.snapshot.context).toMatchObject({ held: [], pending: [] });
+  });
+});
+
+describe("a removal", () => {
+  it("of a record out of serving keeps a waiting push from bringing it back", () => {
+    const business = open();
+    admit(business, "first", null, false);
+    assign(business, "first", 1, ["r"]);
+    remove(business, "r", "withdrawal");
+    admit(business, "waiting", null, false);
+    expect(remove(business, "r", "deletion")).toMatchObject({ status: "removed", change: 3 });
+    expect(assign(business, "waiting", 3, ["r"])).toEqual(["superseded"]);
+    expect(business.snapshot.context).toMatchObject({ listings: 0, recordsLive: 0 });
+  });
+
+  it("by the same document again is not another one", () => {
+    const business = open();
+    admit(business, "first", null, false);
+    assign(business, "first", 1, ["r"]);
+    remove(business, "r", "withdrawal");
+    admit(business, "next", null, false);
+    expect(remove(business, "r", "withdrawal")).toMatchObject({ change: 2 });
+    expect(assign(business, "next", 3, ["r"])).toEqual(["accepted"]);
+    expect(business.snapshot.context).toMatchObject({ listings: 1, recordsLive: 1 });
+  });
+});

@@ -82,6 +82,15 @@ describe("a queued push", () => {
     expect(status(push).facts.records).toBe(10);
   });
 
+  it("that is over clears up again after whoever accepts it once more", () => {
+    const push = open(1);
+    settle(push, 0, 1);
+    const before = push.effects.length;
+    const accept = { type: "push.accept", facts: facts(1), held_reasons: [] };
+    expect(push.send(accept as never)).toEqual({ status: "known", state: "complete" });
+    expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
+  });
+
   it("is complete only when every region has its rows (P2), told again from references", () => {
     const push = open(10);
     settle(push, 0, 10, ["eu-west1", "us-east1"]);
@@ -173,5 +182,14 @@ describe("a held push", () => {
     push.send({ type: "hold.release", confirmed: false } as never);
     expect(status(push)).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
     expect(activities(push)).toEqual([["finishPush", undefined]]);
+  });
+
+  it("says of every record that it will not be published, once rejected", () => {
+    const push = open(10, reasons);
+    push.send({ type: "hold.release", confirmed: false } as never);
+    expect(status(push).counts).toEqual({ accepted: 0, updated: 0, rejected: 10, held: 0, pending: 0 });
+    const { results } = status(push, 0, "rejected");
+    expect(results).toHaveLength(10);
+    expect(results[9]).toMatchObject({ outcome: "rejected", errors: [{ code: "hold_rejected" }] });
   });
 });

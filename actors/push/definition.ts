@@ -42,17 +42,7 @@ export const pushActor: ActorDefinition<PushCommand, PushReply> = {
         name: "indexChunk",
         params: { push_id: view.id, collection: factsOf(view).collection, chunk: params.chunk, region },
       })),
-    finish: (_params: unknown, view: ActorView): readonly Effect[] => [
-      {
-        kind: "activity",
-        name: "finishPush",
-        params: {
-          push_id: view.id,
-          business_uuid: factsOf(view).business_uuid,
-          chunks: chunkCount(factsOf(view).records),
-        },
-      },
-    ],
+    finish: (_params: unknown, view: ActorView): readonly Effect[] => finishEffects(view),
   },
 };
 
@@ -64,6 +54,12 @@ function factsOf(view: ActorView): PushFacts {
   const { facts } = contextOf(view);
   if (!facts) throw new Error("A push without facts has no effects.");
   return facts;
+}
+
+function finishEffects(view: ActorView): readonly Effect[] {
+  const { business_uuid, records } = factsOf(view);
+  const params = { push_id: view.id, business_uuid, chunks: chunkCount(records) };
+  return [{ kind: "activity", name: "finishPush", params }];
 }
 
 function rowsFor(command: PushCommand): readonly RowSelection[] {
@@ -137,20 +133,23 @@ function fact(event: Message & Record<string, unknown>): Message {
   return event;
 }
 
+function isFinal(view: ActorView): boolean {
+  return view.snapshot.matches("complete") || view.snapshot.matches("failed");
+}
+
 function isSettled(view: ActorView): boolean {
-  return (
-    contextOf(view).facts === null ||
-    view.snapshot.matches("complete") ||
-    view.snapshot.matches("held") ||
-    view.snapshot.matches("failed")
-  );
+  return contextOf(view).facts === null || view.snapshot.matches("held") || isFinal(view);
 }
 
 function accept(
   command: Extract<PushCommand, { type: "push.accept" }>,
   view: ActorView,
 ): Decision<PushReply> {
-  if (contextOf(view).facts) return { reply: { status: "known", state: reportedState(view) } };
+  if (contextOf(view).facts) {
+    const reply = { status: "known", state: reportedState(view) } as const;
+    // Whoever accepts a push that is over staged its leaves and admitted it once more: that is undone.
+    return isFinal(view) ? { reply, effects: finishEffects(view) } : { reply };
+  }
   return {
     reply: { status: "accepted", state: command.held_reasons.length > 0 ? "held" : "queued" },
     events: [

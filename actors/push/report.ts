@@ -29,7 +29,7 @@ export function reportPush(view: ActorView, page: Page): PushReport | null {
   if (!facts) return null;
   const state = reportedState(view);
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf(view, page, facts.records, settled, state);
+  const { results, nextLeaf } = pageOf(view, page, settled);
   return {
     facts,
     state,
@@ -62,10 +62,19 @@ function countsOf(
   state: PushState,
 ): PushCounts {
   const open = facts.records - settled;
-  return { ...context.tally, held: state === "held" ? open : 0, pending: state === "held" ? 0 : open };
+  const { rejected } = context.tally;
+  return {
+    ...context.tally,
+    rejected: state === "failed" ? rejected + open : rejected,
+    held: state === "held" ? open : 0,
+    pending: state === "held" || state === "failed" ? 0 : open,
+  };
 }
 
-function pageOf(view: ActorView, page: Page, records: number, settled: number, state: PushState) {
+function pageOf(view: ActorView, page: Page, settled: number) {
+  const { facts, error } = view.snapshot.context as PushContext<PushFacts>;
+  const records = facts?.records ?? 0;
+  const state = reportedState(view);
   const results: PublishOutcome[] = [];
   const bodies = new Map(view.rowsOf(rt.outcomes).map((row) => [row.k, row.body]));
   let leaf = page.from_leaf;
@@ -73,7 +82,7 @@ function pageOf(view: ActorView, page: Page, records: number, settled: number, s
   let packed: readonly Packed[] = [];
   for (; leaf < records && results.length < page.limit; leaf += 1) {
     if (leaf >= settled) {
-      const outcome = openOutcome(leaf, state);
+      const outcome = openOutcome(leaf, state, error);
       if (page.outcome === null || page.outcome === outcome.outcome) results.push(outcome);
       continue;
     }
@@ -89,13 +98,15 @@ function pageOf(view: ActorView, page: Page, records: number, settled: number, s
   return { results, nextLeaf: leaf < records ? leaf : null };
 }
 
-function openOutcome(leafIndex: number, state: PushState): PublishOutcome {
+/** A leaf that is not settled: it waits, or will never be published because the push failed. */
+function openOutcome(leafIndex: number, state: PushState, error: PushContext["error"]): PublishOutcome {
+  const failed = state === "failed" && error !== null;
   return {
     leaf_index: leafIndex,
-    outcome: state === "held" ? "held" : "pending",
+    outcome: failed ? "rejected" : state === "held" ? "held" : "pending",
     record_id: null,
     version: null,
-    errors: [],
+    errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
   };
 }
 

@@ -88,6 +88,9 @@ export function openBatchSeal(
   if (!signature || more.length > 0 || signature.keyid !== key.key_id) {
     return sealRefusal("key_mismatch", "A batch seal carries exactly one signature, by its key_id.");
   }
+  if (signature.authenticatorData !== undefined) {
+    return sealRefusal("envelope_malformed", "A system's key signs plainly; only a passkey adds members.");
+  }
   const sig = parseBase64(signature.sig);
   if (
     !sig ||

@@ -8,9 +8,11 @@
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
+  CapUsedUp,
   ChargeReply,
   IdempotencyReply,
   IntegrationKeyCommand,
+  SeqReply,
 } from "../actors/messages/integration-key.ts";
 import type {
   AcceptReply,
@@ -21,27 +23,16 @@ import type {
 } from "../actors/messages/push.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { equalBytes } from "../protocol/bytes.ts";
-import { parseHash } from "../protocol/hash.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
-import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
-import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { admit } from "./publish-admit.ts";
+import { type Batch, checkBatch } from "./publish-batch.ts";
 import { type PublishBody, parsePublishBody } from "./publish-body.ts";
-import {
-  type Checked,
-  checkStanding,
-  checkVerified,
-  findMandate,
-  type Mandate,
-  openBatchSeal,
-  type PushSeal,
-  sealRefusal,
-} from "./publish-checks.ts";
+import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
 
@@ -144,7 +135,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (!body.ok) return refused(body.problem);
   const verified = checkVerified(facts);
   if (!verified.ok) return refused(verified.problem);
-  const batch = checkBatch(deps, request, body.value);
+  const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);
   return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
 }
@@ -164,54 +155,19 @@ async function checkCaps(
     { kind: "integration-key", id: request.caller.key.key_id },
     command,
   );
-  if (reply.status === "within") return null;
-  const seconds = reply.retry_after_seconds;
-  return refused(
-    problem("rate_limited", `The mandate's cap ${reply.cap} is used up.`, {
-      retry_after_seconds: seconds,
-      reason: reply.cap,
-    }),
-    { "retry-after": String(seconds) },
-  );
+  return reply.status === "within" ? null : capRefused(reply);
 }
 
-export interface Batch {
-  readonly seal: PushSeal;
-  readonly pushId: string;
-  readonly tree: MerkleTree;
+function capRefused({ cap, retry_after_seconds }: CapUsedUp): Outcome {
+  return limited(`The mandate's cap ${cap} is used up.`, { retry_after_seconds, reason: cap });
 }
 
-function checkBatch(deps: PublishDeps, request: PublishRequest, body: PublishBody): Checked<Batch> {
-  const opened = openBatchSeal(body.batchSeal, request.caller.key, deps.crypto);
-  if (!opened.ok) return opened;
-  const { seal, payload } = opened.value;
-  if (seal.record_type !== request.collection) {
-    return sealRefusal(
-      "record_type_mismatch",
-      `The seal is for ${seal.record_type}, the request for ${request.collection}.`,
-    );
-  }
-  if (seal.tree_size !== body.records.length) {
-    return sealRefusal(
-      "inclusion_invalid",
-      `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`,
-    );
-  }
-  const tree = buildTree(
-    body.records.map((record) => leafHash(record, deps.crypto.sha256)),
-    deps.crypto.sha256,
-  );
-  const root = parseHash(seal.root);
-  if (root === null || !equalBytes(root, tree.root)) {
-    return sealRefusal(
-      "hash_mismatch",
-      "The records are not exactly those that the seal's root is over, in order.",
-    );
-  }
-  return {
-    ok: true,
-    value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, deps.crypto.sha256), tree },
-  };
+function limited(
+  detail: string,
+  extras: { readonly retry_after_seconds: number; readonly reason?: string },
+): Outcome {
+  const headers = { "retry-after": String(extras.retry_after_seconds) };
+  return refused(problem("rate_limited", detail, extras), headers);
 }
 
 export interface Acceptable extends Batch {
@@ -246,12 +202,16 @@ async function checkNew(
   request: PublishRequest,
   batch: Acceptable,
 ): Promise<Outcome | null> {
+  const { key } = request.caller;
+  if (batch.seal.key_id !== key.key_id) {
+    const detail =
+      "The seal's key_id is not the key that signed the request, and this batch was not accepted before.";
+    const mismatch = sealRefusal("key_mismatch", detail);
+    if (!mismatch.ok) return refused(mismatch.problem);
+  }
   const standing = checkStanding(batch.seal, batch.facts, deps.clock.now());
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
-  const seq = await deps.actors.ask<ChargeReply>(
-    { kind: "integration-key", id: request.caller.key.key_id },
-    seqCommand,
-  );
+  const seq = await deps.actors.ask<SeqReply>({ kind: "integration-key", id: key.key_id }, seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (!standing.ok && seq.status !== "known") return refused(standing.problem);
   return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
@@ -283,30 +243,33 @@ async function storeAndAdmit(
     digest: request.contentDigest,
     records: records.length,
     bytes: request.body.length,
+    caps: batch.mandate.scope.caps,
   };
   const charged = await deps.actors.ask<ChargeReply>(
     { kind: "integration-key", id: request.caller.key.key_id },
     charge,
   );
-  if (charged.status === "seq_not_increasing") return seqRefused(charged.last_seq);
+  if (charged.status === "over") return capRefused(charged);
+  if (charged.status === "seq_not_increasing") {
+    // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
+    await deps.records.dropStaged(batch.pushId);
+    deps.trees.drop(batch.pushId);
+    return seqRefused(charged.last_seq);
+  }
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
     keyId: request.caller.key.key_id,
     records,
+    mayHold: true,
     listings: batch.facts.listings,
     pending: batch.facts.pending,
   });
   if (admitted.status !== "admitted") {
-    const seconds = admitted.retry_after_seconds;
-    return refused(
-      problem("rate_limited", "Too many pushes of this business wait; resend this batch later.", {
-        retry_after_seconds: seconds,
-      }),
-      {
-        "retry-after": String(seconds),
-      },
-    );
+    const { retry_after_seconds } = admitted;
+    return limited("Too many pushes of this business wait; resend this batch later.", {
+      retry_after_seconds,
+    });
   }
   const accept: PushCommand = {
     type: "push.accept",

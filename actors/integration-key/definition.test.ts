@@ -11,6 +11,7 @@ const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
   digest: `digest of ${push}`,
   records,
   bytes,
+  caps: { records_per_hour: 1_000, bytes_per_day: 10_000 },
 });
 
 describe("nonces (Q1)", () => {
@@ -81,6 +82,20 @@ describe("caps", () => {
     key.send(charge(1, "p1", 1, 900));
     expect(check(key, "new", 100)).toMatchObject({ status: "within" });
     expect(check(key, "new", 101)).toMatchObject({ status: "over", cap: "bytes_per_day" });
+  });
+
+  it("are judged again when a push is charged: of batches checked together one overshoots at most", () => {
+    const key = open();
+    for (const digest of ["a", "b", "c"]) expect(check(key, digest, 400)).toMatchObject({ status: "within" });
+    const charged = (seq: number, records: number, bytes: number) =>
+      key.send({ ...charge(seq, `p${seq}`, records, bytes), caps } as never);
+    expect(charged(1, 99, 400)).toEqual({ status: "accepted" });
+    expect(charged(2, 99, 400)).toEqual({ status: "accepted" });
+    expect(charged(3, 1, 100)).toMatchObject({ status: "over", cap: "records_per_hour" });
+    expect(charged(1, 99, 400)).toEqual({ status: "known" });
+    key.nowMs += 3_600_000;
+    expect(charged(3, 1, 201)).toMatchObject({ status: "over", cap: "bytes_per_day" });
+    expect(charged(3, 1, 200)).toEqual({ status: "accepted" });
   });
 
   it("lets the body of a charged push through, so that it can be resumed", () => {

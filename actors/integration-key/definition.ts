@@ -14,11 +14,13 @@ import {
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type {
   CapsReply,
+  CapUsedUp,
   ChargeReply,
   IdempotencyReply,
   IdempotentAnswer,
   IntegrationKeyCommand,
   NonceReply,
+  SeqReply,
 } from "../messages/integration-key.ts";
 import type { ActorDefinition, ActorView, Decision } from "../system/definition.ts";
 
@@ -137,26 +139,26 @@ function settleIdempotent(
   };
 }
 
-function checkCaps(
-  command: Extract<IntegrationKeyCommand, { type: "caps.check" }>,
-  view: ActorView,
-): CapsReply {
+type CapsCheck = Extract<IntegrationKeyCommand, { type: "caps.check" }>;
+
+function checkCaps(command: CapsCheck, view: ActorView): CapsReply {
   const known = live(view, view.row(rt.charged, 0, digestKey(command.digest)));
   if (known) return { status: "within", known_push_id: known.body };
-  const context = view.snapshot.context as IntegrationKeyContext;
-  const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
-  if (hour.used >= command.caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
-  const day = usageAt(context.bytesToday, view.nowMs, dayMs);
-  if (
-    day.used >= command.caps.bytes_per_day ||
-    day.used + command.content_length > command.caps.bytes_per_day
-  ) {
-    return over("bytes_per_day", view.nowMs, dayMs);
-  }
-  return { status: "within", known_push_id: null };
+  return usedUp(view, command.caps, command.content_length) ?? { status: "within", known_push_id: null };
 }
 
-function over(cap: "records_per_hour" | "bytes_per_day", nowMs: number, windowMs: number): CapsReply {
+/** The cap that leaves no room for a body of so many bytes; null when none does. */
+function usedUp(view: ActorView, caps: CapsCheck["caps"], bytes: number): CapUsedUp | null {
+  const context = view.snapshot.context as IntegrationKeyContext;
+  const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
+  if (hour.used >= caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
+  const day = usageAt(context.bytesToday, view.nowMs, dayMs);
+  if (day.used >= caps.bytes_per_day || day.used + bytes > caps.bytes_per_day)
+    return over("bytes_per_day", view.nowMs, dayMs);
+  return null;
+}
+
+function over(cap: CapUsedUp["cap"], nowMs: number, windowMs: number): CapUsedUp {
   return {
     status: "over",
     cap,
@@ -164,10 +166,7 @@ function over(cap: "records_per_hour" | "bytes_per_day", nowMs: number, windowMs
   };
 }
 
-function checkSeq(
-  command: Extract<IntegrationKeyCommand, { type: "seq.check" }>,
-  view: ActorView,
-): ChargeReply {
+function checkSeq(command: Extract<IntegrationKeyCommand, { type: "seq.check" }>, view: ActorView): SeqReply {
   if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { status: "known" };
   const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
   return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
@@ -180,6 +179,9 @@ function chargePush(
   if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { reply: { status: "known" } };
   const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
+  // The caps were within when they were checked; of several batches checked together only those that fit are charged.
+  const over = usedUp(view, command.caps, command.bytes);
+  if (over) return { reply: over };
   const expiresAtMs = view.nowMs + chargedKeptMs;
   return {
     reply: { status: "accepted" },

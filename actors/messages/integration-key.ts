@@ -31,7 +31,7 @@ export type IntegrationKeyCommand =
     })
   /** Read-only: is this seq acceptable for this push? */
   | (Message & { readonly type: "seq.check"; readonly seq: number; readonly push_id: string })
-  /** Commits (seq, push_id) and charges the caps; the same pair again answers the same. */
+  /** Commits (seq, push_id) and charges the caps, which other pushes may have used up meanwhile; the same pair again answers the same. */
   | (Message & {
       readonly type: "push.charge";
       readonly seq: number;
@@ -39,6 +39,7 @@ export type IntegrationKeyCommand =
       readonly digest: string;
       readonly records: number;
       readonly bytes: number;
+      readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
     })
   | (Message & { readonly type: "key.retire" });
 
@@ -50,15 +51,20 @@ export type IdempotencyReply =
   | { readonly status: "conflict" }
   | { readonly status: "in_progress" };
 
-export type CapsReply =
-  | { readonly status: "within"; readonly known_push_id: string | null }
-  | {
-      readonly status: "over";
-      readonly cap: "records_per_hour" | "bytes_per_day";
-      readonly retry_after_seconds: number;
-    };
+export interface CapUsedUp {
+  readonly status: "over";
+  readonly cap: "records_per_hour" | "bytes_per_day";
+  readonly retry_after_seconds: number;
+}
+
+export type CapsReply = { readonly status: "within"; readonly known_push_id: string | null } | CapUsedUp;
 
 export type ChargeReply =
+  | SeqReply
+  /** Other pushes of the key were charged since its caps were checked. */
+  | CapUsedUp;
+
+export type SeqReply =
   | { readonly status: "accepted" }
   /** Charged before: seq, and what was judged with it, is not judged again. */
   | { readonly status: "known" }

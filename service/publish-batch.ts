@@ -1,0 +1,69 @@
+// The batch of a publish request: its seal, the key that made it, and whether the records are those it is over.
+
+import type { BusinessCommand, KeyFacts, RegisterReadReply } from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { CryptoPort } from "../crypto/port.ts";
+import { equalBytes } from "../protocol/bytes.ts";
+import { parseHash } from "../protocol/hash.ts";
+import { isKeyId, pushIdOf } from "../protocol/identifiers.ts";
+import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import type { Caller } from "./caller.ts";
+import type { PublishBody } from "./publish-body.ts";
+import { type Checked, openBatchSeal, type PushSeal, sealRefusal } from "./publish-checks.ts";
+
+export interface Batch {
+  readonly seal: PushSeal;
+  readonly pushId: string;
+  readonly tree: MerkleTree;
+}
+
+/** Batch seal and Merkle root. A seal by another key of the business is right here: that its push is known is judged later. */
+export async function checkBatch(
+  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort },
+  request: { readonly caller: Caller; readonly collection: string },
+  body: PublishBody,
+): Promise<Checked<Batch>> {
+  const { crypto } = deps;
+  const key = await sealingKey(deps.actors, request.caller, body);
+  const opened = openBatchSeal(body.batchSeal, key, crypto);
+  if (!opened.ok) return opened;
+  const { seal, payload } = opened.value;
+  if (seal.record_type !== request.collection) {
+    return sealRefusal(
+      "record_type_mismatch",
+      `The seal is for ${seal.record_type}, the request for ${request.collection}.`,
+    );
+  }
+  if (seal.tree_size !== body.records.length) {
+    return sealRefusal(
+      "inclusion_invalid",
+      `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`,
+    );
+  }
+  const tree = buildTree(
+    body.records.map((record) => leafHash(record, crypto.sha256)),
+    crypto.sha256,
+  );
+  const root = parseHash(seal.root);
+  if (root === null || !equalBytes(root, tree.root)) {
+    return sealRefusal(
+      "hash_mismatch",
+      "The records are not exactly those that the seal's root is over, in order.",
+    );
+  }
+  return {
+    ok: true,
+    value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, crypto.sha256), tree },
+  };
+}
+
+/** The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too. */
+async function sealingKey(actors: ActorSystem, caller: Caller, body: PublishBody): Promise<KeyFacts> {
+  const keyId = body.batchSeal.signatures[0]?.keyid ?? "";
+  if (keyId === caller.key.key_id || !isKeyId(keyId)) return caller.key;
+  const command: BusinessCommand = { type: "register.read", keys: [`key/${keyId}`] };
+  const business = { kind: "business", id: caller.party.uuid };
+  const { entries } = await actors.ask<RegisterReadReply>(business, command);
+  const key = entries[0] && (JSON.parse(entries[0].body) as KeyFacts);
+  return key?.role === "integration" ? key : caller.key;
+}

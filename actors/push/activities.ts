@@ -7,9 +7,11 @@ import type { RowChange } from "../../storage/row-index.ts";
 import type { BusinessCommand } from "../messages/business.ts";
 import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { applyRows, type PushPorts, processChunk } from "./process-chunk.ts";
+import { createLookAhead } from "./look-ahead.ts";
+import { applyRows, chunksAheadMax, type PushPorts, processChunk } from "./process-chunk.ts";
 
-export function pushActivities(ports: PushPorts): Record<string, Activity> {
+export function pushActivities(given: Omit<PushPorts, "ahead">): Record<string, Activity> {
+  const ports: PushPorts = { ...given, ahead: createLookAhead(chunksAheadMax) };
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) =>
       processChunk(ports, params, context),

@@ -6,22 +6,18 @@
 
 import { indexDocument } from "../../collections/index-document.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
-import { chunkSize } from "../../machines/push.ts";
+import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { hashOf } from "../../protocol/hash.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import { listingsOf } from "../../protocol/listings.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
-import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
-import type { PublishOutcome, PushCommand, PushFacts, RecordFault } from "../messages/push.ts";
+import type { PushCommand, PushFacts } from "../messages/push.ts";
 import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { judgeLeaf } from "./judge-leaf.ts";
-import { signVersions, type UnsignedVersion } from "./sign-versions.ts";
+import type { LookAhead } from "./look-ahead.ts";
+import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
 
 export interface PushPorts {
   readonly records: RecordStore;
@@ -34,13 +30,12 @@ export interface PushPorts {
   readonly lists: ContentLists;
   /** Regions whose indexes are told. */
   readonly regions: readonly string[];
+  /** Chunks made ready before their turn. */
+  readonly ahead: LookAhead<PreparedChunk>;
 }
 
-interface Leaf {
-  readonly claim: LeafClaim;
-  readonly bytes: Uint8Array;
-  readonly record: JsonObject;
-}
+/** Chunks made ready before their turn, of all pushes together: each holds a few hundred kilobytes. */
+export const chunksAheadMax = 4;
 
 export async function processChunk(
   ports: PushPorts,
@@ -48,28 +43,14 @@ export async function processChunk(
   context: ActivityContext,
 ): Promise<PushCommand> {
   const { facts, chunk } = params;
-  const first = chunk * chunkSize;
-  const bytes = await ports.records.loadLeaves(
-    facts.push_id,
-    first,
-    Math.min(chunkSize, facts.records - first),
+  const prepared = await ports.ahead.take(keyOf(facts, chunk), () =>
+    prepareChunk(ports, params, context.ask),
   );
-  const outcomes: PublishOutcome[] = [];
-  const leaves: Leaf[] = [];
-  for (const [offset, leaf] of bytes.entries()) {
-    const judged = judge(ports, facts, first + offset, leaf);
-    if (judged.ok) leaves.push(judged.leaf);
-    else outcomes.push(judged.outcome);
+  if (chunk + 1 < chunkCount(facts.records)) {
+    const next = { facts, chunk: chunk + 1 };
+    ports.ahead.begin(keyOf(facts, next.chunk), () => prepareChunk(ports, next, context.ask));
   }
-  const assigned = await assign(facts, chunk, leaves, context);
-  const published: { readonly leaf: Leaf; readonly assignment: LeafAssignment }[] = [];
-  for (const [index, assignment] of assigned.assignments.entries()) {
-    const leaf = leaves[index];
-    if (!leaf) throw new Error("The business answered for a leaf that it was not asked about.");
-    outcomes.push(outcomeOf(assignment));
-    if (assignment.generation > 0) published.push({ leaf, assignment });
-  }
-  const changes = await publish(ports, facts, published, assigned.assigned_at_ms);
+  const changes = await storeVersions(ports, facts, prepared);
   const unindexed: string[] = [];
   for (const region of ports.regions) {
     if (changes.length > 0 && !(await applyRows(region, changes, context))) unindexed.push(region);
@@ -77,8 +58,8 @@ export async function processChunk(
   return {
     type: "chunk.settle",
     chunk,
-    outcomes: outcomes.sort((a, b) => a.leaf_index - b.leaf_index),
-    references: published.map(({ leaf, assignment }) => ({
+    outcomes: prepared.outcomes,
+    references: prepared.published.map(({ leaf, assignment }) => ({
       record_id: assignment.record_id,
       hash: leaf.claim.hash,
       change: assignment.change,
@@ -87,98 +68,22 @@ export async function processChunk(
   };
 }
 
-type Judged =
-  | { readonly ok: true; readonly leaf: Leaf }
-  | { readonly ok: false; readonly outcome: PublishOutcome };
-
-function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): Judged {
-  const collection = facts.collection as CollectionName;
-  const judged = judgeLeaf(bytes, { collection, countries: facts.countries, lists: ports.lists });
-  if (!judged.ok) return { ok: false, outcome: rejected(leafIndex, null, judged.faults) };
-  // Every record type carries the business's own id under this name.
-  const ownId = String(judged.record["business_product_id"]);
-  const claim: LeafClaim = {
-    leaf_index: leafIndex,
-    record_id: ports.recordIdOf(facts.business_uuid, collection, ownId),
-    hash: hashOf(bytes, ports.crypto.sha256),
-    business_product_id: ownId,
-    listings: listingsOf(judged.record),
-  };
-  return { ok: true, leaf: { claim, bytes, record: judged.record } };
+function keyOf(facts: PushFacts, chunk: number): string {
+  return `${facts.push_id}/${chunk}`;
 }
 
-async function assign(
-  facts: PushFacts,
-  chunk: number,
-  leaves: readonly Leaf[],
-  context: ActivityContext,
-): Promise<AssignReply> {
-  const command: BusinessCommand = {
-    type: "chunk.assign",
-    push_id: facts.push_id,
-    number: facts.number,
-    chunk,
-    collection: facts.collection,
-    leaves: leaves.map((leaf) => leaf.claim),
-  };
-  return context.ask<AssignReply>({ kind: "business", id: facts.business_uuid }, command);
-}
-
-function rejected(
-  leafIndex: number,
-  recordId: string | null,
-  errors: readonly RecordFault[],
-): PublishOutcome {
-  return { leaf_index: leafIndex, outcome: "rejected", record_id: recordId, version: null, errors };
-}
-
-function outcomeOf(assignment: LeafAssignment): PublishOutcome {
-  const { leaf_index, record_id, outcome, generation } = assignment;
-  if (outcome === "superseded") {
-    return rejected(leaf_index, record_id, [
-      {
-        code: "superseded",
-        pointer: "",
-        detail: "A later push, withdrawal or deletion was already applied to this record.",
-      },
-    ]);
-  }
-  if (outcome === "duplicate") {
-    return rejected(leaf_index, record_id, [
-      {
-        code: "duplicate_in_batch",
-        pointer: "/business_product_id",
-        detail: "An earlier leaf of this batch is the same product.",
-      },
-    ]);
-  }
-  return { leaf_index, outcome, record_id, version: generation, errors: [] };
-}
-
-/** Signs rows and sidecars, stores the versions, and gives the row changes for the indexes. */
-async function publish(
+/** Stores the versions and gives the row changes for the indexes. */
+async function storeVersions(
   ports: PushPorts,
   facts: PushFacts,
-  published: readonly { readonly leaf: Leaf; readonly assignment: LeafAssignment }[],
-  publishedAtMs: number,
+  { published, publishedAtMs }: PreparedChunk,
 ): Promise<readonly RowChange[]> {
   if (published.length === 0) return [];
   const tree = facts.path === "A" ? await ports.trees.load(facts.push_id, facts.records) : null;
-  const unsigned: UnsignedVersion[] = published.map(({ leaf, assignment }) => ({
-    record: leaf.record,
-    recordId: assignment.record_id,
-    hash: leaf.claim.hash,
-    generation: assignment.generation,
-    change: assignment.change,
-    isUpdate: assignment.outcome === "updated",
-  }));
-  const signed = await signVersions(ports, facts, unsigned, publishedAtMs);
   const versions: RecordVersion[] = [];
   const heads: RecordHead[] = [];
   const changes: RowChange[] = [];
-  for (const [index, { leaf, assignment }] of published.entries()) {
-    const parts = signed[index];
-    if (!parts) throw new Error("A version was not signed.");
+  for (const { leaf, assignment, signed } of published) {
     const common = { record_id: assignment.record_id, business_uuid: facts.business_uuid };
     versions.push({
       ...common,
@@ -189,8 +94,8 @@ async function publish(
       seal_id: facts.push_id,
       leaf_index: tree ? assignment.leaf_index : null,
       proof: tree ? concatBytes(...tree.path(assignment.leaf_index)) : new Uint8Array(),
-      sidecar: parts.sidecar,
-      row: parts.row,
+      sidecar: signed.sidecar,
+      row: signed.row,
       cert_id: facts.cert_id,
       published_at_ms: publishedAtMs,
     });
@@ -202,14 +107,13 @@ async function publish(
       change: assignment.change,
       hash: leaf.claim.hash,
     });
-    const document = indexDocument(facts.collection as CollectionName, parts.projected);
     changes.push({
       kind: "put",
       collection: facts.collection,
       ...common,
       change: assignment.change,
-      row: parts.row,
-      document,
+      row: signed.row,
+      document: indexDocument(facts.collection as CollectionName, signed.projected),
     });
   }
   await ports.records.putVersions(versions, heads);

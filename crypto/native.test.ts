@@ -209,6 +209,16 @@ describe("ES256", () => {
 });
 
 describe("the native port", () => {
+  it("keys HMAC-SHA-256 with keys of every length (RFC 2104), the same key again and again", () => {
+    for (const length of [0, 1, 32, 63, 64, 65, 200]) {
+      const key = nativeCrypto.randomBytes(length);
+      for (const bytes of [new Uint8Array(), nativeCrypto.randomBytes(300)]) {
+        const expected = new Uint8Array(createHmac("sha256", key).update(bytes).digest());
+        expect(nativeCrypto.hmacSha256(key, bytes)).toEqual(expected);
+      }
+    }
+  });
+
   it("hashes as the platform does, into plain bytes", () => {
     const bytes = nativeCrypto.randomBytes(1000);
     const key = nativeCrypto.randomBytes(32);

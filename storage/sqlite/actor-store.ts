@@ -162,10 +162,13 @@ class SqliteActorStore implements ActorStore {
   }
 
   #readByText(no: number, rt: number, keys: readonly string[], found: PartitionRow[]): void {
+    // Rows with k = 0, the usual case, are found by the primary key and pay for no second index; whether the table has
+    // any others is asked once.
+    const hasOthers = this.#sql.anyTextOther.get(no, rt) !== undefined;
     for (const key of keys) {
-      // Rows with k = 0, the usual case, are found by the primary key and pay for no second index.
       const first = this.#sql.byTextZero.get(no, rt, key);
       if (first !== undefined) found.push(toRow(first));
+      if (!hasOthers) continue;
       for (const row of this.#sql.byTextOther.all(no, rt, key)) found.push(toRow(row));
     }
   }
@@ -213,6 +216,8 @@ const statementTexts = {
   prune: `DELETE FROM actor_row WHERE actor = ? AND rt = ${rowTable.event} AND k <= ?`,
   systemRows: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt < ${rowTable.firstKeyed} ORDER BY rt, k, k2`,
   byTextZero: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND k = 0 AND k2 = ?`,
+  anyTextOther: `SELECT 1 FROM actor_row INDEXED BY actor_row_by_text
+    WHERE actor = ? AND rt = ? AND k > 0 AND rt >= ${rowTable.firstKeyed} LIMIT 1`,
   byTextOther: `SELECT ${rowColumns} FROM actor_row INDEXED BY actor_row_by_text
     WHERE actor = ? AND rt = ? AND k2 = ? AND k > 0 AND rt >= ${rowTable.firstKeyed}`,
   range: `SELECT ${rowColumns} FROM actor_row WHERE actor = ? AND rt = ? AND (k, k2) > (?, ?)

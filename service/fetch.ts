@@ -7,12 +7,12 @@ import type { Clock } from "../crypto/port.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
-import type { RecordHead, RecordStore } from "../storage/record-store.ts";
+import type { RecordStore } from "../storage/record-store.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord } from "./fetched-record.ts";
-import { type Receipts, receiptRow } from "./receipts.ts";
+import { type Receipts, receiptRow, type SignedReceipt } from "./receipts.ts";
 import { createRecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
 
@@ -54,37 +54,51 @@ interface Kept {
 export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createOpenings(deps.keptBytesMax ?? keptBytesMaxDefault);
   return async (request) => {
-    const { caller, nonceClaimed } = request.authenticated;
+    const { nonceClaimed } = request.authenticated;
     if (!isRecordId(request.recordId)) {
       return (
         (await nonceClaimed) ??
         refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }))
       );
     }
-    const [reused, record] = await Promise.all([nonceClaimed, readRecord(deps, kept, request)]);
+    const [reused, prepared] = await Promise.all([nonceClaimed, prepare(deps, kept, request)]);
     if (reused !== null) return reused;
-    if (record === null) {
+    if (prepared === null) {
       await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);
       return recordNotFound;
     }
-    const retrieval = deps.receipts.begin();
-    const receipt = await deps.receipts.issue({
-      retrieval,
-      caller,
-      kind: "fetch",
-      collection: null,
-      country: null,
-      rows: [receiptRow(request.recordId, record.row)],
-    });
-    const sourceLine = formatSourceLine({
-      record_id: request.recordId,
-      origin: record.row.origin,
-      cert_id: record.certId,
-      served_at: retrieval.servedAt,
-      verify_url: deps.verifyUrl,
-    });
-    return answer(closeFetchedRecord(record, { sourceLine, receipt }));
+    await deps.receipts.keep(prepared.receipt);
+    return answer(prepared.body);
   };
+}
+
+interface Prepared {
+  readonly body: Uint8Array;
+  readonly receipt: SignedReceipt;
+}
+
+/** Everything of the answer, while the nonce is being claimed; it is nobody's before its receipt is kept. */
+async function prepare(deps: FetchDeps, kept: Openings, request: FetchRequest): Promise<Prepared | null> {
+  const record = await readRecord(deps, kept, request);
+  if (record === null) return null;
+  const { recordId } = request;
+  const retrieval = deps.receipts.begin();
+  const receipt = await deps.receipts.sign({
+    retrieval,
+    caller: request.authenticated.caller,
+    kind: "fetch",
+    collection: null,
+    country: null,
+    rows: [receiptRow(recordId, record.row)],
+  });
+  const sourceLine = formatSourceLine({
+    record_id: recordId,
+    origin: record.row.origin,
+    cert_id: record.certId,
+    served_at: retrieval.servedAt,
+    verify_url: deps.verifyUrl,
+  });
+  return { body: closeFetchedRecord(record, { sourceLine, receipt: receipt.envelope }), receipt };
 }
 
 /** One document for every reason, so that none can be told from another (F1). */
@@ -101,30 +115,36 @@ async function readRecord(
   kept: Openings,
   request: FetchRequest,
 ): Promise<FetchedRecord | null> {
-  const head = await deps.records.readHead(request.recordId);
-  if (!head?.live) return null;
-  if (deps.register.hasBlocked(head.business_uuid, request.authenticated.caller.party.group)) return null;
-  const policyVersion = deps.register.policyInForce(head.business_uuid).version;
-  const known = kept.get(head.record_id);
-  if (known?.change === head.change && known.policyVersion === policyVersion) return known.record;
-  return openRecord(deps, kept, head, policyVersion);
+  const known = await readKept(deps, kept, request.recordId);
+  const record = known ?? (await openRecord(deps, kept, request.recordId));
+  if (record === null) return null;
+  return deps.register.hasBlocked(record.businessUuid, request.authenticated.caller.party.group)
+    ? null
+    : record;
 }
 
-async function openRecord(
-  deps: FetchDeps,
-  kept: Openings,
-  head: RecordHead,
-  policyVersion: number,
-): Promise<FetchedRecord | null> {
-  const [served, policy] = await Promise.all([
-    deps.records.readServed(head.record_id),
-    policyVersion === 0 ? null : deps.register.policy(head.business_uuid, policyVersion),
-  ]);
+/** What was kept of the record, while its head and the policy in force are the ones that it was made with. */
+async function readKept(deps: FetchDeps, kept: Openings, recordId: string): Promise<FetchedRecord | null> {
+  const known = kept.get(recordId);
+  if (known === undefined) return null;
+  const head = await deps.records.readHead(recordId);
+  const isCurrent = head?.live === true && head.change === known.change;
+  return isCurrent && deps.register.policyInForce(head.business_uuid).version === known.policyVersion
+    ? known.record
+    : null;
+}
+
+async function openRecord(deps: FetchDeps, kept: Openings, recordId: string): Promise<FetchedRecord | null> {
+  const served = await deps.records.readServed(recordId);
   if (served === null) return null;
-  if (policyVersion !== 0 && policy === null)
-    throw new Error(`AI policy ${policyVersion} of ${head.business_uuid} is in force but not stored.`);
+  const { business_uuid: uuid, change } = served.head;
+  const { version: policyVersion } = deps.register.policyInForce(uuid);
+  const policy = policyVersion === 0 ? null : await deps.register.policy(uuid, policyVersion);
+  if (policyVersion !== 0 && policy === null) {
+    throw new Error(`AI policy ${policyVersion} of ${uuid} is in force but not stored.`);
+  }
   const record = openFetchedRecord(served, policy, deps.verifyUrl);
-  kept.put(head.record_id, { change: served.head.change, policyVersion, record });
+  kept.put(recordId, { change, policyVersion, record });
   return record;
 }
 

@@ -56,6 +56,14 @@ function open(changes: Partial<ReceiptDeps> = {}) {
   });
 }
 
+type Opened = ReturnType<typeof open>;
+
+async function issue(receipts: Opened, what: Served): Promise<string> {
+  const receipt = await receipts.sign(what);
+  await receipts.keep(receipt);
+  return receipt.envelope;
+}
+
 function served(receipts: ReturnType<typeof open>, changes: Partial<Served> = {}): Served {
   return {
     retrieval: receipts.begin(),
@@ -72,7 +80,7 @@ describe("a receipt", () => {
   it("says what was served to whom, under a signature that verifies", async () => {
     const receipts = open();
     const what = served(receipts);
-    const envelope = parseEnvelope(JSON.parse(await receipts.issue(what)));
+    const envelope = parseEnvelope(JSON.parse(await issue(receipts, what)));
     if (!envelope.ok) throw new Error(envelope.detail);
     expect(openReceipt(envelope.value)).toEqual({
       ok: true,
@@ -103,7 +111,7 @@ describe("a receipt", () => {
     const append = (): Promise<void> => written;
     const receipts = open({ store: { append } as unknown as ReceiptStore });
     let isIssued = false;
-    const issuing = receipts.issue(served(receipts)).then(() => {
+    const issuing = issue(receipts, served(receipts)).then(() => {
       isIssued = true;
     });
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -115,7 +123,7 @@ describe("a receipt", () => {
 
   it("is in the batch of its minute and incarnation", async () => {
     const receipts = open();
-    await receipts.issue(served(receipts));
+    await issue(receipts, served(receipts));
     expect(rows[0]).toMatchObject({
       region: "eu-west1",
       batch: "202603012359-node7",
@@ -127,7 +135,7 @@ describe("a receipt", () => {
 
   it("is not handed out by a node that lost its lease while it wrote (T2)", async () => {
     const receipts = open({ holdsLease: () => false });
-    await expect(receipts.issue(served(receipts))).rejects.toThrow(LeaseLost);
+    await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
     expect(rows).toHaveLength(1);
   });
 
@@ -137,7 +145,7 @@ describe("a receipt", () => {
     ["sandbox", [row], false],
   ] as const)("in %s with %j is billable: %s", async (environment, served_rows, billable) => {
     const receipts = open({ environment });
-    await receipts.issue(served(receipts, { rows: served_rows }));
+    await issue(receipts, served(receipts, { rows: served_rows }));
     expect(rows[0]?.billable).toBe(billable);
   });
 });

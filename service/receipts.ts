@@ -41,10 +41,19 @@ export interface Served {
   readonly rows: readonly ReceiptRow[];
 }
 
+/** A receipt that nobody has yet. */
+export interface SignedReceipt {
+  /** JSON text of the envelope. */
+  readonly envelope: string;
+  readonly served: Served;
+}
+
 export interface Receipts {
   begin(): Retrieval;
-  /** Signs and keeps the receipt; answers the JSON text of its envelope. Throws {@link LeaseLost}, or what the store throws. */
-  issue(served: Served): Promise<string>;
+  /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
+  sign(served: Served): Promise<SignedReceipt>;
+  /** Makes the receipt durable. Throws {@link LeaseLost}, or what the store throws; then nothing may be answered. */
+  keep(receipt: SignedReceipt): Promise<void>;
 }
 
 /** The node may not answer any more as this incarnation; the caller asks again and reaches another. */
@@ -58,7 +67,11 @@ export class LeaseLost extends Error {
 const payloadType = payloadTypes["receipt.v3"];
 
 export function createReceipts(deps: ReceiptDeps): Receipts {
-  return { begin: () => beginRetrieval(deps), issue: (served) => issueReceipt(deps, served) };
+  return {
+    begin: () => beginRetrieval(deps),
+    sign: (served) => signReceipt(deps, served),
+    keep: (receipt) => keepReceipt(deps, receipt),
+  };
 }
 
 /** `ret_`, 12 hex digits of the instant in milliseconds, 20 random ones: ids sort by time and cannot be guessed. */
@@ -69,7 +82,7 @@ function beginRetrieval(deps: ReceiptDeps): Retrieval {
   return { retrievalId, servedAtMs, servedAt: formatTimestamp(servedAtMs) };
 }
 
-async function issueReceipt(deps: ReceiptDeps, served: Served): Promise<string> {
+async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedReceipt> {
   const { caller, retrieval } = served;
   const payload = receiptPayloadText({
     ai_company_uuid: caller.party.uuid,
@@ -90,6 +103,11 @@ async function issueReceipt(deps: ReceiptDeps, served: Served): Promise<string> 
   const envelope =
     `{"payloadType":"${payloadType}","payload":"${toBase64(message.subarray(head.length))}",` +
     `"signatures":[{"keyid":"${deps.signer.keyId}","sig":"${toBase64(signature)}"}]}`;
+  return { envelope, served };
+}
+
+async function keepReceipt(deps: ReceiptDeps, { envelope, served }: SignedReceipt): Promise<void> {
+  const { caller, retrieval } = served;
   await deps.store.append({
     region: deps.region,
     batch: batchName(retrieval.servedAt, deps.incarnation),
@@ -101,7 +119,6 @@ async function issueReceipt(deps: ReceiptDeps, served: Served): Promise<string> 
     envelope,
   });
   if (!deps.holdsLease()) throw new LeaseLost();
-  return envelope;
 }
 
 /** `YYYYMMDDHHMM-<incarnation>` of a timestamp. */

@@ -78,6 +78,7 @@ interface Cache {
   readonly parties: RecentMap<string, Kept<PartyFacts>>;
   readonly lists: RecentMap<string, readonly unknown[]>;
   readonly policies: Map<string, PolicyInForce>;
+  readonly sealedPolicies: RecentMap<string, PolicyFacts>;
   readonly blocks: BlockList;
 }
 
@@ -95,6 +96,7 @@ export function createRegister(deps: RegisterDeps): Register {
     parties: createRecentMap(entriesMax),
     lists: createRecentMap(Math.ceil(entriesMax / 100)),
     policies: new Map(),
+    sealedPolicies: createRecentMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
   };
   const progress: Progress = { cursor: "", seen: 0, refreshedAtMs: null };
@@ -128,8 +130,15 @@ export function createRegister(deps: RegisterDeps): Register {
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
     policy: async (uuid, version) => {
-      const entry = await deps.store.get("policy", `${uuid}/${version}`);
-      return entry === null ? null : (JSON.parse(entry.body) as PolicyFacts);
+      const name = `${uuid}/${version}`;
+      // A policy version never changes once it is accepted.
+      const known = cache.sealedPolicies.get(name);
+      if (known !== undefined) return known;
+      const entry = await deps.store.get("policy", name);
+      if (entry === null) return null;
+      const facts = JSON.parse(entry.body) as PolicyFacts;
+      cache.sealedPolicies.set(name, facts);
+      return facts;
     },
     certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
     keys: (uuid) => list<KeyFacts>("key", uuid),

@@ -15,7 +15,7 @@ import type { RowHit, RowIndex } from "../storage/row-index.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
-import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
+import { type Receipts, receiptRow, type SignedReceipt, signedRowFacts } from "./receipts.ts";
 import type { Register } from "./register.ts";
 
 /** Deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
@@ -42,8 +42,13 @@ export function createSearch(deps: SearchDeps): Search {
     const request = readRequest(call);
     if ("kind" in request) return (await nonceClaimed) ?? request;
     const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
-    const [reused, hits] = await Promise.all([nonceClaimed, deps.index.search(query)]);
-    return reused ?? answerRows(deps, caller, request, hits);
+    const [reused, prepared] = await Promise.all([
+      nonceClaimed,
+      deps.index.search(query).then((hits) => prepare(deps, caller, request, hits)),
+    ]);
+    if (reused !== null) return reused;
+    await deps.receipts.keep(prepared.receipt);
+    return { kind: "answer", status: 200, headers, body: prepared.body };
   };
 }
 
@@ -72,12 +77,18 @@ function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRef
 
 const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
 
-async function answerRows(
+interface Prepared {
+  readonly body: string;
+  readonly receipt: SignedReceipt;
+}
+
+/** Everything of the answer, while the nonce is being claimed; it is nobody's before its receipt is kept. */
+async function prepare(
   deps: SearchDeps,
   caller: Caller,
   request: SearchRequest,
   hits: readonly RowHit[],
-): Promise<Outcome> {
+): Promise<Prepared> {
   const { collection, country } = request;
   const retrieval = deps.receipts.begin();
   let rows = "";
@@ -87,7 +98,7 @@ async function answerRows(
     rows += rows === "" ? served : `,${served}`;
     receiptRows.push(receiptRow(hit.record_id, signedRowFacts(hit.row)));
   }
-  const receipt = await deps.receipts.issue({
+  const receipt = await deps.receipts.sign({
     retrieval,
     caller,
     kind: "search",
@@ -96,5 +107,5 @@ async function answerRows(
     rows: receiptRows,
   });
   const head = `{"retrieval_id":"${retrieval.retrievalId}","collection":"${collection}","country":"${country}","rows":[`;
-  return { kind: "answer", status: 200, headers, body: `${head}${rows}],"receipt":${receipt}}` };
+  return { body: `${head}${rows}],"receipt":${receipt.envelope}}`, receipt };
 }

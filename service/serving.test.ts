@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import { utf8 } from "../protocol/bytes.ts";
+import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { problem } from "../protocol/problem.ts";
+import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
+import { representUsNames } from "../protocol/records/business-files.ts";
+import { parseRecord } from "../protocol/records/parse-record.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { signedRowText } from "../protocol/row.ts";
+import type { RecordHead, RecordStore, ServedRecord } from "../storage/record-store.ts";
+import type { RowIndex } from "../storage/row-index.ts";
+import { type Refused, refused } from "./answer.ts";
+import type { Authenticated } from "./authenticate.ts";
+import { businessUuid, companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
+import { createFetch } from "./fetch.ts";
+import { LeaseLost, type Receipts } from "./receipts.ts";
+import { noPolicyInForce, type PolicyInForce, type Register } from "./register.ts";
+import { createSearch } from "./search.ts";
+
+const recordId = `bf_${"a".repeat(26)}`;
+const record = sampleRecords.business_files;
+const bytes = canonicalBytes(record);
+const hash = hashOf(bytes);
+const certId = `sha256:${"1".repeat(64)}`;
+const row = signedRowText(
+  projectedRowText(
+    projectRecord({
+      collection: "business_files",
+      record,
+      recordId,
+      businessUuid,
+      hash,
+      certId,
+      keyId: "k".repeat(43),
+      publishedAt: 1_770_000_000,
+      aiPolicyVersion: 1,
+    }),
+  ),
+  `${"A".repeat(86)}==`,
+);
+const head: RecordHead = {
+  record_id: recordId,
+  business_uuid: businessUuid,
+  type: "business_files",
+  live: true,
+  generation: 1,
+  change: 1,
+  hash,
+};
+const served: ServedRecord = {
+  head,
+  seal: { seal_id: "s", envelope: '{"seal":1}', tree_size: null },
+  version: {
+    ...head,
+    bytes,
+    seal_id: "s",
+    leaf_index: null,
+    proof: new Uint8Array(),
+    sidecar: '{"sidecar":1}',
+    row,
+    cert_id: certId,
+    published_at_ms: 1_770_000_000_000,
+  },
+};
+
+function world() {
+  const state = {
+    kept: 0,
+    signed: 0,
+    reads: 0,
+    head: head as RecordHead | null,
+    keepFails: false,
+    policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
+    delayedUntil: [] as number[],
+  };
+  const receipts: Receipts = {
+    begin: () => ({ retrievalId: "ret_1", servedAtMs: 0, servedAt: "2026-03-01T00:00:00.000Z" }),
+    sign: async (what) => {
+      state.signed += 1;
+      return { envelope: '{"receipt":1}', served: what };
+    },
+    keep: async () => {
+      if (state.keepFails) throw new LeaseLost();
+      state.kept += 1;
+    },
+  };
+  const register = {
+    policyInForce: () => state.policy,
+    policy: async () => ({
+      version: state.policy.version,
+      record_base64: btoa('{"schema" : "svc/ai_policy/1"}'),
+      seal: '{"policySeal":1}',
+    }),
+    blockedBusinesses: () => [],
+    hasBlocked: () => false,
+  } as unknown as Register;
+  const records = {
+    readHead: async () => state.head,
+    readServed: async () => {
+      state.reads += 1;
+      return state.head?.live === true ? { ...served, head: state.head } : null;
+    },
+  } as unknown as RecordStore;
+  const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
+  const index = {
+    search: async () => [{ record_id: recordId, business_uuid: businessUuid, row }],
+  } as unknown as RowIndex;
+  return {
+    state,
+    fetch: createFetch({
+      records,
+      register,
+      receipts,
+      clock: { now: () => 0 },
+      verifyUrl: "https://verify.test",
+      delayUntil,
+    }),
+    search: createSearch({ index, register, receipts }),
+  };
+}
+
+function caller(claim: Refused | null = null): Authenticated {
+  return {
+    kind: "authenticated",
+    caller: {
+      key: keyFacts("k", { kty: "OKP", crv: "Ed25519", x: "" }, { role: "retrieval", party: companyUuid }),
+      party: partyFacts(companyUuid, { kind: "ai_company" }),
+      nonce: "n",
+      expiresMs: 0,
+      requestHash: hash,
+      tag: "svc-retrieval",
+    },
+    nonceClaimed: Promise.resolve(claim),
+    headers: {},
+  };
+}
+
+const reused = refused(problem("nonce_reused", "used"));
+const fetchCall = (claim: Refused | null = null) => ({
+  authenticated: caller(claim),
+  recordId,
+  arrivedAtMs: 5_000,
+});
+const searchBody = utf8('{"filter":{"all":[{"country":"GB"}]},"sort_by":"published_at:desc"}');
+const searchCall = (claim: Refused | null = null) => ({
+  authenticated: caller(claim),
+  body: searchBody,
+  collection: "business_files" as const,
+});
+const textOf = (outcome: Awaited<ReturnType<ReturnType<typeof createFetch>>>): string => {
+  if (outcome.kind === "problem") throw new Error(outcome.problem.detail);
+  return typeof outcome.body === "string" ? outcome.body : new TextDecoder().decode(outcome.body);
+};
+
+describe("no answer leaves", () => {
+  it.each(["fetch", "search"] as const)("of a %s before its receipt is kept", async (which) => {
+    const { state, fetch, search } = world();
+    const run = () => (which === "fetch" ? fetch(fetchCall()) : search(searchCall()));
+    expect(textOf(await run())).toContain('"receipt":{"receipt":1}');
+    expect(state.kept).toBe(1);
+    state.keepFails = true;
+    await expect(run()).rejects.toThrow(LeaseLost);
+  });
+
+  it.each(["fetch", "search"] as const)(
+    "of a %s with a nonce that was used, and no receipt of it is kept",
+    async (which) => {
+      const { state, fetch, search } = world();
+      expect(await (which === "fetch" ? fetch(fetchCall(reused)) : search(searchCall(reused)))).toBe(reused);
+      expect(state.kept).toBe(0);
+    },
+  );
+});
+
+describe("a fetched business file", () => {
+  it("carries its five texts and its endpoints, with their status", async () => {
+    expect(parseRecord("business_files", bytes)).toMatchObject({ ok: true });
+    const text = textOf(await world().fetch(fetchCall()));
+    const answer = JSON.parse(text) as Record<string, Record<string, unknown>>;
+    expect(Object.keys(answer["represent_us"] ?? {})).toEqual([...representUsNames]);
+    expect(answer["represent_us"]).toEqual(record["represent_us"]);
+    expect(answer["endpoints"]).toEqual({ status: "authorised", items: record["endpoints"] });
+    expect(exactMember(text, "record")).toBe(new TextDecoder().decode(bytes));
+    expect(exactMember(text, "seal")).toBe('{"seal":1}');
+    expect(exactMember(text, "ai_policy", "record")).toBe('{"schema" : "svc/ai_policy/1"}');
+  });
+
+  it("has no AI policy before one is sealed", async () => {
+    const { state, fetch } = world();
+    state.policy = noPolicyInForce;
+    expect(JSON.parse(textOf(await fetch(fetchCall())))).toMatchObject({
+      ai_policy: { version: 0, record: null, seal: null },
+    });
+  });
+});
+
+describe("what is kept between fetches", () => {
+  it("is used while the record and the policy are the same (F2)", async () => {
+    const { state, fetch } = world();
+    const read = async (): Promise<unknown> =>
+      (JSON.parse(textOf(await fetch(fetchCall()))) as Record<string, unknown>)["ai_policy"];
+    await read();
+    await read();
+    expect(state.reads).toBe(1);
+    state.policy = { version: 2, bitsText: "{}" };
+    expect(await read()).toMatchObject({ version: 2 });
+    expect(state.reads).toBe(2);
+    state.head = { ...head, change: 2 };
+    await read();
+    expect(state.reads).toBe(3);
+  });
+
+  it("is not served once the record is withdrawn", async () => {
+    const { state, fetch } = world();
+    await fetch(fetchCall());
+    state.head = { ...head, live: false, change: 2 };
+    expect(await fetch(fetchCall())).toMatchObject({ kind: "problem", problem: { code: "not_found" } });
+    expect(state.delayedUntil).toEqual([5_021]);
+  });
+});
+
+it("rows are served as they were signed, with the bits of the policy in force put in", async () => {
+  const text = textOf(await world().search(searchCall()));
+  const served = exactMember(text, "rows") ?? "";
+  expect(served.slice(1, -1).replace(',"ai_policy_bits":{"x":1}', "")).toBe(row);
+  expect(JSON.parse(text)).toMatchObject({ rows: [{ ai_policy_bits: { x: 1 } }] });
+});

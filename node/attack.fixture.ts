@@ -1,0 +1,182 @@
+// A whole node with businesses of its own to attack over HTTP, stopped and started again on the same home. For tests.
+
+import { randomInt } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BusinessCommand } from "../actors/messages/business.ts";
+import type { PushReport } from "../actors/messages/push.ts";
+import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
+import { publishBody } from "../client/batch.ts";
+import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { type Mandate, mandatePayload } from "../protocol/mandate.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
+import { ConfigError } from "./config.ts";
+import { openBusiness, seal, type TestBusiness } from "./publishing.fixture.ts";
+import { type RunningNode, startNode } from "./start.ts";
+
+export interface AttackNode {
+  running: RunningNode;
+  /** Stops the node and starts it on the same home and ports. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const attemptsMax = 20;
+
+/** A node whose samples are in, on ports that a restart takes again. */
+export async function openAttackNode(): Promise<AttackNode> {
+  const home = await mkdtemp(join(tmpdir(), "svc-attack-"));
+  let portBase = 0;
+  const start = async (): Promise<RunningNode> => {
+    const running = await startNode({ home, portBase, logLevel: "error" });
+    await running.seeded;
+    return running;
+  };
+  const first = async (attempt: number): Promise<RunningNode> => {
+    portBase = 20_000 + 5 * randomInt(2_000);
+    try {
+      return await start();
+    } catch (error) {
+      if (error instanceof ConfigError && attempt < attemptsMax) return first(attempt + 1);
+      throw error;
+    }
+  };
+  const node: AttackNode = {
+    running: await first(1),
+    restart: async () => {
+      await node.running[Symbol.asyncDispose]();
+      node.running = await start();
+    },
+    close: async () => {
+      await node.running[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+  return node;
+}
+
+let businesses = 0;
+
+/** A business that nobody else publishes for, with a key and its sandbox mandate. */
+export function newBusiness(node: AttackNode): Promise<TestBusiness> {
+  businesses += 1;
+  const uuid = `00000000-0000-4000-8000-${String(businesses).padStart(12, "0")}`;
+  return openBusiness(node.running.services, uuid);
+}
+
+/** A further key of the same business, with a mandate of its own. */
+export async function successorOf(node: AttackNode, business: TestBusiness): Promise<TestBusiness> {
+  return openBusiness(node.running.services, business.party.uuid);
+}
+
+/** Seals a mandate for the business's key; it replaces the sandbox's generous one. */
+export async function giveMandate(
+  node: AttackNode,
+  business: TestBusiness,
+  changes: {
+    readonly scope?: Partial<Mandate["scope"]>;
+    readonly fromMs?: number;
+    readonly untilMs?: number;
+  },
+): Promise<string> {
+  const { parties, hostedSigner } = node.running.services;
+  businesses += 1;
+  const nowMs = Date.now();
+  const mandate_id = `mdt_test_${businesses}`;
+  const payload = mandatePayload({
+    v: 1,
+    mandate_id,
+    business_uuid: business.party.uuid,
+    key_id: business.key.key_id,
+    scope: {
+      record_types: ["products"],
+      countries: ["US", "GB", "DE"],
+      directions: ["publish"],
+      caps: { records_per_hour: 1_000_000, bytes_per_day: 1_000_000_000 },
+      source_ip_allow_list: null,
+      ...changes.scope,
+    },
+    valid_from: formatTimestamp(changes.fromMs ?? nowMs),
+    valid_until: formatTimestamp(changes.untilMs ?? nowMs + 86_400_000),
+  });
+  const signer = await hostedSigner(business.party.uuid);
+  await parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [signer]));
+  return mandate_id;
+}
+
+export function tellBusiness<R>(
+  node: AttackNode,
+  business: TestBusiness,
+  command: BusinessCommand,
+): Promise<R> {
+  return node.running.services.actors.ask<R>({ kind: "business", id: business.party.uuid }, command);
+}
+
+/** The push once it is complete, held or failed. */
+export function awaitPush(node: AttackNode, pushId: string): Promise<PushReport> {
+  return node.running.services.actors.ask(
+    { kind: "push", id: pushId },
+    { type: "push.await" },
+    { timeoutMs: 60_000 },
+  );
+}
+
+export async function newSigningKey(algorithm: "Ed25519" | "ES256" = "Ed25519"): Promise<SigningKey> {
+  const parsed = await parseSigningKey(generatePrivateJwk(algorithm));
+  if (!parsed.ok) throw new Error(parsed.detail);
+  return parsed.value;
+}
+
+export function publishOver(
+  node: AttackNode,
+  business: Pick<TestBusiness, "signingKey">,
+  body: Uint8Array | string,
+  changes: Partial<SentRequest> = {},
+): Promise<ReceivedAnswer> {
+  return send(
+    node.running.urls.business_url,
+    { key: business.signingKey, grant: "" },
+    {
+      path: "/v1/publish/products",
+      body,
+      tag: "svc-push",
+      ...changes,
+      headers: { "idempotency-key": freshNonce(), "svc-sandbox-key": null, ...changes.headers },
+    },
+  );
+}
+
+export function readOver(
+  node: AttackNode,
+  business: Pick<TestBusiness, "signingKey">,
+  path: string,
+): Promise<ReceivedAnswer> {
+  const caller = { key: business.signingKey, grant: "" };
+  const headers = { "svc-sandbox-key": null };
+  return send(node.running.urls.business_url, caller, { path, tag: "svc-business-read", headers });
+}
+
+/** Exact body bytes of a sealed batch. */
+export async function batchBody(
+  business: TestBusiness,
+  records: readonly Uint8Array[],
+  changes: Parameters<typeof seal>[2] = {},
+): Promise<{ readonly body: Uint8Array; readonly pushId: string }> {
+  const batch = await seal(business, records, changes);
+  return { body: publishBody(batch.batch_seal, records), pushId: batch.push_id };
+}
+
+export interface ReceivedOutcome {
+  readonly outcome: string;
+  readonly version: number | null;
+  readonly record_id: string | null;
+  readonly errors: readonly { readonly code: string; readonly pointer: string }[];
+}
+
+export function outcomesOf(answer: ReceivedAnswer): readonly ReceivedOutcome[] {
+  return answer.json["results"] as readonly ReceivedOutcome[];
+}

@@ -11,13 +11,15 @@ import type {
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { listingsOf } from "../protocol/listings.ts";
-import { parseStrictJson } from "../protocol/strict-json.ts";
+import { parseRecord } from "../protocol/records/parse-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 
 /** Catalogues below this many listings are never held (specification, «Limits»). */
 const holdThreshold = 20;
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
+/** Leaves of one business that wait at once and are planned with; above it a batch is told to come back. */
+const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";
 
@@ -47,13 +49,15 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
   let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     if (isPlanned) plan ??= planOf(deps, request.businessUuid, request.records);
+    const full = plan && (await fullPlan(deps, request, plan, pending));
+    if (full && full.earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
     const command: BusinessCommand = {
       type: "push.admit",
       push_id: request.pushId,
       key_id: request.keyId,
       records: request.records.length,
       may_hold: request.mayHold,
-      plan: plan ? await fullPlan(deps, request, plan, pending) : null,
+      plan: full,
     };
     const reply = await deps.actors.ask<AdmitReply>({ kind: "business", id: request.businessUuid }, command);
     if (reply.status !== "plan_stale") return reply;
@@ -89,20 +93,21 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
   }
 }
 
-/** Listings that each product would leave. Leaves that are no products change nothing; they are rejected later, with their reasons. */
-export function planOf(
+/**
+ * Listings that each product of the batch would leave. What will be rejected with its reasons, a leaf that is no product
+ * or a product's second leaf, changes nothing and is no reason to hold the others.
+ */
+function planOf(
   deps: Pick<AdmitDeps, "recordIdOf">,
   businessUuid: string,
   leaves: readonly Uint8Array[],
 ): PlannedListings {
-  const plan: [string, Listings][] = [];
+  const plan = new Map<string, Listings>();
   for (const leaf of leaves) {
-    const parsed = parseStrictJson(leaf);
-    const record = parsed.ok ? (parsed.value as Record<string, unknown> | null) : null;
-    const localId = record?.["business_product_id"];
-    if (typeof localId === "string") {
-      plan.push([deps.recordIdOf(businessUuid, "products", localId), listingsOf(record)]);
-    }
+    const parsed = parseRecord("products", leaf);
+    if (!parsed.ok) continue;
+    const recordId = deps.recordIdOf(businessUuid, "products", parsed.record.business_product_id);
+    if (!plan.has(recordId)) plan.set(recordId, listingsOf(parsed.record));
   }
-  return plan;
+  return [...plan];
 }

@@ -121,7 +121,7 @@ async function listenAll({ services, http, authentication, clock, delays, option
       publishing: {
         publishBatch: (request) => publishBatch({ ...services, crypto: nativeCrypto }, request),
         readPush: (request) => readPush(services.actors, request),
-        sealContext: (request) => sealContext(services.actors, request),
+        sealContext: (request) => sealContext(services, request),
       },
     }),
     verification: buildVerification({ http, routes, verifyUrl: "http://127.0.0.1" }),

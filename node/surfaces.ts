@@ -133,7 +133,7 @@ function publishingOf(services: NodeServices): Publishing {
   return {
     publishBatch: (request) => publishBatch(deps, request),
     readPush: (request) => readPush(services.actors, request),
-    sealContext: (request) => sealContext(services.actors, request),
+    sealContext: (request) => sealContext(services, request),
   };
 }
 

@@ -42,6 +42,8 @@ async function register(
   keyId: string,
 ): Promise<GrantRegistration> {
   const { party, isNew } = await openParty(deps, grant, keyId);
+  if (party.kind !== grant.party.kind)
+    return { status: "refused", detail: `The party is registered as ${party.kind}.` };
   const key = keyFacts(
     keyId,
     grant.party.uuid,

@@ -65,7 +65,8 @@ export function findMandate(
   return { ok: true, value: mandate };
 }
 
-function isInForce(mandate: Mandate, nowMs: number): boolean {
+/** Whether a mandate is in its time and not revoked. */
+export function isInForce(mandate: Mandate, nowMs: number): boolean {
   const from = parseTimestamp(mandate.valid_from);
   const until = parseTimestamp(mandate.valid_until);
   return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;

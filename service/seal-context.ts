@@ -2,24 +2,26 @@
 
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import { isInForce } from "./publish-checks.ts";
 
-/** Any live integration key of the business may read it. Besides the specified members it names the key's mandate and the limits of a batch. */
+/** Any live integration key of the business may read it. Besides the specified members it names the key's mandate in force, null where there is none. */
 export async function sealContext(
-  actors: ActorSystem,
+  deps: { readonly actors: ActorSystem; readonly clock: Clock },
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
   const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const facts = await actors.ask<PublishingFacts>(
+  const facts = await deps.actors.ask<PublishingFacts>(
     { kind: "business", id: request.caller.party.uuid },
     command,
   );
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
-  const [mandate] = facts.mandates;
+  const mandate = facts.mandates.find((each) => isInForce(each, deps.clock.now()));
   return answerJson(200, {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,
@@ -28,11 +30,13 @@ export async function sealContext(
     ai_policy_live_from: facts.policy.live_from,
     ai_policy_record_id: facts.policy.record_id,
     key_id: request.caller.key.key_id,
-    mandate: mandate && {
-      mandate_id: mandate.mandate_id,
-      scope: mandate.scope,
-      valid_from: mandate.valid_from,
-      valid_until: mandate.valid_until,
-    },
+    mandate: mandate
+      ? {
+          mandate_id: mandate.mandate_id,
+          scope: mandate.scope,
+          valid_from: mandate.valid_from,
+          valid_until: mandate.valid_until,
+        }
+      : null,
   });
 }

@@ -33,8 +33,8 @@ export type BusinessReply =
   | RegisterReadReply
   | { readonly head: HeadRow | null };
 
-/** Keys of a party are read together; more are refused when registered. */
-export const registerEntriesMax = 2_000;
+/** Mandates of a party are read together, with the few entries whose names come after theirs. */
+const mandatesMax = 2_000;
 
 export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   kind: "business",
@@ -64,7 +64,10 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
-      return [{ rt: rt.register, limit: registerEntriesMax }];
+      return [
+        { rt: rt.register, keys: [`key/${command.key_id}`] },
+        { rt: rt.register, after: { k: 0, k2: "mandate/" }, limit: mandatesMax },
+      ];
     case "register.read":
       return [{ rt: rt.register, keys: command.keys }];
     case "push.admit":

@@ -27,6 +27,9 @@ type RegisterCommand = Exclude<
   }
 >;
 
+/** Groups that one business blocks; they are in its context, which is bounded. */
+export const blockedGroupsMax = 1_000;
+
 /** Register entries that a command reads or writes, as `table/key`. */
 export function registerKeysOf(command: RegisterCommand, uuid: string): readonly string[] {
   switch (command.type) {
@@ -134,6 +137,9 @@ function changeBlock(
   const isBlocked = context.blockedGroups.includes(command.group);
   const block = command.type === "group.block";
   if (isBlocked === block) return done;
+  if (block && context.blockedGroups.length >= blockedGroupsMax) {
+    return refusal("too_many_groups", `A business blocks at most ${blockedGroupsMax} groups.`);
+  }
   const groups = block
     ? [...context.blockedGroups, command.group]
     : context.blockedGroups.filter((group) => group !== command.group);

@@ -52,7 +52,7 @@ function surfaceOf(
             },
           )
         : pathname === "/v1/seal-context"
-          ? await sealContext(services.actors, { caller })
+          ? await sealContext(services, { caller })
           : await readPush(services.actors, {
               caller,
               pushId: pathname.split("/").at(-1) ?? "",

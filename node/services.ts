@@ -30,11 +30,11 @@ import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
-import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
-import { SqliteRowIndex } from "../storage/sqlite/row-index.ts";
+import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 
@@ -69,15 +69,23 @@ const drainMs = 10_000;
 /** How often the register's changes are followed. */
 const refreshMs = 1_000;
 
+/** What a test may give in place of the platform's. */
+export interface NodePlatform {
+  readonly clock?: Clock;
+  /** See {@link SqliteOptions.onCommit}; told of both store files. */
+  readonly onCommit?: SqliteOptions["onCommit"];
+}
+
 export async function openNodeServices(
   config: NodeConfig,
   log: (entry: LogEntry) => void = () => {},
+  platform: NodePlatform = {},
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
-  const clock: Clock = { now: Date.now };
+  const clock = platform.clock ?? { now: Date.now };
   const keyStore = await FileKeyStore.open(join(config.home, "keys"));
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
-  const { close, ...stores } = openStores(config, clock);
+  const { close, ...stores } = await openStores(config, { clock, log, onCommit: platform.onCommit });
   const register = createRegister({ store: stores.registerStore, clock });
   const common = {
     ...stores,
@@ -107,18 +115,26 @@ export async function openNodeServices(
   };
 }
 
-function openStores(config: NodeConfig, clock: Clock) {
-  const database = SqliteDatabase.open(join(config.home, "store.db"));
-  const index = new SqliteRowIndex(join(config.home, "rows.db"));
+async function openStores(
+  config: NodeConfig,
+  { clock, log, onCommit }: NodePlatform & { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
+) {
+  const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
+  const records = openSqliteRecordStore(database);
+  const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
+  if (rows.repaired > 0) {
+    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file was of another store" : ""}`;
+    log({ level: "warn", event: "index.repaired", actor: "", detail });
+  }
   return {
-    index,
+    index: rows.index,
     actorStore: openSqliteActorStore(database, { now: clock.now }),
-    records: openSqliteRecordStore(database),
+    records,
     receipts: openSqliteReceiptStore(database),
     registerStore: openSqliteRegisterStore(database),
     close: async () => {
-      await index.close();
-      await database.close();
+      await rows[Symbol.asyncDispose]();
+      database.close();
     },
   };
 }

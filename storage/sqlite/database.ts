@@ -16,6 +16,9 @@ const groupMaxDefault = 512;
 const sqliteBusy = 5;
 const sqliteLocked = 6;
 
+/** Where a COMMIT is: about to be made, or made and nobody told yet. */
+export type CommitPhase = "before" | "after";
+
 export interface SqliteOptions {
   /** FULL flushes the log at every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
   readonly synchronous?: "FULL" | "NORMAL";
@@ -23,6 +26,11 @@ export interface SqliteOptions {
   readonly busyTimeoutMs?: number;
   /** Works in one transaction at most. */
   readonly groupMax?: number;
+  /**
+   * Told of every COMMIT of a group, in both phases: where a test stops the world, or makes the outcome unknown.
+   * What it throws is taken for a failure of the COMMIT itself (D3), whatever had happened to it by then.
+   */
+  readonly onCommit?: ((phase: CommitPhase) => void) | undefined;
 }
 
 interface QueuedWork {
@@ -35,13 +43,15 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #groupMax: number;
+  readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
   #closed = false;
 
-  private constructor(db: DatabaseSync, groupMax: number) {
+  private constructor(db: DatabaseSync, options: SqliteOptions) {
     this.db = db;
-    this.#groupMax = groupMax;
+    this.#groupMax = options.groupMax ?? groupMaxDefault;
+    this.#onCommit = options.onCommit;
   }
 
   /** Opens or creates the store file at `path` (`:memory:` for none). Throws when the file is of a later version. */
@@ -67,7 +77,7 @@ export class SqliteDatabase implements AsyncDisposable {
       db.close();
       throw error;
     }
-    return new SqliteDatabase(db, options.groupMax ?? groupMaxDefault);
+    return new SqliteDatabase(db, options);
   }
 
   /**
@@ -203,7 +213,9 @@ export class SqliteDatabase implements AsyncDisposable {
 
   #commit(group: readonly QueuedWork[]): boolean {
     try {
+      this.#onCommit?.("before");
       this.prepare("COMMIT").run();
+      this.#onCommit?.("after");
       return true;
     } catch (error) {
       this.#rollback();

@@ -1,0 +1,142 @@
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { LogEntry } from "../actors/system/ports.ts";
+import { openCrashedNode, untilNothingWaits } from "./crash-points.fixture.ts";
+import { proveStored } from "./crash-proof.fixture.ts";
+import { jsonOf, openBusiness, product, sealAndPublish, type TestBusiness } from "./publishing.fixture.ts";
+import type { NodeServices } from "./services.ts";
+
+let folder = "";
+let home = "";
+let business: TestBusiness;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-index-"));
+  await twoDays();
+});
+
+beforeEach(() => {
+  home = join(folder, "node");
+  rmSync(home, { recursive: true, force: true });
+  cpSync(join(folder, "day-two"), home, { recursive: true });
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Opens the node for `use`, closes it, and answers what it logged. */
+async function run(use: (services: NodeServices) => Promise<void>): Promise<readonly LogEntry[]> {
+  const logged: LogEntry[] = [];
+  const services = await openCrashedNode(home, {}, (entry) => logged.push(entry));
+  try {
+    await use(services);
+    await untilNothingWaits(services);
+  } finally {
+    await services[Symbol.asyncDispose]();
+  }
+  return logged;
+}
+
+async function push(
+  services: NodeServices,
+  seq: number,
+  ids: readonly string[],
+  name: string,
+): Promise<void> {
+  const records = ids.map((id) => product(id, { product_name: `${name} ${id}` }));
+  expect(jsonOf(await sealAndPublish(services, business, records, { seq }))).toMatchObject({ status: 200 });
+}
+
+async function withdraw(services: NodeServices, id: string): Promise<void> {
+  const { uuid } = business.party;
+  const record_id = services.recordIdOf(uuid, "products", id);
+  const command = { type: "record.remove", record_id, action: "withdraw", at: "", document_hash: id };
+  await services.actors.ask({ kind: "business", id: uuid }, command);
+  // It is answered before the index knows of it.
+  await untilNothingWaits(services);
+}
+
+/** Ids and names of the rows that a search finds. */
+async function names(services: NodeServices): Promise<readonly string[]> {
+  const hits = await services.index.search({
+    collection: "products",
+    country: "US",
+    clauses: [],
+    sort: [{ field: "published_at", direction: "asc" }],
+    limit: 50,
+    excludeBusinesses: [],
+  });
+  return hits.map((hit) => (JSON.parse(hit.row) as { product_name: string }).product_name).sort();
+}
+
+/** Puts a file of the stopped node back as it was on the first day. */
+function restore(file: string): void {
+  removeFile(file);
+  cpSync(join(folder, "day-one", file), join(home, file));
+}
+
+function removeFile(file: string): void {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(join(home, file + suffix), { force: true });
+}
+
+const repairs = (logged: readonly LogEntry[]): readonly string[] =>
+  logged.filter((entry) => entry.event === "index.repaired").map((entry) => entry.detail);
+
+/** Three products in one version; on the next day one updated, one withdrawn and one added. */
+async function twoDays(): Promise<void> {
+  home = join(folder, "day-one");
+  await run(async (services) => {
+    business = await openBusiness(services);
+    await push(services, 1, ["a", "b", "c"], "old");
+  });
+  home = join(folder, "day-two");
+  cpSync(join(folder, "day-one"), home, { recursive: true });
+  await run(async (services) => {
+    await push(services, 2, ["a", "d"], "new");
+    await withdraw(services, "b");
+    expect(await names(services)).toEqual(["new a", "new d", "old c"]);
+  });
+}
+
+describe("the row index of a node that is started again", () => {
+  it.each([
+    ["deleted", () => removeFile("rows.db")],
+    ["emptied", () => writeFileSync(join(home, "rows.db"), "")],
+  ])("is made again from the records when its file was %s", async (_, damage) => {
+    damage();
+    const logged = await run(async (services) => {
+      expect(await names(services)).toEqual(["new a", "new d", "old c"]);
+      expect(await services.index.count("products")).toBe(3);
+    });
+    // The tombstone too: a late row of the withdrawn record must stay out.
+    expect(repairs(logged)).toEqual(["4 rows were missing"]);
+    proveStored(home);
+    expect(repairs(await run(async () => {}))).toEqual([]);
+  });
+
+  it("is brought up to the records when its file is of an earlier day", async () => {
+    restore("rows.db");
+    const logged = await run(async (services) => {
+      expect(await names(services)).toEqual(["new a", "new d", "old c"]);
+    });
+    expect(repairs(logged)).toEqual(["3 rows were missing"]);
+    proveStored(home);
+  });
+
+  it("is made anew when the records are of an earlier day, so that later changes are not taken for stale", async () => {
+    restore("store.db");
+    const logged = await run(async (services) => {
+      expect(await names(services)).toEqual(["old a", "old b", "old c"]);
+      await push(services, 2, ["a"], "other");
+      expect(await names(services)).toEqual(["old b", "old c", "other a"]);
+    });
+    expect(repairs(logged)).toEqual(["3 rows were missing: the file was of another store"]);
+    proveStored(home);
+  });
+
+  it("is left alone when nothing happened to it", async () => {
+    expect(repairs(await run(async () => {}))).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+// The process dies at a COMMIT of a scenario. What it leaves is what its files hold at that moment, so the files are
+// copied right before and right after a COMMIT, and the copy is the home of a node that goes on from there: the pushes
+// by themselves, and whoever had not been answered by asking again.
+//   `SVC_CRASH_STRIDE=1` tries every point; `SVC_CRASH_SEED` chooses others.
+
+import { cpSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CommitPhase } from "../storage/sqlite/database.ts";
+import { seededRandom } from "../tools/seeded-random.ts";
+import {
+  openCrashedNode,
+  planScenario,
+  type Scenario,
+  type ScenarioStep,
+  stepsOf,
+} from "./crash-points.fixture.ts";
+import { proveServed, proveStored } from "./crash-proof.fixture.ts";
+import { openBusiness } from "./publishing.fixture.ts";
+import type { NodeServices } from "./services.ts";
+
+/** Odd, so that both phases are met. */
+const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? 23);
+const seed = Number(process.env["SVC_CRASH_SEED"] ?? 1);
+/** Commits that the scenario needs at least, both phases counted: with fewer this would try nothing. */
+const pointsMin = 100;
+
+const folder = mkdtempSync(join(tmpdir(), "svc-crash-points-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Files that a node goes on from. */
+interface Image {
+  readonly home: string;
+  readonly point: string;
+  /** Steps that the business knew to be done. */
+  readonly done: number;
+  readonly atMs: number;
+}
+
+let scenario: Scenario;
+let steps: readonly ScenarioStep[];
+let begin: Image;
+
+beforeAll(async () => {
+  const home = join(folder, "base");
+  const services = await openCrashedNode(home);
+  const business = await openBusiness(services);
+  begin = { home, point: "begin", done: 0, atMs: services.clock.now() };
+  scenario = await planScenario(business, begin.atMs);
+  steps = stepsOf(scenario);
+  await services[Symbol.asyncDispose]();
+});
+
+interface Plan {
+  /** Told of every commit by number; `image` keeps the files and goes on, `die` ends the run with them, a throw is the commit's failure. */
+  readonly at: (point: number, phase: CommitPhase) => "image" | "die" | "go on";
+  /** Whether a step that was refused is begun again. */
+  readonly isPatient?: boolean;
+}
+
+interface Run {
+  readonly images: readonly Image[];
+  readonly points: number;
+  readonly isOver: boolean;
+}
+
+/** Runs what is left of the scenario on a copy of `from`, and proves what it left unless it died. */
+async function runFrom(from: Image, plan: Plan): Promise<Run> {
+  const home = join(folder, `${from.point}-again`);
+  cpSync(from.home, home, { recursive: true });
+  const clock = clockFrom(from.atMs);
+  const images: Image[] = [];
+  const death = Promise.withResolvers<"dead">();
+  let points = 0;
+  let { done } = from;
+  const onCommit = (phase: CommitPhase): void => {
+    points += 1;
+    const verdict = plan.at(points, phase);
+    if (verdict === "go on") return;
+    const point = `${from.point}-${points}${phase}`;
+    images.push({ home: join(folder, point), point, done, atMs: clock.now() });
+    cpSync(home, join(folder, point), { recursive: true });
+    if (verdict === "die") death.resolve("dead");
+  };
+  const services = await openCrashedNode(home, { onCommit, clock });
+  const finish = async (): Promise<"over"> => {
+    for (const step of steps.slice(done)) {
+      await (plan.isPatient ? insist(step, services) : step(services));
+      done += 1;
+    }
+    await proveServed(services, scenario);
+    return "over";
+  };
+  const finished = finish();
+  // Who is left behind by a death is refused by closed stores.
+  finished.catch(() => {});
+  try {
+    if ((await Promise.race([finished, death.promise])) === "dead") {
+      services.actors.halt();
+      return { images, points, isOver: false };
+    }
+  } catch (error) {
+    throw new Error(`${from.point}, then ${done} steps done`, { cause: error });
+  } finally {
+    await services[Symbol.asyncDispose]();
+  }
+  proveStored(home);
+  await rm(home, { recursive: true });
+  return { images, points, isOver: true };
+}
+
+/** As often as a caller that was told to come back would. */
+async function insist(step: ScenarioStep, services: NodeServices): Promise<void> {
+  for (let left = 50; ; left -= 1) {
+    try {
+      await step(services);
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
+/** The time of the crash goes on: seals are good for five minutes, and a full run takes longer. */
+function clockFrom(atMs: number): NodeServices["clock"] {
+  const startedMs = Date.now();
+  return { now: () => atMs + Date.now() - startedMs };
+}
+
+describe("a process that dies at a COMMIT", () => {
+  it(`leaves what can be gone on from, at every ${stride}th point from ${seed % stride}`, async () => {
+    const once = await runFrom(begin, {
+      at: (point) => (point % stride === seed % stride ? "image" : "go on"),
+    });
+    expect(once.points).toBeGreaterThan(pointsMin);
+    for (const image of once.images) {
+      expect(await runFrom(image, { at: () => "go on" })).toMatchObject({ isOver: true });
+      await rm(image.home, { recursive: true });
+    }
+  }, 900_000);
+
+  it(`leaves what can be gone on from, when it dies again and again (seed ${seed})`, async () => {
+    const random = seededRandom(seed);
+    let image = begin;
+    let deaths = 0;
+    for (let isOver = false; !isOver; deaths += 1) {
+      const last = 2 + Math.floor(random() * 24);
+      const run = await runFrom(image, { at: (point) => (point === last ? "die" : "go on") });
+      isOver = run.isOver;
+      image = run.images[0] ?? image;
+    }
+    expect(deaths).toBeGreaterThan(3);
+  }, 300_000);
+});
+
+describe("a store whose COMMITs fail without telling whether they were made", () => {
+  it(`loses nothing and publishes nothing twice (seed ${seed})`, async () => {
+    const random = seededRandom(seed);
+    let failures = 0;
+    const run = await runFrom(begin, {
+      at: () => {
+        if (random() >= 0.08) return "go on";
+        failures += 1;
+        throw new Error("The disk went away.");
+      },
+      isPatient: true,
+    });
+    expect(run.isOver).toBe(true);
+    expect(failures).toBeGreaterThan(5);
+  }, 300_000);
+});

@@ -277,7 +277,7 @@ export abstract class Activation {
   /** Acknowledged effects wait for a commit that removes them. */
   protected abstract acknowledged(): void;
 
-  /** A commit is wanted although there is no message. */
+  /** A turn, and of a journaled actor its commit, is wanted although there is no message. */
   protected get wantsCommit(): boolean {
     return false;
   }

@@ -14,6 +14,8 @@ export class MemoryActivation extends Activation {
     this.phase = "idle";
     try {
       this.state = initialState(this.driver, this.ref.id);
+      // One that was revived may hear nothing for long; the timers of its initial state run nevertheless.
+      this.host.schedule(this);
     } catch (error) {
       this.crash(new TurnFailure(null, error), null);
     }
@@ -21,6 +23,10 @@ export class MemoryActivation extends Activation {
 
   protected get batchMax(): number {
     return this.host.limits.commandsPerFlushMax;
+  }
+
+  protected override get wantsCommit(): boolean {
+    return !this.#begun;
   }
 
   protected override get keepsTimers(): boolean {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ask, Bench, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
+import { setup } from "xstate";
+import type { ActorDefinition } from "./definition.ts";
+import { ask, Bench, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const add: CounterCommand = { type: "add", by: 1 };
 const read: CounterCommand = { type: "read" };
@@ -76,6 +78,32 @@ describe("A6: supervision", () => {
     expect(node.release(counter("a"))).toBe(true);
     expect(await ask(node, "a", read)).toMatchObject({ n: 7 });
     expect(node.release(counter("a"))).toBe(false);
+  });
+
+  it("an actor without a journal begins anew by itself: its timers run although nobody asks it anything", async () => {
+    const { system, time } = newWorld();
+    const ticks: number[] = [];
+    const machine = setup({ delays: { tick: 60_000 }, actions: { tick: () => {} } }).createMachine({
+      id: "ticker",
+      initial: "open",
+      states: { open: { after: { tick: { target: "open", reenter: true, actions: "tick" } } } },
+    });
+    const ticker: ActorDefinition<CounterCommand, unknown> = {
+      ...counterActor,
+      machine,
+      durability: "memory",
+      rows: () => [],
+      effects: { tick: () => [{ kind: "activity", name: "tick", params: null }] },
+    };
+    const tick = async (): Promise<null> => {
+      ticks.push(time.now());
+      return null;
+    };
+    const node = system({ definitions: [ticker], activities: { tick }, limits: { restartMs: 200 } });
+    await expect(ask(node, "a", { type: "fail" })).rejects.toMatchObject({ reason: "restarting" });
+    const restartedMs = time.now() + 200;
+    await time.advance(200 + 120_000);
+    expect(ticks).toEqual([restartedMs + 60_000, restartedMs + 120_000]);
   });
 
   it("crashes far apart do not add up", async () => {

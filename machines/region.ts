@@ -1,5 +1,6 @@
 // Region: applies row changes to its index and closes its receipt batches. No journal: whoever asked asks again.
-//   R1. A piece of work is applied at most once at a time; its result is kept until the asker has it.
+//   R1. A piece of work is applied at most once at a time; its result is kept until the asker has it. An asker that gave
+//       up meanwhile asks under another name, so of results that nobody took only the newest are kept.
 //   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation like any other.
 
 import { assign, setup } from "xstate";
@@ -25,8 +26,15 @@ export type RegionEvent =
   | { readonly type: "rows.answered"; readonly work_id: string }
   | { readonly type: "receipts.closed"; readonly batches: number };
 
+/** Results kept for askers that have not taken them. */
+const resultsMax = 64;
+
 function withWork(context: RegionContext, workId: string, result: WorkResult | null): Partial<RegionContext> {
-  return { work: { ...context.work, [workId]: result } };
+  const { [workId]: _known, ...others } = context.work;
+  const results = Object.keys(others).filter((id) => others[id] !== null);
+  const forgotten = new Set(results.slice(0, Math.max(0, results.length + 1 - resultsMax)));
+  const kept = Object.entries(others).filter(([id]) => !forgotten.has(id));
+  return { work: { ...Object.fromEntries(kept), [workId]: result } };
 }
 
 function withoutWork(context: RegionContext, workId: string): Partial<RegionContext> {

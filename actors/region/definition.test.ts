@@ -34,6 +34,18 @@ describe("region", () => {
     expect(region.send(apply("one more"))).toMatchObject({ status: "unavailable" });
   });
 
+  it("keeps no place for work that was answered to nobody", () => {
+    const region = driveActor(regionActor as never, "eu-west1");
+    for (let index = 0; index < 200; index += 1) {
+      expect(region.send(apply(`w${index}`))).toBeUndefined();
+      region.send(applied(`w${index}`));
+    }
+    expect(region.send(apply("w199"))).toEqual({ status: "applied", stale: 1 });
+    // Forgotten, so it is done again, which changes nothing.
+    expect(region.send(apply("w0"))).toBeUndefined();
+    expect(Object.keys(region.snapshot.context.work).length).toBeLessThan(70);
+  });
+
   it("closes receipt batches once a minute (R2)", () => {
     const region = driveActor(regionActor as never, "eu-west1");
     region.send({ type: "region.open", region: "eu-west1" } as never);

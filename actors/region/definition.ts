@@ -51,7 +51,7 @@ function applyRows(
       : { reply: { status: "unavailable", retry_after_seconds: 1 }, events: [answered] };
   }
   if (result === null) return { wait: true };
-  if (Object.keys(work).length >= workMax)
+  if (Object.values(work).filter((each) => each === null).length >= workMax)
     return { reply: { status: "unavailable", retry_after_seconds: 1 } };
   return {
     wait: true,

@@ -125,29 +125,24 @@ function compare(a: Ranked, b: Ranked, query: RowQuery): number {
 const k1 = 1.2;
 const b = 0.75;
 
-/** Okapi BM25 as storage/sqlite/row-index.ts describes it, by record id. */
+/** Okapi BM25 over the searched fields taken as one, as storage/sqlite/row-relevance.ts describes it, by record id. */
 function relevance(live: readonly Put[], query: RowQuery): ReadonlyMap<string, number> {
-  const documents = live.filter((put) => Object.keys(put.document.texts).length > 0);
-  const lengths = new Map(
-    documents.map((put) => [
-      put,
-      Object.keys(put.document.texts).flatMap((field) => termsOf(put.document, field)).length,
-    ]),
+  const { terms, fields } = query.text ?? { terms: [], fields: [] };
+  const rowsWhere = (holds: (words: readonly string[]) => boolean): number =>
+    Math.max(...fields.map((field) => live.filter(({ document }) => holds(termsOf(document, field))).length));
+  const words = new Map(
+    live.map((put) => [put.record_id, fields.flatMap((field) => termsOf(put.document, field))]),
   );
-  const lengthMean = [...lengths.values()].reduce((sum, length) => sum + length, 0) / documents.length;
+  const rows = rowsWhere((list) => list.length > 0);
+  const lengthMean = [...words.values()].reduce((sum, list) => sum + list.length, 0) / rows;
   const scores = new Map<string, number>();
-  for (const term of query.text?.terms ?? []) {
-    const frequencies = documents.map((put) => {
-      const words = (query.text?.fields ?? []).flatMap((field) => termsOf(put.document, field));
-      return words.filter((word) => word === term).length;
-    });
-    const containing = frequencies.filter((frequency) => frequency > 0).length;
-    const idf = Math.max(1e-6, Math.log((documents.length - containing + 0.5) / (containing + 0.5)));
-    for (const [index, put] of documents.entries()) {
-      const frequency = frequencies[index] ?? 0;
-      const norm = k1 * (1 - b + (b * (lengths.get(put) ?? 0)) / lengthMean);
-      const score = (idf * frequency * (k1 + 1)) / (frequency + norm);
-      scores.set(put.record_id, (scores.get(put.record_id) ?? 0) + score);
+  for (const term of terms) {
+    const containing = rowsWhere((list) => list.includes(term));
+    const idf = Math.log(1 + (rows - containing + 0.5) / (containing + 0.5));
+    for (const [id, list] of words) {
+      const frequency = list.filter((word) => word === term).length;
+      const norm = k1 * (1 - b + (b * list.length) / lengthMean);
+      scores.set(id, (scores.get(id) ?? 0) + (idf * frequency) / (frequency + norm));
     }
   }
   return scores;

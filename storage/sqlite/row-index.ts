@@ -1,8 +1,7 @@
 // The searchable rows in SQLite: the port's obligations X1–X4, and of this engine:
 //   I1. Whatever way a search takes, it checks every condition; the way decides what is read, not what is found.
 //   I2. The rows are the truth (`row_entry`); what is derived from them is made again when its layout changes.
-// Relevance is FTS5's bm25: Okapi BM25 with k1 = 1.2 and b = 0.75, a term's frequency summed over the searched fields,
-// all weighing the same, the length that of all text fields, and idf = ln((N - n + 0.5) / (n + 0.5)), at least 1e-6.
+// Relevance is described in row-relevance.ts.
 
 import type { StatementSync } from "node:sqlite";
 import { distanceKm } from "../../collections/geo-distance.ts";
@@ -13,11 +12,13 @@ import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
 import { numberOf, numberOrNull, textOf } from "./columns.ts";
 import { SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { nearFunction, type Sql } from "./row-conditions.ts";
-import { layoutOf } from "./row-layout.ts";
-import { planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
-import { selectSql, walkBoundSql } from "./row-select.ts";
+import { type CollectionLayout, layoutOf } from "./row-layout.ts";
+import { isByRelevance, keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
+import { rankRows, scoreRows } from "./row-relevance.ts";
+import { checkSql, selectSql, walkBoundSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
-import { parsePoints, RowWriter } from "./row-writer.ts";
+import { CollectionTerms } from "./row-terms.ts";
+import { type Applied, parsePoints, RowWriter } from "./row-writer.ts";
 
 const migrations = [
   `CREATE TABLE row_entry (
@@ -32,6 +33,8 @@ const walkRowsFactor = 4;
 const walkRowsMin = 1_000;
 /** Prepared searches kept; each shape of query is one. */
 const statementsMax = 256;
+/** Rows with the wanted keys that are looked up before their text is scored. */
+const amongRowsMax = 5_000;
 /** Rows derived in one transaction when a layout changed. */
 const rebuildChunk = 1_000;
 
@@ -41,6 +44,8 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   readonly #writer: RowWriter;
   readonly #statistics: RowStatistics;
   readonly #searches = new Map<string, StatementSync>();
+  /** By collection, once a search asked for relevance. */
+  readonly #terms = new Map<string, CollectionTerms>();
 
   /** Opens the index in `store`: a database shared with other stores, or the path of a file of its own. */
   constructor(store: SqliteDatabase | string, options: SqliteOptions = {}) {
@@ -56,13 +61,22 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
 
   async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
     if (changes.length === 0) return [];
-    const outcomes = await this.#database.write(() => this.#writer.applyAll(changes));
+    let applied: Applied;
+    try {
+      applied = await this.#database.write(() => this.#writer.applyAll(changes));
+    } catch (error) {
+      // What was committed may not be known: what is remembered of the texts is read again.
+      this.#terms.clear();
+      throw error;
+    }
     for (const change of changes) this.#statistics.noteChanges(change.collection, 1);
-    return outcomes;
+    for (const text of applied.texts) this.#terms.get(text.collection)?.note(text);
+    return applied.outcomes;
   }
 
   async search(query: RowQuery): Promise<readonly RowHit[]> {
     const layout = layoutOf(query.collection);
+    if (isByRelevance(query)) return this.#searchByRelevance(layout, query);
     const plans = planQuery(layout, query, this.#statistics);
     const [first, ...others] = plans;
     if (first === undefined) throw new Error("Every query can be answered in some way");
@@ -102,6 +116,35 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     const until = numberOrNull(last["until"]);
     const hits = this.#select(selectSql(layout, query, plan, { until }));
     return hits.length === query.limit ? hits : null;
+  }
+
+  #searchByRelevance(layout: CollectionLayout, query: RowQuery): readonly RowHit[] {
+    if (query.text === undefined) throw new Error("Relevance is that of a text");
+    let terms = this.#terms.get(layout.collection);
+    if (terms === undefined) {
+      terms = new CollectionTerms(this.#database, layout);
+      this.#terms.set(layout.collection, terms);
+    }
+    const candidates = scoreRows({ layout, terms, text: query.text, among: this.#amongKeys(layout, query) });
+    const check = checkSql(layout, query);
+    const rids = rankRows(query, { candidates, terms }, (wanted) =>
+      this.#prepare(check.text).all(JSON.stringify(wanted), ...check.params),
+    );
+    const text =
+      "SELECT e.record_id, e.business_uuid, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value ORDER BY j.key";
+    return this.#select({ text, params: [JSON.stringify(rids)] });
+  }
+
+  /** The rows that have the wanted keys, where they are so few that asking for them first is worth it. */
+  #amongKeys(layout: CollectionLayout, query: RowQuery): ReadonlySet<number> | null {
+    const keys = keysPlan(layout, query, this.#statistics);
+    if (keys === null || keys.rows > amongRowsMax) return null;
+    const text = `SELECT rowid AS rid FROM ${layout.key} WHERE ${layout.key} MATCH ?`;
+    return new Set(
+      this.#prepare(text)
+        .all(keys.expression)
+        .map((row) => numberOf(row["rid"])),
+    );
   }
 
   #select({ text, params }: Sql): readonly RowHit[] {

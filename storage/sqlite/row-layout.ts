@@ -24,6 +24,8 @@ export interface CollectionLayout {
   readonly listing: string;
   readonly text: string;
   readonly key: string;
+  /** Occurrences of terms in `text`. */
+  readonly vocabulary: string;
   /** Columns of `row`: fields compared for equality, and points. */
   readonly rowColumns: readonly FieldColumn[];
   /** Columns of `listing`: numbers, and what differs by country. */
@@ -61,6 +63,7 @@ function makeLayout(definition: CollectionDefinition): CollectionLayout {
     listing: `listing_${name}`,
     text: `text_${name}`,
     key: `key_${name}`,
+    vocabulary: `vocabulary_${name}`,
     rowColumns: stored.filter((field) => !isListed(field)).map(columnOf),
     listingColumns: stored.filter(isListed).map(columnOf),
     textFields,
@@ -105,6 +108,7 @@ function createOf(
     ...indexes,
     `CREATE VIRTUAL TABLE ${text} USING fts5(${texts.join(", ")}, content='', contentless_delete=1, tokenize='ascii');`,
     `CREATE VIRTUAL TABLE ${key} USING fts5(k, content='', contentless_delete=1, detail=none, tokenize='ascii');`,
+    `CREATE VIRTUAL TABLE ${layout.vocabulary} USING fts5vocab(${text}, instance);`,
     `-- analysis ${analysisVersion}`,
   ].join("\n");
 }
@@ -118,8 +122,11 @@ export function sortIndex(layout: Pick<CollectionLayout, "listing">, field: Filt
   return `${layout.listing}_${field.name}`;
 }
 
-function dropOf({ row, words, listing, text, key }: Omit<CollectionLayout, "create" | "drop">): string {
-  return [row, words, listing, text, key].map((table) => `DROP TABLE IF EXISTS ${table};`).join("\n");
+function dropOf(layout: Omit<CollectionLayout, "create" | "drop">): string {
+  const { row, words, listing, text, key, vocabulary } = layout;
+  return [vocabulary, row, words, listing, text, key]
+    .map((table) => `DROP TABLE IF EXISTS ${table};`)
+    .join("\n");
 }
 
 // Several values of a field in one column: each between separators, so that one of them is found by `instr`.

@@ -21,14 +21,7 @@ import { type CollectionLayout, sortIndex } from "./row-layout.ts";
 import type { RowStatistics } from "./row-statistics.ts";
 
 export type Plan =
-  | {
-      readonly way: "text";
-      readonly expression: string;
-      /** Expression over keys that thins out the matches before anything else is read of them. */
-      readonly within: string | null;
-      readonly rows: number;
-    }
-  | { readonly way: "keys"; readonly expression: string; readonly rows: number }
+  | { readonly way: "text" | "keys"; readonly expression: string; readonly rows: number }
   | { readonly way: "range"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "all"; readonly rows: number };
@@ -42,7 +35,7 @@ const rangeRowsMax = 2_000;
 /** Reading a candidate by way of FTS5 rather than in the order of an index costs this much more. */
 const scatterFactor = 1.3;
 
-/** Every way that can answer the query, cheapest first. */
+/** Every way that can answer a query that is not by relevance, cheapest first. */
 export function planQuery(
   layout: CollectionLayout,
   query: RowQuery,
@@ -56,28 +49,25 @@ export function planQuery(
   if (text !== null && query.text !== undefined) {
     const counts = query.text.terms.map((term) => statistics.matches(layout, "text", `"${term}"`));
     const matched = matchedByAll(counts, rows);
-    const within = keys !== null && keys.rows * 2 < matched ? keys.expression : null;
-    plans.push({ way: "text", expression: text, within, rows: matched });
+    plans.push({ way: "text", expression: text, rows: matched });
     share *= matched / rows;
-    if (isByRelevance(query) || query.text.terms.length > walkTermsMax) return plans;
+    if (query.text.terms.length > walkTermsMax) return plans;
   }
   if (keys !== null) plans.push(keys);
   const walk = walkPlan(layout, query, { share, listings: statistics.listings(layout, query.country) });
   plans.push(walk);
-  if (plans.every((plan) => costOf(plan) > rangeRowsMax / 4))
-    plans.push(...rangePlans(layout, query, statistics));
   return plans.sort((a, b) => costOf(a) - costOf(b));
 }
 
-export type WalkPlan = PlanOf<"walk">;
+export type WalkPlan = Extract<Plan, { readonly way: "walk" }>;
+export type KeysPlan = { readonly way: "keys"; readonly expression: string; readonly rows: number };
 
-type PlanOf<W extends Plan["way"]> = Extract<Plan, { readonly way: W }>;
-
-function keysPlan(
+/** Null for a query without a clause that keys can answer. */
+export function keysPlan(
   layout: CollectionLayout,
   query: RowQuery,
   statistics: RowStatistics,
-): PlanOf<"keys"> | null {
+): KeysPlan | null {
   const expressions = keyExpressions(layout, query);
   if (expressions.length === 0) return null;
   const counts = expressions.map((expression) => statistics.matches(layout, "key", expression));
@@ -140,6 +130,7 @@ function costOf(plan: Plan): number {
   return plan.way === "walk" ? plan.rows : plan.rows * scatterFactor;
 }
 
+/** Whether some sort key is relevance: such a query is answered by row-relevance.ts. */
 export function isByRelevance(query: RowQuery): boolean {
   return query.sort.some((each) => each.field === textMatchKey);
 }

@@ -1,4 +1,4 @@
-// The statements of the ways that row-plan.ts chooses from.
+// The statements of the ways that row-plan.ts chooses from, and of checking rows that were found otherwise.
 
 import { textMatchKey } from "../../collections/definition.ts";
 import type { RowQuery } from "../row-index.ts";
@@ -12,7 +12,7 @@ import {
   textConditions,
 } from "./row-conditions.ts";
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
-import type { Plan } from "./row-plan.ts";
+import type { Plan, WalkPlan } from "./row-plan.ts";
 
 /** The first part of a walk: up to and with this value in its order; null for all rows that have a value. */
 export interface WalkBound {
@@ -26,66 +26,66 @@ export function selectSql(
   plan: Plan,
   bound: WalkBound | null = null,
 ): Sql {
-  const sorts = query.sort.map((each, index) => ({
-    name: `s${index}`,
-    expression:
-      each.field === textMatchKey
-        ? `bm25(${layout.text})`
-        : columnRef(layout, fieldOf(layout, each.field, query.country)),
+  const sorts = query.sort.map((each) => ({
+    column: columnRef(layout, fieldOf(layout, each.field, query.country)),
     order: orderOf(each),
   }));
   const lead = leadOf(layout, query, plan);
-  const texts = plan.way === "text" ? [] : textConditions(layout, query);
-  const conditions = [
-    ...lead.conditions,
-    ...(bound === null ? [] : [boundCondition(query, sorts[0]?.expression ?? "", bound)]),
-    ...clauseConditions(layout, query),
-    ...texts,
-  ];
-  const joins = [lead.table];
-  if (texts.length > 0) joins.push(`${layout.words} w ON w.rid = ${lead.rid}`);
-  joins.push(`${layout.row} r ON r.rid = ${lead.rid}`);
-  if (!lead.isListing) {
-    // A column of the listing is written `l."name"`. Where none is wanted, the row itself says where it is published.
-    const needsListing = [
-      ...conditions.map((each) => each.text),
-      ...sorts.map((each) => each.expression),
-    ].some((each) => each.includes('l."'));
-    if (needsListing) joins.push(`${layout.listing} l ON l.rid = ${lead.rid}`);
-    const published = { text: "instr(r.countries, ?) > 0", params: [` ${query.country} `] };
-    conditions.push(needsListing ? countryCondition(query) : published);
-  }
+  const extra = bound === null ? [] : [boundCondition(query, sorts[0]?.column ?? "", bound)];
+  const rest = [...extra, ...(plan.way === "text" ? [] : textConditions(layout, query))];
+  const { from, where, params } = joined(layout, query, {
+    lead,
+    rest,
+    columns: sorts.map((each) => each.column),
+  });
   const outputs = [
     "r.rid AS rid",
     "r.record_id AS record_id",
-    ...sorts.map((each) => `${each.expression} AS ${each.name}`),
+    ...sorts.map((each, index) => `${each.column} AS s${index}`),
   ];
-  const inner = [...sorts.map((each) => each.expression + each.order), "r.record_id"];
-  const outer = [...sorts.map((each) => `h.${each.name}${each.order}`), "h.record_id"];
+  const inner = [...sorts.map((each) => each.column + each.order), "r.record_id"];
+  const outer = [...sorts.map((each, index) => `h.s${index}${each.order}`), "h.record_id"];
   return {
-    text: `SELECT e.record_id, e.business_uuid, e.row FROM (SELECT ${outputs.join(", ")} FROM ${joins.join(" CROSS JOIN ")} WHERE ${conditions.map((each) => each.text).join(" AND ")} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
-    params: [...conditions.flatMap((each) => each.params), query.limit],
+    text: `SELECT e.record_id, e.business_uuid, e.row FROM (SELECT ${outputs.join(", ")} FROM ${from} WHERE ${where} ORDER BY ${inner.join(", ")} LIMIT ?) h CROSS JOIN row_entry e ON e.rid = h.rid ORDER BY ${outer.join(", ")}`,
+    params: [...params, query.limit],
   };
 }
 
-/** The value at which a walk has read `rows` rows; no row when the walk ends earlier. */
-export function walkBoundSql(
-  layout: CollectionLayout,
-  query: RowQuery,
-  plan: Extract<Plan, { way: "walk" }>,
-): Sql {
+/**
+ * Which of the rows with the numbers of a JSON array, the first parameter, the query wants: columns place (in the
+ * array), record_id and, for sort key i other than relevance, s<i>. In no order.
+ */
+export function checkSql(layout: CollectionLayout, query: RowQuery): Sql {
+  const columns = query.sort.map(({ field }) =>
+    field === textMatchKey ? null : columnRef(layout, fieldOf(layout, field, query.country)),
+  );
+  const lead: Lead = { table: "json_each(?) j", rid: "j.value", conditions: [], isListing: false };
+  const rest = textConditions(layout, query);
+  const { from, where, params } = joined(layout, query, {
+    lead,
+    rest,
+    columns: columns.filter((each) => each !== null),
+  });
+  const outputs = columns.flatMap((column, index) => (column === null ? [] : [`${column} AS s${index}`]));
+  return {
+    text: `SELECT ${["j.key AS place", "r.record_id AS record_id", ...outputs].join(", ")} FROM ${from} WHERE ${where}`,
+    params,
+  };
+}
+
+/** The value at which a walk has read a number of rows, the last parameter; no row when the walk ends earlier. */
+export function walkBoundSql(layout: CollectionLayout, query: RowQuery, plan: WalkPlan): Sql {
   const column = columnRef(layout, plan.field);
   const conditions = [countryCondition(query), ...rangeConditions(layout, query, plan.field)];
   const order = query.sort[0] === undefined ? "" : orderOf(query.sort[0]);
   return {
-    text: `SELECT ${column} AS until FROM ${layout.listing} l INDEXED BY ${sortIndex(layout, plan.field)} WHERE ${conditions.map((each) => each.text).join(" AND ")} ORDER BY ${column}${order} LIMIT 1 OFFSET ?`,
+    text: `SELECT ${column} AS until FROM ${layout.listing} l INDEXED BY ${sortIndex(layout, plan.field)} WHERE ${whereOf(conditions)} ORDER BY ${column}${order} LIMIT 1 OFFSET ?`,
     params: conditions.flatMap((each) => each.params),
   };
 }
 
-/** Missing values last in both directions; SQLite takes them for the least. FTS5's bm25 is the less the better. */
-function orderOf({ field, direction }: RowQuery["sort"][number]): string {
-  if (field === textMatchKey) return direction === "desc" ? " ASC" : " DESC";
+/** Missing values last in both directions; SQLite takes them for the least. */
+function orderOf({ direction }: RowQuery["sort"][number]): string {
   return direction === "desc" ? " DESC" : " ASC NULLS LAST";
 }
 
@@ -107,12 +107,7 @@ function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
     case "text":
     case "keys": {
       const table = plan.way === "text" ? layout.text : layout.key;
-      const conditions: Sql[] = [{ text: `${table} MATCH ?`, params: [plan.expression] }];
-      if (plan.way === "text" && plan.within !== null) {
-        // The sign keeps SQLite from asking FTS5 once for each of these rows.
-        const among = `SELECT rowid FROM ${layout.key} WHERE ${layout.key} MATCH ?`;
-        conditions.push({ text: `+${table}.rowid IN (${among})`, params: [plan.within] });
-      }
+      const conditions = [{ text: `${table} MATCH ?`, params: [plan.expression] }];
       return { table, rid: `${table}.rowid`, conditions, isListing: false };
     }
     case "range":
@@ -128,4 +123,35 @@ function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
         isListing: true,
       };
   }
+}
+
+/** The lead with the other tables that are needed, in the order in which they are cheap to refuse a row. */
+function joined(
+  layout: CollectionLayout,
+  query: RowQuery,
+  parts: { readonly lead: Lead; readonly rest: readonly Sql[]; readonly columns: readonly string[] },
+): { readonly from: string; readonly where: string; readonly params: Sql["params"] } {
+  const { lead, rest, columns } = parts;
+  const conditions = [...lead.conditions, ...clauseConditions(layout, query), ...rest];
+  const expressions = [...conditions.map((each) => each.text), ...columns];
+  const joins = [lead.table];
+  if (expressions.some((each) => each.includes("w.t")))
+    joins.push(`${layout.words} w ON w.rid = ${lead.rid}`);
+  joins.push(`${layout.row} r ON r.rid = ${lead.rid}`);
+  if (!lead.isListing) {
+    // A column of the listing is written `l."name"`. Where none is wanted, the row itself says where it is published.
+    const needsListing = expressions.some((each) => each.includes('l."'));
+    if (needsListing) joins.push(`${layout.listing} l ON l.rid = ${lead.rid}`);
+    const published = { text: "instr(r.countries, ?) > 0", params: [` ${query.country} `] };
+    conditions.push(needsListing ? countryCondition(query) : published);
+  }
+  return {
+    from: joins.join(" CROSS JOIN "),
+    where: whereOf(conditions),
+    params: conditions.flatMap((each) => each.params),
+  };
+}
+
+function whereOf(conditions: readonly Sql[]): string {
+  return conditions.map((each) => each.text).join(" AND ");
 }

@@ -5,10 +5,11 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { GeoPoint, IndexDocument, IndexValue, RowChange } from "../row-index.ts";
-import { numberOf, textOf } from "./columns.ts";
+import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { pointKeys, valueKey } from "./row-keys.ts";
 import { type CollectionLayout, encodeValues, type FieldColumn, layoutOf } from "./row-layout.ts";
+import type { TextChange } from "./row-terms.ts";
 
 /** Bound parameters; SQLite has no booleans. */
 export type Bindable = string | number | null;
@@ -29,6 +30,12 @@ interface Statements {
   readonly dropKeys: StatementSync;
 }
 
+export interface Applied {
+  readonly outcomes: readonly ("applied" | "stale")[];
+  /** What changed of the texts, to be noted once it is committed. */
+  readonly texts: readonly TextChange[];
+}
+
 export class RowWriter {
   readonly #database: SqliteDatabase;
   readonly #readEntry: StatementSync;
@@ -36,6 +43,7 @@ export class RowWriter {
   readonly #updateEntry: StatementSync;
   readonly #touch: StatementSync;
   #hasDeleted = false;
+  #texts: TextChange[] = [];
   readonly #statements = new Map<string, Statements>();
 
   constructor(database: SqliteDatabase) {
@@ -53,11 +61,12 @@ export class RowWriter {
   }
 
   /** Within a transaction: applies the changes in order. */
-  applyAll(changes: readonly RowChange[]): readonly ("applied" | "stale")[] {
+  applyAll(changes: readonly RowChange[]): Applied {
+    this.#texts = [];
     const outcomes = changes.map((change) => this.#apply(change));
     if (this.#hasDeleted) this.#touch.get();
     this.#hasDeleted = false;
-    return outcomes;
+    return { outcomes, texts: this.#texts };
   }
 
   /** X1: a change that is not newer than what is known changes nothing. */
@@ -84,7 +93,7 @@ export class RowWriter {
     }
     const wasLive = entry?.["live"] === 1;
     if (change.kind === "put") this.putDerived(layout, rid, change, wasLive);
-    else if (wasLive) this.#removeDerived(layout, rid);
+    else if (wasLive) this.#removeDerived(layout, rid, change.record_id);
     return "applied";
   }
 
@@ -101,13 +110,17 @@ export class RowWriter {
     const keys = keysOf(layout, document);
     let isTextNew = texts.some((text) => text !== null);
     let areKeysNew = keys !== "";
+    let before: TextChange["before"] = null;
     if (wasLive) {
       const old = sql.readRow.get(rid) ?? {};
       for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
       const isTextSame = texts.every((text, index) => spaced(text) === old[`t${index}`]);
       // Most updates change a price or an availability: the text index is left alone then.
       if (isTextSame) isTextNew = false;
-      else this.#deleteFrom(sql.dropText, rid);
+      else {
+        this.#deleteFrom(sql.dropText, rid);
+        before = textsOf(layout, old);
+      }
       if (keys === old["keys"]) areKeysNew = false;
       else this.#deleteFrom(sql.dropKeys, rid);
     }
@@ -115,6 +128,15 @@ export class RowWriter {
     sql.putRow.get(rid, put.record_id, put.business_uuid, joinCountries(document.countries), ...columns);
     sql.putWords.get(rid, keys, ...texts.map(spaced));
     if (isTextNew) sql.putText.get(rid, ...texts);
+    if (isTextNew || before !== null) {
+      this.#texts.push({
+        collection: layout.collection,
+        rid,
+        record_id: put.record_id,
+        before,
+        after: texts,
+      });
+    }
     if (areKeysNew) sql.putKeys.get(rid, keys);
     for (const country of new Set(document.countries)) {
       sql.putListing.get(
@@ -125,7 +147,7 @@ export class RowWriter {
     }
   }
 
-  #removeDerived(layout: CollectionLayout, rid: number): void {
+  #removeDerived(layout: CollectionLayout, rid: number, recordId: string): void {
     const sql = this.#prepare(layout);
     const old = sql.readRow.get(rid) ?? {};
     for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
@@ -133,6 +155,8 @@ export class RowWriter {
     this.#deleteFrom(sql.dropKeys, rid);
     sql.dropRow.get(rid);
     sql.dropWords.get(rid);
+    const before = textsOf(layout, old);
+    this.#texts.push({ collection: layout.collection, rid, record_id: recordId, before, after: null });
   }
 
   #deleteFrom(statement: StatementSync, rid: number): void {
@@ -174,6 +198,14 @@ export class RowWriter {
 /** Analysed text between spaces, so that a whole term is found by `instr`. */
 function spaced(text: string | null): string | null {
   return text === null ? null : ` ${text} `;
+}
+
+/** The texts of a line of `words`, as they were analysed. */
+function textsOf(layout: CollectionLayout, words: Row): readonly (string | null)[] {
+  return layout.textFields.map((_, index) => {
+    const text = words[`t${index}`];
+    return typeof text === "string" ? text.trim() : null;
+  });
 }
 
 /** Country codes, each between spaces. */

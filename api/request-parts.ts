@@ -13,7 +13,7 @@ export function requestHead(request: IncomingMessage): RequestHead {
   const { headers } = request;
   return {
     method: request.method ?? "GET",
-    host: headers.host ?? null,
+    host: onlyHost(request),
     path: queryAt < 0 ? url : url.slice(0, queryAt) || "/",
     query: queryAt < 0 ? null : url.slice(queryAt),
     hasBody: hasBody(request),
@@ -23,6 +23,16 @@ export function requestHead(request: IncomingMessage): RequestHead {
     authorization: headers.authorization ?? null,
     sandboxKey: single(headers["svc-sandbox-key"]),
   };
+}
+
+/** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */
+function onlyHost(request: IncomingMessage): string | null {
+  const { rawHeaders } = request;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts === 1 ? (request.headers.host ?? null) : null;
 }
 
 /** Node joins repeated fields of these names as RFC 9110 §5.3 says. */

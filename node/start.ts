@@ -38,14 +38,7 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
   const services = await openNodeServices(config, (entry) => logActor(logger, entry));
-  await services.register.refresh();
-  const surfaces = buildSurfaces(services, urls, logger);
-  try {
-    await listen(surfaces, config, ports);
-  } catch (error) {
-    await close(services, surfaces);
-    throw portTaken(error, config);
-  }
+  const surfaces = await listening(services, urls, ports, logger);
   await services.actors.start();
   await services.actors.ask({ kind: "region", id: config.region }, {
     type: "region.open",
@@ -65,6 +58,25 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
       log.flushSync();
     },
   };
+}
+
+/** The surfaces, listening. A start that fails leaves nothing open behind. */
+async function listening(
+  services: NodeServices,
+  urls: SandboxUrls,
+  ports: readonly number[],
+  logger: Logger,
+): Promise<Surfaces> {
+  let surfaces: Surfaces | null = null;
+  try {
+    await services.register.refresh();
+    surfaces = buildSurfaces(services, urls, logger);
+    await listen(surfaces, services.config, ports);
+    return surfaces;
+  } catch (error) {
+    await close(services, surfaces);
+    throw portTaken(error, services.config);
+  }
 }
 
 const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
@@ -129,8 +141,8 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
   });
 }
 
-async function close(services: NodeServices, surfaces: Surfaces): Promise<void> {
-  await Promise.all(surfaceNames.map((name) => surfaces[name].close()));
+async function close(services: NodeServices, surfaces: Surfaces | null): Promise<void> {
+  await Promise.all(surfaceNames.map((name) => surfaces?.[name].close()));
   await services[Symbol.asyncDispose]();
 }
 

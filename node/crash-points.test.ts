@@ -141,6 +141,17 @@ describe("a process that dies at a COMMIT", () => {
     }
   }, 900_000);
 
+  it("leaves nothing for ever of a push that was not accepted and is never sent again", async () => {
+    const home = join(folder, "abandoned");
+    cpSync(begin.home, home, { recursive: true });
+    const before = await openCrashedNode(home);
+    await before.records.stageLeaves(scenario.first.push_id, 0, scenario.first.records);
+    await before.records.putStagedDocument(scenario.first.push_id, "plan", "[]");
+    await before[Symbol.asyncDispose]();
+    await using after = await openCrashedNode(home);
+    expect(await after.records.stagedPushes("", 10)).toEqual([]);
+  });
+
   it(`leaves what can be gone on from, when it dies again and again (seed ${seed})`, async () => {
     const random = seededRandom(seed);
     let image = begin;

@@ -20,6 +20,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
+import { dropAbandoned } from "../service/abandoned-pushes.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
@@ -102,6 +103,7 @@ export async function openNodeServices(
       createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
   };
   const actors = createActors(common, log);
+  await dropAbandoned({ actors, records: stores.records });
   const stopRefreshing = follow(register, log);
   return {
     ...common,

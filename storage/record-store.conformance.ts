@@ -284,4 +284,19 @@ function stagingTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       expect(await store().loadLeaves(push, 0, 2_000)).toEqual([]);
     }
   });
+
+  it("are listed by id, each once, until they are dropped", async () => {
+    const prefix = fresh("bat");
+    const [a, b, c] = [`${prefix}a`, `${prefix}b`, `${prefix}c`];
+    await store().stageLeaves(c, 0, [bytes(1), bytes(2)]);
+    await store().stageLeaves(a, 0, [bytes(1), bytes(2)]);
+    await store().putStagedDocument(a, "plan", "[]");
+    await store().putStagedDocument(b, "plan", "[]");
+    expect(await store().stagedPushes(prefix, 3)).toEqual([a, b, c]);
+    expect(await store().stagedPushes(prefix, 2)).toEqual([a, b]);
+    expect(await store().stagedPushes(b, 1)).toEqual([c]);
+    await store().dropStaged(a);
+    expect(await store().stagedPushes(prefix, 2)).toEqual([b, c]);
+    expect(await store().stagedPushes(c, 1)).toEqual([]);
+  });
 }

@@ -70,6 +70,8 @@ export interface RecordStore {
   /** Keeps a document that belongs to a staged push, for example `plan`. */
   putStagedDocument(pushId: string, name: string, body: string): Promise<void>;
   readStagedDocument(pushId: string, name: string): Promise<string | null>;
+  /** Ids of pushes of which something is staged: ascending, above `afterId`, `limit` at most. */
+  stagedPushes(afterId: string, limit: number): Promise<readonly string[]>;
 
   putSeal(seal: StoredSeal): Promise<void>;
   readSeal(sealId: string): Promise<StoredSeal | null>;

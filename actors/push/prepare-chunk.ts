@@ -40,6 +40,8 @@ export async function prepareChunk(
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
   const bytes = await ports.records.loadLeaves(facts.push_id, first, count);
+  // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
+  if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const outcomes: PublishOutcome[] = [];
   const leaves: Leaf[] = [];
   for (const [offset, leaf] of bytes.entries()) {

@@ -77,6 +77,17 @@ class SqliteRecordStore implements RecordStore {
     return row === undefined ? null : textOf(row["body"]);
   }
 
+  async stagedPushes(afterId: string, limit: number): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (let after = afterId; found.length < limit; ) {
+      const next = this.#sql.nextStaged.get(after, after)?.["push_id"] ?? null;
+      if (next === null) break;
+      after = textOf(next);
+      found.push(after);
+    }
+    return found;
+  }
+
   async putSeal(seal: StoredSeal): Promise<void> {
     await this.#database.write(() => this.#sql.putSeal.run(seal.seal_id, seal.envelope, seal.tree_size));
   }
@@ -163,6 +174,7 @@ interface Statements {
   readonly dropDocuments: StatementSync;
   readonly putDocument: StatementSync;
   readonly readDocument: StatementSync;
+  readonly nextStaged: StatementSync;
   readonly putSeal: StatementSync;
   readonly readSeal: StatementSync;
   readonly putVersion: StatementSync;
@@ -184,6 +196,11 @@ function prepareStatements(database: SqliteDatabase): Statements {
     dropDocuments: database.prepare("DELETE FROM staged_document WHERE push_id = ?"),
     putDocument: database.prepare("INSERT OR REPLACE INTO staged_document VALUES (?, ?, ?)"),
     readDocument: database.prepare("SELECT body FROM staged_document WHERE push_id = ? AND name = ?"),
+    // One step down each index, however many leaves a push has.
+    nextStaged: database.prepare(
+      `SELECT min(push_id) AS push_id FROM (SELECT min(push_id) AS push_id FROM staged_leaf WHERE push_id > ?
+         UNION ALL SELECT min(push_id) FROM staged_document WHERE push_id > ?)`,
+    ),
     putSeal: database.prepare("INSERT INTO record_seal VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
     readSeal: database.prepare("SELECT seal_id, envelope, tree_size FROM record_seal WHERE seal_id = ?"),
     putVersion: database.prepare(

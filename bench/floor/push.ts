@@ -93,9 +93,16 @@ let store: FloorStore | null = null;
 const projection = newSigner();
 const sidecars = newSigner();
 
-/** Milliseconds until the last record was on disk. */
-async function run({ file, pushId, body, stored }: FloorPush): Promise<number> {
+export interface FloorPushResult {
+  /** Until the last record was on disk. */
+  readonly elapsedMs: number;
+  /** CPU time of all threads. */
+  readonly cpuMs: number;
+}
+
+async function run({ file, pushId, body, stored }: FloorPush): Promise<FloorPushResult> {
   store ??= new FloorStore(file);
+  const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
   const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
   const leaves = records.map((text) => Buffer.from(text, "base64"));
@@ -103,7 +110,9 @@ async function run({ file, pushId, body, stored }: FloorPush): Promise<number> {
   for (let first = 0; first < leaves.length; first += chunkSize) {
     await writeChunk(store, { pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
   }
-  return performance.now() - startedMs;
+  const elapsedMs = performance.now() - startedMs;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { elapsedMs, cpuMs: (user + system) / 1_000 };
 }
 
 interface Chunk {

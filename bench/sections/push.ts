@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Child } from "../child.ts";
-import type { FloorPush, StoredRecord } from "../floor/push.ts";
+import type { FloorPush, FloorPushResult, StoredRecord } from "../floor/push.ts";
 import { sendOne } from "../load.ts";
 import type { Figure } from "../report.ts";
 import { makeRequest, targetOf } from "../requests.ts";
@@ -31,6 +31,7 @@ interface Capture {
 
 interface Measured {
   readonly elapsedMs: number;
+  readonly cpuMs: number;
   /** Highest resident memory while it ran, less that before; null where it cannot be read. */
   readonly grownBytes: number | null;
 }
@@ -47,10 +48,12 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
     },
     floor: async () => {
       if (captured === null) throw new Error("the first round begins with ours");
-      return { elapsedMs: await pushToFloor(world, captured), grownBytes: null };
+      return { ...(await pushToFloor(world, captured)), grownBytes: null };
     },
   });
   const grown = rounds.flatMap(({ ours }) => (ours.grownBytes === null ? [] : [ours.grownBytes / megabyte]));
+  const cpuOf = (side: "ours" | "floor"): string =>
+    median(rounds.map((round) => round[side].cpuMs)).toFixed(0);
   const time: Figure = {
     section: "push",
     name: `${records.toLocaleString("en")} records until complete and searchable`,
@@ -58,6 +61,7 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
     ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.elapsedMs, floor: floor.elapsedMs }))),
     goal: { atMost: 1.5 },
     note:
+      `CPU of all threads ${cpuOf("ours")} ms against ${cpuOf("floor")} ms. ` +
       `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records. ` +
       "One main thread, Ed25519 signatures on the thread pool (4), on both sides.",
   };
@@ -70,7 +74,7 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
     floor: null,
     ratio: null,
     goal: { atMost: 200 },
-    note: `Highest reading (every ${memorySampleMs} ms) less the one before the process took its first push; worst round ${Math.max(...grown).toFixed(0)} MB.`,
+    note: `Highest reading (every ${memorySampleMs} ms) less the one just before; worst round ${Math.max(...grown).toFixed(0)} MB.`,
   };
   return [time, memory];
 }
@@ -87,14 +91,17 @@ async function pushToService(
     await using node = await world.openNode(home);
     warmUp = await preparePush(node.sandbox, { first: 0, count: warmUpRecords });
     prepared = await preparePush(node.sandbox, { first: warmUpRecords, count: records });
-    const memory = watchMemory(node.child);
     await push(node, warmUp);
     const productsBefore = await node.child.call<number>("indexedProducts", null);
     const search = await lastRecordSearch(node, prepared);
+    const memory = watchMemory(node.child);
+    const cpuBeforeMs = await node.child.call<number>("cpuMs", null);
     const startedMs = performance.now();
     await push(node, prepared);
     const found = await sendOne(targetOf(node.sandbox.base_url), search);
-    measured = { elapsedMs: performance.now() - startedMs, grownBytes: await memory.stop() };
+    const elapsedMs = performance.now() - startedMs;
+    const cpuMs = (await node.child.call<number>("cpuMs", null)) - cpuBeforeMs;
+    measured = { elapsedMs, cpuMs, grownBytes: await memory.stop() };
     const indexed = (await node.child.call<number>("indexedProducts", null)) - productsBefore;
     if (indexed !== records || !found.body.includes(`"rows":[{`)) {
       throw new Error(`${indexed} of ${records} records can be found: ${found.body.slice(0, 300)}`);
@@ -127,12 +134,12 @@ async function lastRecordSearch({ sandbox }: OpenNode, { records }: PreparedPush
   return await makeRequest(sandbox.base_url, companyOf(sandbox), plan);
 }
 
-async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture): Promise<number> {
+async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture): Promise<FloorPushResult> {
   await using child = world.start("floor/push.ts");
   const file = world.path("floor.db");
-  const run = (each: PreparedPush, of: readonly StoredRecord[]): Promise<number> => {
+  const run = (each: PreparedPush, of: readonly StoredRecord[]): Promise<FloorPushResult> => {
     const params: FloorPush = { file, pushId: each.batch.push_id, body: each.body, stored: of };
-    return child.call<number>("run", params);
+    return child.call<FloorPushResult>("run", params);
   };
   await run(warmUp.prepared, warmUp.stored);
   return await run(prepared, stored);

@@ -92,6 +92,41 @@ describe("group commit", () => {
     expect(database.prepare("SELECT count(*) AS n FROM parent").get()).toEqual({ n: 0 });
   });
 
+  it("D2: a full disk fails the work that needs room, known not to have been applied, and nothing after room was made", async () => {
+    const path = join(folder, "full.db");
+    await using database = SqliteDatabase.open(path);
+    database.migrate("item", steps);
+    const pages = (count: number): void => database.db.exec(`PRAGMA max_page_count = ${count}`);
+    const used = Number(Object.values(database.prepare("PRAGMA page_count").get() ?? {})[0]);
+    pages(used);
+    const big = "x".repeat(100_000);
+    const outcomes = await Promise.allSettled([insert(database, "a"), insert(database, big)]);
+    expect(outcomes[1]).toMatchObject({ reason: { name: "StoreError", effect: "not_applied" } });
+    expect(items(database)).toEqual(outcomes[0]?.status === "fulfilled" ? ["a"] : []);
+    expect(database.db.isTransaction).toBe(false);
+    pages(used + 1_000);
+    await insert(database, big);
+    expect(items(database)).toContain(big);
+  });
+
+  it("D3: is told of a COMMIT before and after; what is thrown there leaves its outcome unknown, whatever it was", async () => {
+    const phases: string[] = [];
+    let fail = "";
+    const onCommit = (phase: string): void => {
+      phases.push(phase);
+      if (phase === fail) throw new Error("nobody can know");
+    };
+    await using database = SqliteDatabase.open(":memory:", { onCommit });
+    database.migrate("item", steps);
+    await insert(database, "a");
+    fail = "before";
+    await expect(insert(database, "b")).rejects.toMatchObject({ effect: "unknown" });
+    fail = "after";
+    await expect(insert(database, "c")).rejects.toMatchObject({ effect: "unknown" });
+    expect(phases).toEqual(["before", "after", "before", "before", "after"]);
+    expect(items(database)).toEqual(["a", "c"]);
+  });
+
   it("splits a long queue into bounded transactions and keeps its order", async () => {
     await using database = SqliteDatabase.open(":memory:", { groupMax: 3 });
     database.migrate("item", steps);

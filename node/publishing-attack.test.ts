@@ -296,6 +296,23 @@ describe("the mandate", () => {
     expect(await code(other)).toBe(200);
   });
 
+  it("was in force, like the key and the AI policy, when the batch was sealed, or whoever verifies it would refuse it", async () => {
+    const other = await newBusiness(node);
+    const sealedAt = async (sealedAtMs: number) => {
+      const { body } = await batchBody(other, [product("early")], { seq: nextSeq(), sealedAtMs });
+      return (await publishOver(node, other, body)).json["reason"] ?? "published";
+    };
+    const keyFromMs = Date.parse(other.key.valid_from);
+    expect(await sealedAt(keyFromMs - 1)).toBe("key_not_valid");
+    const { mandates } = await node.running.services.parties.facts(other.party.uuid, other.key.key_id);
+    expect(await sealedAt(Date.parse(mandates[0]?.valid_from ?? ""))).toBe("published");
+    const fromMs = Date.now();
+    await giveMandate(node, other, { fromMs, untilMs: fromMs + 120_000 });
+    expect(await sealedAt(fromMs - 1)).toBe("out_of_scope");
+    expect(await sealedAt(fromMs + 120_000)).toBe("out_of_scope");
+    expect(await sealedAt(fromMs)).toBe("published");
+  });
+
   it("that is revoked, has ended or has not begun is none", async () => {
     const other = await newBusiness(node);
     const facts = await node.running.services.parties.facts(other.party.uuid, other.key.key_id);

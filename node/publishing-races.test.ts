@@ -195,6 +195,19 @@ describe("resending an accepted batch", () => {
     });
   });
 
+  it("is not what a batch is that was sealed just before the AI policy it names came into force", async () => {
+    const business = await newBusiness(node);
+    const before = Date.now() - 1;
+    await nextPolicy(business);
+    const early = await batchBody(business, products("early", 1), { aiPolicyVersion: 1, sealedAtMs: before });
+    expect(await publishOver(node, business, early.body)).toMatchObject({
+      status: 422,
+      json: { code: "seal_invalid", reason: "ai_policy_version_mismatch", ai_policy_version: 1 },
+    });
+    const since = await batchBody(business, products("since", 1), { aiPolicyVersion: 1 });
+    expect((await publishOver(node, business, since.body)).status).toBe(200);
+  });
+
   it("works under a successor key, even once the first key is revoked; a new batch does not", async () => {
     const business = await newBusiness(node);
     const successor = await successorOf(node, business);

@@ -102,8 +102,19 @@ export function openBatchSeal(
   return { ok: true, value: { seal, payload: opened.value } };
 }
 
-/** Certificate and AI policy version in force, and when it was sealed: judged only for a push not accepted before. */
-export function checkStanding(seal: PushSeal, facts: PublishingFacts, nowMs: number): Checked<null> {
+export interface StandingQuestion {
+  readonly facts: PublishingFacts;
+  readonly mandate: Mandate;
+  readonly key: KeyFacts;
+  readonly nowMs: number;
+}
+
+/**
+ * Certificate and AI policy version in force, and when it was sealed: judged only for a push not accepted before.
+ * Whoever verifies the seal judges by `sealed_at`, so what was not in force then is refused although it is now.
+ */
+export function checkStanding(seal: PushSeal, question: StandingQuestion): Checked<null> {
+  const { facts, mandate, key, nowMs } = question;
   if (facts.certificate?.cert_id !== seal.cert_id) {
     return sealRefusal(
       "certificate_not_in_force",
@@ -122,12 +133,25 @@ export function checkStanding(seal: PushSeal, facts: PublishingFacts, nowMs: num
       },
     );
   }
+  // Timestamps are of one fixed width, so their text orders as their instants do.
+  if (facts.policy.live_from !== null && seal.sealed_at < facts.policy.live_from) {
+    const since = `AI policy version ${facts.policy.version} is in force since ${facts.policy.live_from}`;
+    return sealRefusal("ai_policy_version_mismatch", `${since}, after sealed_at; seal the batch again.`, {
+      ai_policy_version: facts.policy.version,
+    });
+  }
   const sealedAt = parseTimestamp(seal.sealed_at);
   if (sealedAt === null || Math.abs(nowMs - sealedAt) > sealedAtSkewMs) {
     return sealRefusal(
       "sealed_at_skew",
       "sealed_at must be within five minutes of receipt; seal the batch again.",
     );
+  }
+  if (seal.sealed_at < key.valid_from || (key.valid_until !== null && seal.sealed_at >= key.valid_until)) {
+    return sealRefusal("key_not_valid", "The key was not valid at sealed_at; seal the batch again.");
+  }
+  if (!isInForce(mandate, sealedAt)) {
+    return sealRefusal("out_of_scope", "The mandate was not in force at sealed_at; seal the batch again.");
   }
   return { ok: true, value: null };
 }

@@ -209,7 +209,7 @@ async function checkNew(
     const mismatch = sealRefusal("key_mismatch", detail);
     if (!mismatch.ok) return refused(mismatch.problem);
   }
-  const standing = checkStanding(batch.seal, batch.facts, deps.clock.now());
+  const standing = checkStanding(batch.seal, { ...batch, key, nowMs: deps.clock.now() });
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
   const seq = await deps.actors.ask<SeqReply>({ kind: "integration-key", id: key.key_id }, seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.

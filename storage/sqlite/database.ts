@@ -7,11 +7,14 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
+import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
 
 /** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
 const fileVersion = 1;
 /** Works in one transaction; more wait for the next, so that readers are let in between. */
 const groupMaxDefault = 512;
+/** Pages of the log at which a COMMIT copies it itself (64 MiB), should the checkpointer not have done so long before. */
+const logPagesMax = 16_384;
 /** SQLite result codes (sqlite.org/rescode.html), primary part. */
 const sqliteBusy = 5;
 const sqliteLocked = 6;
@@ -33,6 +36,8 @@ export interface SqliteOptions {
   readonly onCommit?: ((phase: CommitPhase) => void) | undefined;
 }
 
+const totalChanges = "SELECT total_changes() AS total";
+
 interface QueuedWork {
   readonly run: (db: DatabaseSync) => unknown;
   readonly resolve: (value: unknown) => void;
@@ -43,13 +48,15 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #groupMax: number;
+  readonly #checkpointer: Checkpointer | null;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
   #closed = false;
 
-  private constructor(db: DatabaseSync, options: SqliteOptions) {
+  private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
+    this.#checkpointer = path === ":memory:" ? null : createCheckpointer(path);
     this.#groupMax = options.groupMax ?? groupMaxDefault;
     this.#onCommit = options.onCommit;
   }
@@ -63,7 +70,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
         PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;
-        PRAGMA wal_autocheckpoint = 4000;`);
+        PRAGMA wal_autocheckpoint = ${logPagesMax};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
         throw new StoreError(
@@ -77,7 +84,7 @@ export class SqliteDatabase implements AsyncDisposable {
       db.close();
       throw error;
     }
-    return new SqliteDatabase(db, options);
+    return new SqliteDatabase(db, path, options);
   }
 
   /**
@@ -137,6 +144,7 @@ export class SqliteDatabase implements AsyncDisposable {
     while (this.#queue.length > 0) this.#flush();
     this.#statements.clear();
     this.db.close();
+    this.#checkpointer?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -216,6 +224,7 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#onCommit?.("before");
       this.prepare("COMMIT").run();
       this.#onCommit?.("after");
+      this.#checkpointer?.committed(Number(this.prepare(totalChanges).get()?.["total"]));
       return true;
     } catch (error) {
       this.#rollback();

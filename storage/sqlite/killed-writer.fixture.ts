@@ -59,8 +59,20 @@ if (import.meta.main) {
     Array.from({ length: lanes }, async (_, lane) => {
       for (let n = lane; ; n += lanes) {
         await write(n);
-        writeSync(1, `${n}\n`);
+        tell(`${n}\n`);
       }
     }),
   );
+}
+
+/** Told at once and whole: a pipe that the parent has not emptied answers EAGAIN, then the same is said again. */
+function tell(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, line);
+      return;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    }
+  }
 }

@@ -1,0 +1,30 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { SqliteDatabase } from "./database.ts";
+
+describe("the checkpointer", () => {
+  it("copies the log into the file while the writer goes on, and loses nothing", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
+    const path = join(folder, "store.db");
+    const database = SqliteDatabase.open(path);
+    database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
+    const before = (await stat(path)).size;
+    let written = 0;
+    // The writer alone would leave its log uncopied for far longer than this.
+    while ((await stat(path)).size === before && written < 40_000) {
+      await database.write((db) => {
+        const insert = db.prepare("INSERT INTO t VALUES (?, ?)");
+        for (let index = 0; index < 1_000; index += 1) insert.run(written + index, "x".repeat(100));
+      });
+      written += 1_000;
+    }
+    expect((await stat(path)).size).toBeGreaterThan(before);
+    database.close();
+    const again = SqliteDatabase.open(path);
+    expect(again.prepare("SELECT count(*) AS n FROM t").get()).toEqual({ n: written });
+    again.close();
+    await rm(folder, { recursive: true });
+  });
+});

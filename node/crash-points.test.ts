@@ -54,8 +54,8 @@ beforeAll(async () => {
 });
 
 interface Plan {
-  /** Told of every commit by number; `image` keeps the files and goes on, `die` ends the run with them, a throw is the commit's failure. */
-  readonly at: (point: number, phase: CommitPhase) => "image" | "die" | "go on";
+  /** Told of every commit by number; `image` keeps the files and goes on, `die` ends the run with them, `stop` ends it as SIGTERM does; a throw is the commit's failure. */
+  readonly at: (point: number, phase: CommitPhase) => "image" | "die" | "stop" | "go on";
   /** Whether a step that was refused is begun again. */
   readonly isPatient?: boolean;
 }
@@ -72,13 +72,17 @@ async function runFrom(from: Image, plan: Plan): Promise<Run> {
   cpSync(from.home, home, { recursive: true });
   const clock = clockFrom(from.atMs);
   const images: Image[] = [];
-  const death = Promise.withResolvers<"dead">();
+  const death = Promise.withResolvers<"dead" | "stopped">();
   let points = 0;
   let { done } = from;
   const onCommit = (phase: CommitPhase): void => {
     points += 1;
     const verdict = plan.at(points, phase);
     if (verdict === "go on") return;
+    if (verdict === "stop") {
+      death.resolve("stopped");
+      return;
+    }
     const point = `${from.point}-${points}${phase}`;
     images.push({ home: join(folder, point), point, done, atMs: clock.now() });
     cpSync(home, join(folder, point), { recursive: true });
@@ -96,16 +100,17 @@ async function runFrom(from: Image, plan: Plan): Promise<Run> {
   const finished = finish();
   // Who is left behind by a death is refused by closed stores.
   finished.catch(() => {});
+  let end: "over" | "dead" | "stopped";
   try {
-    if ((await Promise.race([finished, death.promise])) === "dead") {
-      services.actors.halt();
-      return { images, points, isOver: false };
-    }
+    end = await Promise.race([finished, death.promise]);
+    if (end === "dead") services.actors.halt();
   } catch (error) {
     throw new Error(`${from.point}, then ${done} steps done`, { cause: error });
   } finally {
     await services[Symbol.asyncDispose]();
   }
+  if (end === "stopped") images.push({ home, point: `${from.point}-${points}`, done, atMs: clock.now() });
+  if (end !== "over") return { images, points, isOver: false };
   proveStored(home);
   await rm(home, { recursive: true });
   return { images, points, isOver: true };
@@ -153,18 +158,28 @@ describe("a process that dies at a COMMIT", () => {
   });
 
   it(`leaves what can be gone on from, when it dies again and again (seed ${seed})`, async () => {
-    const random = seededRandom(seed);
-    let image = begin;
-    let deaths = 0;
-    for (let isOver = false; !isOver; deaths += 1) {
-      const last = 2 + Math.floor(random() * 24);
-      const run = await runFrom(image, { at: (point) => (point === last ? "die" : "go on") });
-      isOver = run.isOver;
-      image = run.images[0] ?? image;
-    }
-    expect(deaths).toBeGreaterThan(3);
+    expect(await endAgainAndAgain("die")).toBeGreaterThan(3);
   }, 300_000);
 });
+
+describe("a process that is told to stop", () => {
+  it(`loses nothing of what is under way, told again and again (seed ${seed})`, async () => {
+    expect(await endAgainAndAgain("stop")).toBeGreaterThan(3);
+  }, 300_000);
+});
+
+/** Until the scenario is over; answers how often it was ended before. */
+async function endAgainAndAgain(how: "die" | "stop"): Promise<number> {
+  const random = seededRandom(seed);
+  let image: Image = { ...begin, point: how };
+  for (let ends = 0; ; ends += 1) {
+    const last = 2 + Math.floor(random() * 24);
+    const run = await runFrom(image, { at: (point) => (point === last ? how : "go on") });
+    const [next] = run.images;
+    if (run.isOver || next === undefined) return ends;
+    image = next;
+  }
+}
 
 describe("a store whose COMMITs fail without telling whether they were made", () => {
   it(`loses nothing and publishes nothing twice (seed ${seed})`, async () => {

@@ -3,11 +3,11 @@
 // Arguments: store file, name of this run.
 
 import { randomUUID } from "node:crypto";
-import { writeSync } from "node:fs";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { ask, counterActor } from "../actors/system/world.fixture.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
+import { tell } from "../storage/sqlite/tell.fixture.ts";
 
 const actors = 8;
 const callersPerActor = 4;
@@ -41,7 +41,7 @@ async function call(
   for (let i = 0; ; i += 1) {
     const id = `${name}-${i}`;
     await ask(system, actor, { type: "add.once", id, by: 1 });
-    writeSync(1, `${actor} ${id}\n`);
+    tell(`${actor} ${id}\n`);
     if (i % 10 === 0) await ask(system, actor, { type: "forward", to: "sum", by: 1 });
   }
 }

@@ -1,11 +1,11 @@
 // A process that writes to one kind of store without end and tells on standard output, by number, what returned.
 // Its parent kills it at some point: everything that was told must be there afterwards.
 
-import { writeSync } from "node:fs";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
+import { tell } from "./tell.fixture.ts";
 
 export const body = (n: number): string => `{"n":${n},"filler":"${"x".repeat(500)}"}`;
 
@@ -63,16 +63,4 @@ if (import.meta.main) {
       }
     }),
   );
-}
-
-/** Told at once and whole: a pipe that the parent has not emptied answers EAGAIN, then the same is said again. */
-function tell(line: string): void {
-  for (;;) {
-    try {
-      writeSync(1, line);
-      return;
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
-    }
-  }
 }

@@ -245,7 +245,9 @@ describe("a fetch", () => {
   });
 
   it("serves a new version as soon as it is published", async () => {
-    const [before] = [await fetchRecord(company, recordIds[1] ?? "")];
+    // Often enough that it is kept.
+    for (let turn = 0; turn < 2; turn += 1) await fetchRecord(company, recordIds[1] ?? "");
+    const before = await fetchRecord(company, recordIds[1] ?? "");
     expect(before.json["record"]).toMatchObject({ product_name: "Trail Runner 3" });
     await sealAndPublish(surfaces.services, business, [product("b", { product_name: "Trail Runner 4" })], {
       seq: 2,

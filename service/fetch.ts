@@ -11,18 +11,20 @@ import type { RecordStore } from "../storage/record-store.ts";
 import type { Answer, Outcome } from "./answer.ts";
 import { refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
-import { closeFetchedRecord, type FetchedRecord, openFetchedRecord } from "./fetched-record.ts";
+import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
 import { type Receipts, receiptRow, type SignedReceipt } from "./receipts.ts";
-import { createRecentMap } from "./recent-map.ts";
+import { createRecentMap, type RecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
 
 /** Specification, «Limits»; one more, because a clock of whole milliseconds may run up to one ahead of the arrival. */
 const notFoundAfterMs = 21;
-/** Bound of the kept openings, in bytes and in records. */
-const keptBytesMaxDefault = 64 * 1024 * 1024;
+/** Bound of the kept openings, in characters and in records. */
+const keptCharactersMaxDefault = 32 * 1024 * 1024;
 const keptRecordsMax = 20_000;
-/** What a kept entry costs besides its bytes, roughly. */
-const entryOverheadBytes = 512;
+/** What a kept entry costs besides its text, roughly. */
+const entryOverheadCharacters = 2_048;
+/** Texts of AI policies kept; each belongs to one version of one business and never changes. */
+const policiesMax = 1_000;
 
 export interface FetchDeps {
   readonly records: RecordStore;
@@ -33,7 +35,7 @@ export interface FetchDeps {
   readonly verifyUrl: string;
   /** Resolves once the clock shows at least `atMs`. */
   readonly delayUntil: (atMs: number) => Promise<void>;
-  readonly keptBytesMax?: number;
+  readonly keptCharactersMax?: number;
 }
 
 export interface FetchRequest {
@@ -52,7 +54,7 @@ interface Kept {
 }
 
 export function createFetch(deps: FetchDeps): FetchRecord {
-  const kept = createOpenings(deps.keptBytesMax ?? keptBytesMaxDefault);
+  const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
     const { nonceClaimed } = request.authenticated;
     if (!isRecordId(request.recordId)) {
@@ -73,12 +75,12 @@ export function createFetch(deps: FetchDeps): FetchRecord {
 }
 
 interface Prepared {
-  readonly body: Uint8Array;
+  readonly body: string;
   readonly receipt: SignedReceipt;
 }
 
 /** Everything of the answer, while the nonce is being claimed; it is nobody's before its receipt is kept. */
-async function prepare(deps: FetchDeps, kept: Openings, request: FetchRequest): Promise<Prepared | null> {
+async function prepare(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<Prepared | null> {
   const record = await readRecord(deps, kept, request);
   if (record === null) return null;
   const { recordId } = request;
@@ -106,13 +108,13 @@ const recordNotFound: Outcome = refused(problem("not_found", "No record with thi
 
 const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
 
-function answer(body: Uint8Array): Answer {
+function answer(body: string): Answer {
   return { kind: "answer", status: 200, headers, body };
 }
 
 async function readRecord(
   deps: FetchDeps,
-  kept: Openings,
+  kept: KeptRecords,
   request: FetchRequest,
 ): Promise<FetchedRecord | null> {
   const known = await readKept(deps, kept, request.recordId);
@@ -124,7 +126,7 @@ async function readRecord(
 }
 
 /** What was kept of the record, while its head and the policy in force are the ones that it was made with. */
-async function readKept(deps: FetchDeps, kept: Openings, recordId: string): Promise<FetchedRecord | null> {
+async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): Promise<FetchedRecord | null> {
   const known = kept.get(recordId);
   if (known === undefined) return null;
   const head = await deps.records.readHead(recordId);
@@ -134,39 +136,65 @@ async function readKept(deps: FetchDeps, kept: Openings, recordId: string): Prom
     : null;
 }
 
-async function openRecord(deps: FetchDeps, kept: Openings, recordId: string): Promise<FetchedRecord | null> {
+async function openRecord(
+  deps: FetchDeps,
+  kept: KeptRecords,
+  recordId: string,
+): Promise<FetchedRecord | null> {
   const served = await deps.records.readServed(recordId);
   if (served === null) return null;
   const { business_uuid: uuid, change } = served.head;
   const { version: policyVersion } = deps.register.policyInForce(uuid);
-  const policy = policyVersion === 0 ? null : await deps.register.policy(uuid, policyVersion);
-  if (policyVersion !== 0 && policy === null) {
-    throw new Error(`AI policy ${policyVersion} of ${uuid} is in force but not stored.`);
-  }
+  const policy =
+    kept.policies.get(`${uuid}/${policyVersion}`) ?? (await openPolicy(deps, kept, uuid, policyVersion));
   const record = openFetchedRecord(served, policy, deps.verifyUrl);
   kept.put(recordId, { change, policyVersion, record });
   return record;
 }
 
-interface Openings {
+async function openPolicy(
+  deps: FetchDeps,
+  kept: KeptRecords,
+  uuid: string,
+  version: number,
+): Promise<string> {
+  const policy = version === 0 ? null : await deps.register.policy(uuid, version);
+  if (version !== 0 && policy === null)
+    throw new Error(`AI policy ${version} of ${uuid} is in force but not stored.`);
+  const text = policyText(policy);
+  kept.policies.set(`${uuid}/${version}`, text);
+  return text;
+}
+
+interface KeptRecords {
+  readonly policies: RecentMap<string, string>;
   get(recordId: string): Kept | undefined;
   put(recordId: string, entry: Kept): void;
 }
 
-/** Bounded by bytes: when they are used up, all are forgotten and gathered again. */
-function createOpenings(bytesMax: number): Openings {
+/**
+ * Keeps a record from its second fetch on: most are fetched once, and keeping those would only fill memory. Bounded by
+ * characters: when they are used up, all are forgotten and gathered again.
+ */
+function createKept(charactersMax: number): KeptRecords {
   let entries = createRecentMap<string, Kept>(keptRecordsMax);
-  let bytes = 0;
+  const seenOnce = createRecentMap<string, true>(keptRecordsMax);
+  let characters = 0;
   return {
+    policies: createRecentMap(policiesMax),
     get: (recordId) => entries.get(recordId),
     put: (recordId, entry) => {
-      const size = entry.record.opening.length + entryOverheadBytes;
-      if (size > bytesMax) return;
-      if (bytes + size > bytesMax) {
-        entries = createRecentMap(keptRecordsMax);
-        bytes = 0;
+      const size = entry.record.opening.length + entryOverheadCharacters;
+      if (size > charactersMax) return;
+      if (seenOnce.get(recordId) === undefined) {
+        seenOnce.set(recordId, true);
+        return;
       }
-      bytes += size;
+      if (characters + size > charactersMax) {
+        entries = createRecentMap(keptRecordsMax);
+        characters = 0;
+      }
+      characters += size;
       entries.set(recordId, entry);
     },
   };

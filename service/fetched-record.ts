@@ -2,7 +2,7 @@
 // receipt. Record, seal and sidecar are spliced in as they are stored, never parsed and printed again.
 
 import type { PolicyFacts } from "../actors/messages/business.ts";
-import { concatBytes, parseBase64, utf8 } from "../protocol/bytes.ts";
+import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { representUsNames } from "../protocol/records/business-files.ts";
@@ -12,37 +12,27 @@ import { type SignedRowFacts, signedRowFacts } from "./receipts.ts";
 const nodeLength = 32;
 
 export interface FetchedRecord {
-  /** UTF-8 of the answer up to and with the quote that opens `source_line`. */
-  readonly opening: Uint8Array;
+  /** Text of the answer up to and with the quote that opens `source_line`. */
+  readonly opening: string;
   readonly row: SignedRowFacts;
   readonly certId: string;
   readonly businessUuid: string;
 }
 
-/** `verifyUrl` is the public base of the verification surface; `policy` the one in force, null before one is sealed. */
-export function openFetchedRecord(
-  served: ServedRecord,
-  policy: PolicyFacts | null,
-  verifyUrl: string,
-): FetchedRecord {
+/** `verifyUrl` is the public base of the verification surface; `policy` as {@link policyText} gives it. */
+export function openFetchedRecord(served: ServedRecord, policy: string, verifyUrl: string): FetchedRecord {
   const { version } = served;
   const row = signedRowFacts(version.row);
+  const record = textOf(version.bytes, version.record_id);
   const certificateUrl = `${verifyUrl}/v1/certificates/${version.business_uuid}`;
-  const opening = concatBytes(
-    utf8(
-      `{"record_id":"${version.record_id}","business_uuid":"${version.business_uuid}","type":"${version.type}",` +
-        `"published_at":"${formatTimestamp(version.published_at_ms)}","record":`,
-    ),
-    version.bytes,
-    utf8(`,"seal":${sealText(version, served.seal)},"sidecar":${version.sidecar},"ai_policy":`),
-    policyBytes(policy),
-    version.type === "business_files" ? businessFileBytes(version.bytes) : new Uint8Array(),
+  const opening =
+    `{"record_id":"${version.record_id}","business_uuid":"${version.business_uuid}","type":"${version.type}",` +
+    `"published_at":"${formatTimestamp(version.published_at_ms)}","record":${record},` +
+    `"seal":${sealText(version, served.seal)},"sidecar":${version.sidecar},"ai_policy":${policy}` +
+    `${version.type === "business_files" ? businessFileText(record) : ""},` +
     // A seal's place in the transparency log is not known before its leaf is sequenced there.
-    utf8(
-      `,"provenance":{"certificate_url":${JSON.stringify(certificateUrl)},"projection_version":"${row.projection}",` +
-        `"log_leaf":null,"source_line":"`,
-    ),
-  );
+    `"provenance":{"certificate_url":${JSON.stringify(certificateUrl)},"projection_version":"${row.projection}",` +
+    `"log_leaf":null,"source_line":"`;
   return { opening, row, certId: version.cert_id, businessUuid: version.business_uuid };
 }
 
@@ -50,9 +40,16 @@ export function openFetchedRecord(
 export function closeFetchedRecord(
   record: FetchedRecord,
   closing: { readonly sourceLine: string; readonly receipt: string },
-): Uint8Array {
+): string {
   // A source line holds no character that JSON escapes.
-  return concatBytes(record.opening, utf8(`${closing.sourceLine}"},"receipt":${closing.receipt}}`));
+  return `${record.opening}${closing.sourceLine}"},"receipt":${closing.receipt}}`;
+}
+
+/** Sealed bytes were read as strict UTF-8 before they were stored, so their text gives the same bytes again. */
+function textOf(bytes: Uint8Array, name: string): string {
+  const text = parseUtf8(bytes);
+  if (text === null) throw new Error(`The stored bytes of ${name} are not UTF-8.`);
+  return text;
 }
 
 /** The seal of one record: its own envelope, or the batch's with the path from the record's leaf to the sealed root. */
@@ -66,11 +63,12 @@ export function sealText(version: Pick<RecordVersion, "leaf_index" | "proof">, s
   return `{"batch_seal":${seal.envelope},${place},"proof":[${proof.join(",")}]}`;
 }
 
-function policyBytes(policy: PolicyFacts | null): Uint8Array {
-  if (policy === null) return utf8(`{"version":0,"record":null,"seal":null}`);
+/** `ai_policy` of a fetched record; null before one is sealed. */
+export function policyText(policy: PolicyFacts | null): string {
+  if (policy === null) return `{"version":0,"record":null,"seal":null}`;
   const record = parseBase64(policy.record_base64);
   if (record === null) throw new Error(`The AI policy record ${policy.record_id} is stored as base64.`);
-  return concatBytes(utf8(`{"version":${policy.version},"record":`), record, utf8(`,"seal":${policy.seal}}`));
+  return `{"version":${policy.version},"record":${textOf(record, policy.record_id)},"seal":${policy.seal}}`;
 }
 
 /**
@@ -78,11 +76,10 @@ function policyBytes(policy: PolicyFacts | null): Uint8Array {
  * whether the service still stands behind them: it is `authorised`, for this service has no domain assurance that
  * could suspend them.
  */
-function businessFileBytes(bytes: Uint8Array): Uint8Array {
-  const text = new TextDecoder().decode(bytes);
+function businessFileText(record: string): string {
   const texts = representUsNames.map(
-    (name) => `"${name}":${exactMember(text, "represent_us", name) ?? "null"}`,
+    (name) => `"${name}":${exactMember(record, "represent_us", name) ?? "null"}`,
   );
-  const items = exactMember(text, "endpoints") ?? "[]";
-  return utf8(`,"represent_us":{${texts.join(",")}},"endpoints":{"status":"authorised","items":${items}}`);
+  const items = exactMember(record, "endpoints") ?? "[]";
+  return `,"represent_us":{${texts.join(",")}},"endpoints":{"status":"authorised","items":${items}}`;
 }

@@ -24,6 +24,8 @@ parentPort?.on("message", (order: CheckpointOrder) => {
     carryOut(order);
   } catch {
     // Nothing is lost: the writer checkpoints by itself when its log has grown long.
-    files.delete(order.path);
+  } finally {
+    Atomics.sub(order.open, 0, 1);
+    Atomics.notify(order.open, 0);
   }
 });

@@ -1,10 +1,28 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
 
 describe("the checkpointer", () => {
+  it("P3: has let go of the file when the database is closed", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
+    const path = join(folder, "store.db");
+    for (let times = 0; times < 5; times += 1) {
+      const database = SqliteDatabase.open(path);
+      database.migrate("test", ["CREATE TABLE t (body TEXT NOT NULL)"]);
+      await database.write((db) => {
+        const insert = db.prepare("INSERT INTO t VALUES (?)");
+        for (let row = 0; row < 2_000; row += 1) insert.run("x".repeat(100));
+      });
+      database.close();
+      // The last connection removes the log: there is no other.
+      expect(await readdir(folder)).toEqual(["store.db"]);
+      await rm(path);
+    }
+    await rm(folder, { recursive: true });
+  });
+
   it("copies the log into the file while the writer goes on, and loses nothing", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
     const path = join(folder, "store.db");

@@ -143,8 +143,8 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#closed = true;
     while (this.#queue.length > 0) this.#flush();
     this.#statements.clear();
-    this.db.close();
     this.#checkpointer?.close();
+    this.db.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -117,8 +117,10 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     bytesMax: publishBytesMax,
     timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
   };
-  const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
-    deps.publishing.publishBatch({
+  const answer = async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
+    const query = parseQuery(request.raw.url ?? "", []);
+    if (isRefused(query)) return query;
+    return deps.publishing.publishBatch({
       caller: authenticated.caller,
       collection,
       idempotencyKey: single(request.headers["idempotency-key"]),
@@ -126,6 +128,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       body,
       sourceIp: request.ip,
     });
+  };
   return {
     method: "POST",
     path: `/v1/publish/${collections[collection].path}`,
@@ -226,9 +229,10 @@ function sealContextRoute(deps: BusinessDeps): Route {
       },
       problems: ["business_not_verified", "rate_limited"],
     },
-    handle: signedRead(deps, ({ authenticated }) =>
-      deps.publishing.sealContext({ caller: authenticated.caller }),
-    ),
+    handle: signedRead(deps, async ({ authenticated, request }) => {
+      const query = parseQuery(request.raw.url ?? "", []);
+      return isRefused(query) ? query : deps.publishing.sealContext({ caller: authenticated.caller });
+    }),
   };
 }
 

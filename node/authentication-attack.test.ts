@@ -119,6 +119,11 @@ describe("a target", () => {
       { target: "/v1/publish/product%73" },
       "signature_invalid",
     ],
+    [
+      "with a parameter that does not exist",
+      { target: `${path}?dry_run=1`, signedPath: `${path}?dry_run=1` },
+      "request_invalid",
+    ],
     ["with a slash more", { target: `${path}/`, signedPath: `${path}/` }, "not_found"],
     ["with two slashes", { target: `/${path}`, signedPath: path }, "not_found"],
     ["in upper case", { target: path.toUpperCase(), signedPath: path.toUpperCase() }, "not_found"],

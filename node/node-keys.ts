@@ -3,6 +3,7 @@
 //   K2. In production a node makes no keys of trust: root and issuance keys are made elsewhere and brought in.
 
 import { join } from "node:path";
+import { createBatchSigner } from "../crypto/batch-signer.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
 import type { Signer } from "../crypto/port.ts";
@@ -51,6 +52,9 @@ export async function loadNodeKeys(
   }
   const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> =>
     createSigner(await store.loadOrCreate(name, algorithm));
+  // Rows and sidecars are signed by the hundred.
+  const batchSigner = async (name: string): Promise<Signer> =>
+    createBatchSigner(await store.loadOrCreate(name, "Ed25519"));
   const pair = async (name: string): Promise<Pair> => [
     await signer(`${name}-p256`, "ES256"),
     await signer(`${name}-mldsa65`, "ML-DSA-65"),
@@ -58,9 +62,9 @@ export async function loadNodeKeys(
   const root = await pair("root");
   const issuance = await pair("issuance");
   const working = {
-    projection: await signer("projection", "Ed25519"),
+    projection: await batchSigner("projection"),
     receipt: await signer(`receipt-${config.region}`, "Ed25519"),
-    sidecar: await signer("sidecar", "Ed25519"),
+    sidecar: await batchSigner("sidecar"),
     statement: await signer("statement", "Ed25519"),
     log: await signer("log", "Ed25519"),
   };

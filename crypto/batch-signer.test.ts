@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { createBatchSigner } from "./batch-signer.ts";
+import { createSigner } from "./file-signer.ts";
+import { nativeCrypto } from "./native.ts";
+import { generatePrivateJwk } from "./private-jwk.ts";
+
+const messages = Array.from({ length: 300 }, (_, index) =>
+  nativeCrypto.randomBytes(index === 7 ? 0 : 10 + index),
+);
+
+describe("a batch signer", () => {
+  it("signs as the plain signer does, in order, lists at once and short ones too", async () => {
+    const [first, second] = [generatePrivateJwk("Ed25519"), generatePrivateJwk("Ed25519")];
+    for (const list of [messages, messages.slice(0, 3), []]) {
+      const [a, b] = await Promise.all([
+        createBatchSigner(first).signMany(list),
+        createBatchSigner(second).signMany(list),
+      ]);
+      expect(a).toEqual(await createSigner(first).signMany(list));
+      expect(b).toEqual(await createSigner(second).signMany(list));
+    }
+  });
+
+  it("leaves the messages as they were", async () => {
+    const copies = messages.map((message) => message.slice());
+    await createBatchSigner(generatePrivateJwk("Ed25519")).signMany(messages);
+    expect(messages).toEqual(copies);
+  });
+
+  it("signs a list that its thread did not sign (B2)", async () => {
+    const jwk = generatePrivateJwk("Ed25519");
+    const signer = createBatchSigner(jwk, async () => {
+      throw new Error("no thread");
+    });
+    expect(await signer.signMany(messages)).toEqual(await createSigner(jwk).signMany(messages));
+  });
+
+  it("is for Ed25519 keys", () => {
+    expect(() => createBatchSigner(generatePrivateJwk("ES256"))).toThrow(TypeError);
+  });
+});

@@ -86,6 +86,7 @@ function startWorker(): Worker {
     if (waiting.size === 0) started.unref();
   });
   started.once("error", (error: Error) => failAll(started, error));
+  started.once("messageerror", (error: Error) => failAll(started, error));
   started.once("exit", () => failAll(started, new Error("The signing thread ended.")));
   return started;
 }

@@ -20,3 +20,7 @@ parentPort?.on("message", (order: SigningOrder) => {
   const answer: SigningAnswer = { id: order.id, signatures: signAll(order) };
   parentPort?.postMessage(answer, [answer.signatures.buffer]);
 });
+// A list that cannot be read ends the thread, so that whoever waits for it hears of it.
+parentPort?.on("messageerror", (error: Error) => {
+  throw error;
+});

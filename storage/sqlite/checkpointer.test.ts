@@ -1,48 +1,52 @@
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
 
-describe("the checkpointer", () => {
-  it("P3: has let go of the file when the database is closed", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
-    const path = join(folder, "store.db");
-    for (let times = 0; times < 5; times += 1) {
-      const database = SqliteDatabase.open(path);
-      database.migrate("test", ["CREATE TABLE t (body TEXT NOT NULL)"]);
-      await database.write((db) => {
-        const insert = db.prepare("INSERT INTO t VALUES (?)");
-        for (let row = 0; row < 2_000; row += 1) insert.run("x".repeat(100));
-      });
-      database.close();
-      // The last connection removes the log: there is no other.
-      expect(await readdir(folder)).toEqual(["store.db"]);
-      await rm(path);
-    }
-    await rm(folder, { recursive: true });
-  });
+let folder = "";
+let path = "";
 
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
+  path = join(folder, "store.db");
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Writes until the thread has copied some of the log; answers the rows written. */
+async function writeUntilCopied(database: SqliteDatabase): Promise<number> {
+  database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
+  const before = (await stat(path)).size;
+  let written = 0;
+  // The writer alone would leave its log uncopied for far longer than this.
+  while ((await stat(path)).size === before && written < 40_000) {
+    await database.write((db) => {
+      const insert = db.prepare("INSERT INTO t VALUES (?, ?)");
+      for (let index = 0; index < 1_000; index += 1) insert.run(written + index, "x".repeat(100));
+    });
+    written += 1_000;
+  }
+  expect((await stat(path)).size).toBeGreaterThan(before);
+  return written;
+}
+
+describe("the checkpointer", () => {
   it("copies the log into the file while the writer goes on, and loses nothing", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "svc-checkpoint-"));
-    const path = join(folder, "store.db");
     const database = SqliteDatabase.open(path);
-    database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
-    const before = (await stat(path)).size;
-    let written = 0;
-    // The writer alone would leave its log uncopied for far longer than this.
-    while ((await stat(path)).size === before && written < 40_000) {
-      await database.write((db) => {
-        const insert = db.prepare("INSERT INTO t VALUES (?, ?)");
-        for (let index = 0; index < 1_000; index += 1) insert.run(written + index, "x".repeat(100));
-      });
-      written += 1_000;
-    }
-    expect((await stat(path)).size).toBeGreaterThan(before);
+    const written = await writeUntilCopied(database);
     database.close();
     const again = SqliteDatabase.open(path);
     expect(again.prepare("SELECT count(*) AS n FROM t").get()).toEqual({ n: written });
     again.close();
-    await rm(folder, { recursive: true });
+  });
+
+  it("P3: has let go of the file when the database is closed, which then removes the log", async () => {
+    const database = SqliteDatabase.open(path);
+    await writeUntilCopied(database);
+    expect(readdirSync(folder)).toContain("store.db-wal");
+    database.close();
+    expect(readdirSync(folder)).toEqual(["store.db"]);
   });
 });

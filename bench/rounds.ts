@@ -31,11 +31,14 @@ export function compare(rounds: readonly { readonly ours: number; readonly floor
 }
 
 /** Takes `count` rounds, ours first in one and the floor first in the next. */
-export async function takeRounds<T>(
+export async function takeRounds<Ours, Floor>(
   count: number,
-  sides: { readonly ours: (round: number) => Promise<T>; readonly floor: (round: number) => Promise<T> },
-): Promise<readonly { readonly ours: T; readonly floor: T }[]> {
-  const rounds: { ours: T; floor: T }[] = [];
+  sides: {
+    readonly ours: (round: number) => Promise<Ours>;
+    readonly floor: (round: number) => Promise<Floor>;
+  },
+): Promise<readonly { readonly ours: Ours; readonly floor: Floor }[]> {
+  const rounds: { ours: Ours; floor: Floor }[] = [];
   for (let round = 0; round < count; round += 1) {
     if (round % 2 === 0) {
       const ours = await sides.ours(round);

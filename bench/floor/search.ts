@@ -1,85 +1,173 @@
-// Child process, floor of search: the very statements that the index runs for a query, run in a loop and nothing else.
+// Child process, floor of search: the same queries asked of SQLite directly, without a server, in both ways that there
+// are: as one statement each over plain tables (an index by price, FTS5 with its own ranking), and of the service's index
+// itself. For each kind of query the faster way is the floor.
 
-import { type SQLInputValue, StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { collections } from "../../collections/collections.ts";
+import { indexDocument } from "../../collections/index-document.ts";
 import { toRowQuery } from "../../collections/row-query.ts";
 import { parseSearchRequest } from "../../collections/search-request.ts";
-import type { JsonValue } from "../../protocol/canonical-json.ts";
-import { SqliteDatabase } from "../../storage/sqlite/database.ts";
+import type { JsonObject, JsonValue } from "../../protocol/canonical-json.ts";
+import type { RowQuery } from "../../storage/row-index.ts";
 import { SqliteRowIndex } from "../../storage/sqlite/row-index.ts";
 import { answerParent } from "../answer-parent.ts";
 
-/** What one query runs, in order. */
-type Statements = readonly Call[];
+const { textFields } = collections.products;
+const texts = textFields.map((_, index) => `t${index}`);
 
-interface Call {
-  readonly method: "all" | "get";
+class PlainTables {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Copies the products of an index file into tables of a file of its own. */
+  constructor(paths: { readonly index: string; readonly plain: string }) {
+    this.#db = new DatabaseSync(paths.plain);
+    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
+      CREATE TABLE product (
+        rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, business_uuid TEXT NOT NULL, availability TEXT, tags TEXT,
+        row TEXT NOT NULL);
+      CREATE TABLE listing (country TEXT, price REAL, rid INTEGER, PRIMARY KEY (country, price, rid)) WITHOUT ROWID;
+      CREATE INDEX listing_by_row ON listing (rid, country);
+      CREATE VIRTUAL TABLE text USING fts5(${texts.join(", ")}, content='', tokenize='ascii');
+      BEGIN`);
+    const addProduct = this.#db.prepare("INSERT INTO product VALUES (?, ?, ?, ?, ?, ?)");
+    const addListing = this.#db.prepare("INSERT INTO listing VALUES (?, ?, ?)");
+    const addText = this.#db.prepare(
+      `INSERT INTO text (rowid, ${texts.join(", ")}) VALUES (?, ${texts.map(() => "?").join(", ")})`,
+    );
+    const index = new DatabaseSync(paths.index, { readOnly: true });
+    const entries = index.prepare(
+      "SELECT rid, record_id, business_uuid, row FROM row_entry WHERE collection = 'products' AND row IS NOT NULL",
+    );
+    for (const { rid, record_id: id, business_uuid: uuid, row } of entries.iterate()) {
+      if (typeof rid !== "number" || typeof row !== "string")
+        throw new Error("an entry has a number and a row");
+      const document = indexDocument("products", JSON.parse(row) as JsonObject);
+      const { availability, tags } = document.fields;
+      const tagsText = Array.isArray(tags) ? `|${tags.join("|")}|` : null;
+      addProduct.run(rid, String(id), String(uuid), String(availability), tagsText, row);
+      addText.run(rid, ...textFields.map((field) => document.texts[field] ?? null));
+      for (const country of document.countries) {
+        addListing.run(country, Number(document.fields[`price_${country}`]), rid);
+      }
+    }
+    index.close();
+    this.#db.exec("COMMIT; ANALYZE; INSERT INTO text (text) VALUES ('optimize')");
+  }
+
+  /** Rows of a query such as queries.ts makes. */
+  search(query: RowQuery): readonly unknown[] {
+    const { sql, params } = plainStatement(query);
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement.all(...params);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+const columns = "p.record_id, p.business_uuid, p.row";
+
+function plainStatement(query: RowQuery): {
   readonly sql: string;
   readonly params: readonly SQLInputValue[];
-}
-
-let database: SqliteDatabase | null = null;
-let index: SqliteRowIndex | null = null;
-let recorded: Call[] | null = null;
-
-/** Opens the index file; every read of it is seen while something is recorded. */
-function open({ file }: { readonly file: string }): void {
-  database = SqliteDatabase.open(file);
-  const prepare = database.db.prepare.bind(database.db);
-  database.db.prepare = (sql) => watched(prepare(sql), sql);
-  index = new SqliteRowIndex(database);
-}
-
-function watched(statement: StatementSync, sql: string): StatementSync {
-  for (const method of ["all", "get"] as const) {
-    const run = statement[method].bind(statement) as (...params: SQLInputValue[]) => unknown;
-    Object.defineProperty(statement, method, {
-      value: (...params: SQLInputValue[]) => {
-        recorded?.push({ method, sql, params });
-        return run(...params);
-      },
-    });
+} {
+  const { country, text, clauses, sort, limit } = query;
+  const conditions = ["l.country = ?"];
+  const params: SQLInputValue[] = [country];
+  for (const clause of clauses) {
+    const [condition, value] = conditionOf(clause);
+    conditions.push(condition);
+    params.push(value);
   }
-  return statement;
+  if (text === undefined) {
+    const from = "listing l CROSS JOIN product p ON p.rid = l.rid";
+    const sql = `SELECT ${columns} FROM ${from} WHERE ${conditions.join(" AND ")} ORDER BY l.price, p.record_id LIMIT ?`;
+    return { sql, params: [...params, limit] };
+  }
+  const fields = text.fields.map((field) => `t${textFields.indexOf(field)}`).join(" ");
+  const match = `{${fields}} : (${text.terms.map((term) => `"${term}"`).join(" AND ")})`;
+  const from = "text CROSS JOIN listing l ON l.rid = text.rowid CROSS JOIN product p ON p.rid = l.rid";
+  const order = sort[0]?.field.startsWith("price_") === true ? "l.price" : "bm25(text)";
+  const where = ["text MATCH ?", ...conditions].join(" AND ");
+  const sql = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY ${order}, p.record_id LIMIT ?`;
+  return { sql, params: [match, ...params, limit] };
 }
 
-/** The statements of each query, and how many rows each answers. */
-async function plan({
-  bodies,
-}: {
+function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQLInputValue] {
+  if (clause.op === "gte" && clause.field.startsWith("price_")) return ["l.price >= ?", clause.value];
+  if (clause.op === "eq" && clause.field === "availability")
+    return ["p.availability = ?", String(clause.value)];
+  if (clause.op === "eq" && clause.field === "tags") return ["instr(p.tags, ?) > 0", `|${clause.value}|`];
+  throw new Error(`queries.ts asks for ${clause.field} ${clause.op}, which the plain tables do not know`);
+}
+
+let index: SqliteRowIndex | null = null;
+let plain: PlainTables | null = null;
+
+/** Opens the index file, and makes plain tables of it. */
+function open(paths: { readonly index: string; readonly plain: string }): void {
+  index = new SqliteRowIndex(paths.index);
+  plain = new PlainTables(paths);
+}
+
+function opened(): { readonly index: SqliteRowIndex; readonly plain: PlainTables } {
+  if (index === null || plain === null) throw new Error("the index is not open");
+  return { index, plain };
+}
+
+interface Bodies {
   readonly bodies: readonly JsonValue[];
-}): Promise<readonly { statements: Statements; rows: number }[]> {
-  const plans: { statements: Statements; rows: number }[] = [];
-  for (const body of bodies) {
+}
+
+function rowQueries({ bodies }: Bodies): readonly RowQuery[] {
+  return bodies.map((body) => {
     const request = parseSearchRequest(body, null);
     if (!request.ok) throw new Error(`${request.code} ${request.detail}`);
-    recorded = [];
-    const hits = (await index?.search(toRowQuery(request.value))) ?? [];
-    plans.push({ statements: recorded, rows: hits.length });
-    recorded = null;
-  }
-  return plans;
-}
-
-/** Milliseconds that each query took. */
-function run({ queries }: { readonly queries: readonly Statements[] }): Float64Array {
-  const prepared = new Map<string, StatementSync>();
-  const statementOf = (sql: string): StatementSync => {
-    const known = prepared.get(sql);
-    if (known !== undefined) return known;
-    const statement = StatementSync.prototype === undefined ? null : database?.db.prepare(sql);
-    if (statement === undefined || statement === null) throw new Error("the index is not open");
-    prepared.set(sql, statement);
-    return statement;
-  };
-  for (const { sql } of queries.flat()) statementOf(sql);
-  return Float64Array.from(queries, (statements) => {
-    const startedMs = performance.now();
-    for (const { method, sql, params } of statements) statementOf(sql)[method](...params);
-    return performance.now() - startedMs;
+    return toRowQuery(request.value);
   });
 }
 
-answerParent({ open, plan, run }, async () => {
+/** How many rows each query answers. Both ways must agree. */
+async function countRows(params: Bodies): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (const query of rowQueries(params)) {
+    const found = (await opened().index.search(query)).length;
+    if (opened().plain.search(query).length !== found) throw new Error("the plain tables answer otherwise");
+    counts.push(found);
+  }
+  return counts;
+}
+
+export interface DirectTimes {
+  /** Milliseconds of each query, in both ways. */
+  readonly plainMs: Float64Array;
+  readonly indexMs: Float64Array;
+}
+
+async function run(params: Bodies): Promise<DirectTimes> {
+  const queries = rowQueries(params);
+  const { index: ofService, plain: tables } = opened();
+  const plainMs = Float64Array.from(queries, (query) => {
+    const startedMs = performance.now();
+    tables.search(query);
+    return performance.now() - startedMs;
+  });
+  const indexMs = new Float64Array(queries.length);
+  for (const [at, query] of queries.entries()) {
+    const startedMs = performance.now();
+    await ofService.search(query);
+    indexMs[at] = performance.now() - startedMs;
+  }
+  return { plainMs, indexMs };
+}
+
+answerParent({ open, countRows, run }, async () => {
   index?.close();
-  database?.close();
+  plain?.close();
 });

@@ -118,7 +118,7 @@ export function rangeConditions(
     .map(({ op, value }) => ({ text: `${column} ${signs[op]} ?`, params: [bindable(value)] }));
 }
 
-/** Every term occurs in one of the searched fields; for rows that were not found by their text. */
+/** Every term occurs in one of the searched fields. */
 export function textConditions(layout: CollectionLayout, query: RowQuery): readonly Sql[] {
   if (query.text === undefined) return [];
   const columns = query.text.fields.map((name) => `w.t${textColumn(layout, name)}`);
@@ -126,13 +126,6 @@ export function textConditions(layout: CollectionLayout, query: RowQuery): reado
     text: `(${columns.map((column) => `instr(${column}, ?) > 0`).join(" OR ")})`,
     params: columns.map(() => ` ${term} `),
   }));
-}
-
-/** FTS5 expression of the query's text; null without text. Terms are letters and digits, so quoting them suffices. */
-export function textExpression(layout: CollectionLayout, query: RowQuery): string | null {
-  if (query.text === undefined) return null;
-  const columns = query.text.fields.map((name) => `t${textColumn(layout, name)}`);
-  return `{${columns.join(" ")}} : (${query.text.terms.map((term) => `"${term}"`).join(" AND ")})`;
 }
 
 function textColumn(layout: CollectionLayout, name: string): number {

@@ -13,11 +13,12 @@ import { numberOf, numberOrNull, textOf } from "./columns.ts";
 import { SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { nearFunction, type Sql } from "./row-conditions.ts";
 import { type CollectionLayout, layoutOf } from "./row-layout.ts";
-import { isByRelevance, keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
-import { rankRows, scoreRows } from "./row-relevance.ts";
-import { checkSql, selectSql, walkBoundSql } from "./row-select.ts";
+import { allLinesOf } from "./row-lines.ts";
+import { keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
+import { selectSql, walkSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
 import { CollectionTerms } from "./row-terms.ts";
+import { searchText } from "./row-text-search.ts";
 import { type Applied, parsePoints, RowWriter } from "./row-writer.ts";
 
 const migrations = [
@@ -33,7 +34,7 @@ const walkRowsFactor = 4;
 const walkRowsMin = 1_000;
 /** Prepared searches kept; each shape of query is one. */
 const statementsMax = 256;
-/** Rows with the wanted keys that are looked up before their text is scored. */
+/** Rows with the wanted keys that are looked up before the text is. */
 const amongRowsMax = 5_000;
 /** Rows derived in one transaction when a layout changed. */
 const rebuildChunk = 1_000;
@@ -70,13 +71,13 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
       throw error;
     }
     for (const change of changes) this.#statistics.noteChanges(change.collection, 1);
-    for (const text of applied.texts) this.#terms.get(text.collection)?.note(text);
+    for (const note of applied.notes) this.#terms.get(note.collection)?.note(note);
     return applied.outcomes;
   }
 
   async search(query: RowQuery): Promise<readonly RowHit[]> {
     const layout = layoutOf(query.collection);
-    if (isByRelevance(query)) return this.#searchByRelevance(layout, query);
+    if (query.text !== undefined) return this.#searchText(layout, query);
     const plans = planQuery(layout, query, this.#statistics);
     const [first, ...others] = plans;
     if (first === undefined) throw new Error("Every query can be answered in some way");
@@ -109,27 +110,28 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   #walk(query: RowQuery, plan: WalkPlan): readonly RowHit[] | null {
     const layout = layoutOf(query.collection);
     const rowsMax = Math.round(Math.max(walkRowsMin, plan.rows * walkRowsFactor));
-    const bound = walkBoundSql(layout, query, plan);
-    const last = this.#prepare(bound.text).get(...bound.params, rowsMax);
+    const { text, params } = walkSql(layout, query, plan.field);
+    const [last] = allLinesOf(this.#prepare(text), ...params, 1, rowsMax);
     // The whole walk is short enough.
     if (last === undefined) return this.#select(selectSql(layout, query, plan));
-    const until = numberOrNull(last["until"]);
+    const until = numberOrNull(last[1]);
     const hits = this.#select(selectSql(layout, query, plan, { until }));
     return hits.length === query.limit ? hits : null;
   }
 
-  #searchByRelevance(layout: CollectionLayout, query: RowQuery): readonly RowHit[] {
-    if (query.text === undefined) throw new Error("Relevance is that of a text");
+  #searchText(layout: CollectionLayout, query: RowQuery): readonly RowHit[] {
     let terms = this.#terms.get(layout.collection);
     if (terms === undefined) {
       terms = new CollectionTerms(this.#database, layout);
       this.#terms.set(layout.collection, terms);
     }
-    const candidates = scoreRows({ layout, terms, text: query.text, among: this.#amongKeys(layout, query) });
-    const check = checkSql(layout, query);
-    const rids = rankRows(query, { candidates, terms }, (wanted) =>
-      this.#prepare(check.text).all(JSON.stringify(wanted), ...check.params),
-    );
+    const search = {
+      layout,
+      terms,
+      among: this.#amongKeys(layout, query),
+      prepare: (sql: string) => this.#prepare(sql),
+    };
+    const rids = searchText(search, query);
     const text =
       "SELECT e.record_id, e.business_uuid, e.row FROM json_each(?) j CROSS JOIN row_entry e ON e.rid = j.value ORDER BY j.key";
     return this.#select({ text, params: [JSON.stringify(rids)] });

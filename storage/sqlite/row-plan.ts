@@ -1,33 +1,24 @@
-// Ways to answer a query. Each finds candidates, checks every condition on them and keeps the first in the order asked
-// for; they differ in what they read, never in what they answer:
-//   text   rows that match the text, by FTS5
+// Ways to answer a query without a text. Each finds candidates, checks every condition on them and keeps the first in the
+// order asked for; they differ in what they read, never in what they answer:
 //   keys   rows that have the wanted values or lie in the wanted cells, by FTS5 over keys
 //   range  rows of the country within a range of one number, by its index
 //   walk   rows of the country in the order of the first sort key, by its index, until there are enough
 //   all    every row of the country
 // The cheapest is chosen by rough figures (row-statistics.ts). A walk that the figures got wrong, because what is asked
-// for is rare where it walks, is given up after `walkRowsFactor` times what was expected and another way taken.
+// for is rare where it walks, is given up after several times what was expected and another way taken.
 
 import { type FilterField, textMatchKey } from "../../collections/definition.ts";
 import type { RowQuery } from "../row-index.ts";
-import {
-  countryCondition,
-  fieldOf,
-  keyExpressions,
-  rangeConditions,
-  textExpression,
-} from "./row-conditions.ts";
+import { countryCondition, fieldOf, keyExpressions, rangeConditions } from "./row-conditions.ts";
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
 import type { RowStatistics } from "./row-statistics.ts";
 
 export type Plan =
-  | { readonly way: "text" | "keys"; readonly expression: string; readonly rows: number }
+  | { readonly way: "keys"; readonly expression: string; readonly rows: number }
   | { readonly way: "range"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "walk"; readonly field: FilterField; readonly rows: number }
   | { readonly way: "all"; readonly rows: number };
 
-/** Terms that a walk can check row by row; with more, only the text index is asked. */
-const walkTermsMax = 16;
 /** Share of rows assumed to meet a condition that no figure is kept of. */
 const shareUnknown = 0.4;
 /** Ranges that hold more rows are no way to start from. */
@@ -35,27 +26,16 @@ const rangeRowsMax = 2_000;
 /** Reading a candidate by way of FTS5 rather than in the order of an index costs this much more. */
 const scatterFactor = 1.3;
 
-/** Every way that can answer a query that is not by relevance, cheapest first. */
+/** Ways that can answer a query without a text, cheapest first. */
 export function planQuery(
   layout: CollectionLayout,
   query: RowQuery,
   statistics: RowStatistics,
 ): readonly Plan[] {
-  const rows = Math.max(1, statistics.rows(layout));
-  const plans: Plan[] = [];
   const keys = keysPlan(layout, query, statistics);
-  let share = keys === null ? 1 : keys.rows / rows;
-  const text = textExpression(layout, query);
-  if (text !== null && query.text !== undefined) {
-    const counts = query.text.terms.map((term) => statistics.matches(layout, "text", `"${term}"`));
-    const matched = matchedByAll(counts, rows);
-    plans.push({ way: "text", expression: text, rows: matched });
-    share *= matched / rows;
-    if (query.text.terms.length > walkTermsMax) return plans;
-  }
-  if (keys !== null) plans.push(keys);
+  const share = keys === null ? 1 : keys.rows / Math.max(1, statistics.rows(layout));
   const walk = walkPlan(layout, query, { share, listings: statistics.listings(layout, query.country) });
-  plans.push(walk);
+  const plans = keys === null ? [walk] : [keys, walk];
   return plans.sort((a, b) => costOf(a) - costOf(b));
 }
 
@@ -70,7 +50,7 @@ export function keysPlan(
 ): KeysPlan | null {
   const expressions = keyExpressions(layout, query);
   if (expressions.length === 0) return null;
-  const counts = expressions.map((expression) => statistics.matches(layout, "key", expression));
+  const counts = expressions.map((expression) => statistics.withKeys(layout, expression));
   return {
     way: "keys",
     expression: expressions.join(" AND "),
@@ -78,7 +58,7 @@ export function keysPlan(
   };
 }
 
-/** `share` is the part of all rows that is taken to meet the text and the keys. */
+/** `share` is the part of all rows that is taken to have the wanted keys. */
 function walkPlan(
   layout: CollectionLayout,
   query: RowQuery,

@@ -1,6 +1,6 @@
 // The statements of the ways that row-plan.ts chooses from, and of checking rows that were found otherwise.
 
-import { textMatchKey } from "../../collections/definition.ts";
+import { type FilterField, textMatchKey } from "../../collections/definition.ts";
 import type { RowQuery } from "../row-index.ts";
 import {
   clauseConditions,
@@ -12,14 +12,14 @@ import {
   textConditions,
 } from "./row-conditions.ts";
 import { type CollectionLayout, sortIndex } from "./row-layout.ts";
-import type { Plan, WalkPlan } from "./row-plan.ts";
+import type { Plan } from "./row-plan.ts";
 
 /** The first part of a walk: up to and with this value in its order; null for all rows that have a value. */
 export interface WalkBound {
   readonly until: number | null;
 }
 
-/** The statement of a plan: columns record_id, business_uuid, row, in order. */
+/** The statement of a plan, for a query without text: columns record_id, business_uuid, row, in order. */
 export function selectSql(
   layout: CollectionLayout,
   query: RowQuery,
@@ -32,10 +32,9 @@ export function selectSql(
   }));
   const lead = leadOf(layout, query, plan);
   const extra = bound === null ? [] : [boundCondition(query, sorts[0]?.column ?? "", bound)];
-  const rest = [...extra, ...(plan.way === "text" ? [] : textConditions(layout, query))];
   const { from, where, params } = joined(layout, query, {
     lead,
-    rest,
+    rest: extra,
     columns: sorts.map((each) => each.column),
   });
   const outputs = [
@@ -73,13 +72,13 @@ export function checkSql(layout: CollectionLayout, query: RowQuery): Sql {
   };
 }
 
-/** The value at which a walk has read a number of rows, the last parameter; no row when the walk ends earlier. */
-export function walkBoundSql(layout: CollectionLayout, query: RowQuery, plan: WalkPlan): Sql {
-  const column = columnRef(layout, plan.field);
-  const conditions = [countryCondition(query), ...rangeConditions(layout, query, plan.field)];
+/** A part of a walk: columns rid and value, in the order of the query's first sort key; the last parameters are how many and from where. */
+export function walkSql(layout: CollectionLayout, query: RowQuery, field: FilterField): Sql {
+  const column = columnRef(layout, field);
+  const conditions = [countryCondition(query), ...rangeConditions(layout, query, field)];
   const order = query.sort[0] === undefined ? "" : orderOf(query.sort[0]);
   return {
-    text: `SELECT ${column} AS until FROM ${layout.listing} l INDEXED BY ${sortIndex(layout, plan.field)} WHERE ${whereOf(conditions)} ORDER BY ${column}${order} LIMIT 1 OFFSET ?`,
+    text: `SELECT l.rid AS rid, ${column} AS value FROM ${layout.listing} l INDEXED BY ${sortIndex(layout, field)} WHERE ${whereOf(conditions)} ORDER BY ${column}${order} LIMIT ? OFFSET ?`,
     params: conditions.flatMap((each) => each.params),
   };
 }
@@ -104,11 +103,9 @@ interface Lead {
 
 function leadOf(layout: CollectionLayout, query: RowQuery, plan: Plan): Lead {
   switch (plan.way) {
-    case "text":
     case "keys": {
-      const table = plan.way === "text" ? layout.text : layout.key;
-      const conditions = [{ text: `${table} MATCH ?`, params: [plan.expression] }];
-      return { table, rid: `${table}.rowid`, conditions, isListing: false };
+      const conditions = [{ text: `${layout.key} MATCH ?`, params: [plan.expression] }];
+      return { table: layout.key, rid: `${layout.key}.rowid`, conditions, isListing: false };
     }
     case "range":
     case "walk": {

@@ -49,11 +49,11 @@ export class RowStatistics {
     );
   }
 
-  /** Rows that match an FTS5 expression over the text or the keys. */
-  matches(layout: CollectionLayout, table: "text" | "key", expression: string): number {
-    const name = layout[table];
-    return this.#remember(layout, `${table} ${expression}`, () =>
-      this.#extrapolate(layout, `SELECT rowid AS rid FROM ${name} WHERE ${name} MATCH ?`, expression),
+  /** Rows that match an FTS5 expression over the keys. */
+  withKeys(layout: CollectionLayout, expression: string): number {
+    const { key } = layout;
+    return this.#remember(layout, `keys ${expression}`, () =>
+      this.#extrapolate(layout, `SELECT rowid AS rid FROM ${key} WHERE ${key} MATCH ?`, expression),
     );
   }
 

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { textMatchKey } from "../../collections/definition.ts";
-import { changesOf, recordIdFor } from "../row-index.fixture.ts";
+import { changesOf, countries, recordIdFor } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
+import { type Bits, countBits, numbersOf } from "./row-bits.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
-import { CollectionTerms, type TermList, type TextChange } from "./row-terms.ts";
+import { CollectionTerms, type RowNote, type TermList } from "./row-terms.ts";
 import { RowWriter } from "./row-writer.ts";
 
 const layout = layoutOf("products");
@@ -19,7 +20,15 @@ function contents(terms: CollectionTerms, rows: number): unknown {
     fields: fields.map((field) => [terms.rowsWith(field), terms.lengthSum(field)]),
     rows: Array.from({ length: rows + 1 }, (_, rid) => fields.map((field) => terms.lengthOf(rid, field))),
     lists: vocabulary.map((term) => postingsOf(terms.list(term))),
+    withTerm: vocabulary.map((term) =>
+      [fields, [0], [1, 3]].map((some) => membersOf(terms.rowsWithTerm(term, some))),
+    ),
+    published: countries.map((country) => membersOf(terms.published(country))),
   };
+}
+
+function membersOf(bits: Bits): readonly number[] {
+  return [...numbersOf(bits, countBits(bits))];
 }
 
 /** Postings of rows that have the term. */
@@ -43,11 +52,11 @@ describe("the terms of a collection", () => {
           const writer = new RowWriter(database);
           const followed = new CollectionTerms(database, layout);
           contents(followed, 0);
-          let earlier: readonly TextChange[] = [];
+          let earlier: readonly RowNote[] = [];
           for (let from = 0; from < changes.length; from += batch) {
-            const { texts } = await database.write(() => writer.applyAll(changes.slice(from, from + batch)));
-            for (const text of [...earlier, ...earlier, ...texts]) followed.note(text);
-            earlier = texts.slice(-1);
+            const { notes } = await database.write(() => writer.applyAll(changes.slice(from, from + batch)));
+            for (const note of [...earlier, ...earlier, ...notes]) followed.note(note);
+            earlier = notes.slice(-1);
             const fresh = new CollectionTerms(database, layout);
             expect(contents(followed, 20)).toEqual(contents(fresh, 20));
           }

@@ -1,24 +1,29 @@
-// What relevance needs to know of the text of a collection, in memory: where each term of recent queries occurs, and how
-// long each row's texts are. FTS5 holds the same, but its own ranking reads all occurrences of all terms for each query.
+// What a text query needs to know of a collection, in memory: where each term of recent queries occurs, how long each
+// row's texts are, and where rows are published. FTS5 holds the texts; asking it reads all occurrences of all terms again
+// for each query, where here two common terms are two sets of bits.
 //   P1. Loaded from the tables when first asked for, and kept to {@link postingsMax} postings: least recent terms go first.
 //   P2. Changes are noted after their commit, and noting one twice changes nothing: what is loaded in between may
 //       already have it.
 //   P3. It only proposes rows. Whoever searches checks them against the tables.
 
-import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 import { numberOf, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { type Bits, withBit } from "./row-bits.ts";
 import type { CollectionLayout } from "./row-layout.ts";
+import { linesOf } from "./row-lines.ts";
 
-/** Postings kept for one collection; each takes four bytes and one a text field. */
+/** Postings kept for one collection; each takes four bytes and one a text field. A word of bits counts as one. */
 const postingsMax = 4_000_000;
-/** What a term costs beside its postings, so that absent terms are bounded too. */
+/** What a term counts beside its postings, so that absent terms are bounded too. */
 const termCost = 16;
 const frequencyMax = 255;
 
 /** Rows in which a term occurs, in the order of their numbers. */
 export interface TermList {
   readonly rids: Int32Array;
+  /** Text fields of the collection. */
+  readonly fields: number;
   /** Occurrences by posting and text field: `frequencies[posting * fields + field]`; all zero for a row that lost the term. */
   readonly frequencies: Uint8Array;
   readonly length: number;
@@ -26,26 +31,39 @@ export interface TermList {
   readonly rows: readonly number[];
 }
 
-/** A committed change of a row's analysed texts; null for a text, or all of them, that is not there. */
-export interface TextChange {
+/** A committed change of what is remembered of a row; null for a row that is not there. */
+export interface RowNote {
   readonly collection: string;
   readonly rid: number;
   readonly record_id: string;
-  readonly before: readonly (string | null)[] | null;
-  readonly after: readonly (string | null)[] | null;
+  readonly before: RememberedRow | null;
+  readonly after: RememberedRow | null;
+}
+
+export interface RememberedRow {
+  /** Analysed, by text field. */
+  readonly texts: readonly (string | null)[];
+  readonly countries: readonly string[];
 }
 
 interface GrowingList {
+  readonly fields: number;
   rids: Int32Array<ArrayBuffer>;
   frequencies: Uint8Array<ArrayBuffer>;
   length: number;
   rows: number[];
+  /** Rows with the term in one of some text fields, by the mask of those fields. */
+  readonly bits: Map<number, Bits>;
+  /** In postings. */
+  cost: number;
 }
 
 export class CollectionTerms {
   readonly #fields: number;
   readonly #readTerm: StatementSync;
+  readonly #readCountry: StatementSync;
   readonly #lists = new Map<string, GrowingList>();
+  readonly #countries = new Map<string, Bits>();
   #postings = 0;
   /** By row number and text field. */
   #lengths: Uint16Array<ArrayBuffer>;
@@ -55,11 +73,12 @@ export class CollectionTerms {
   readonly #lengthSums: number[];
 
   constructor(database: SqliteDatabase, layout: CollectionLayout) {
-    const { row, words, vocabulary, textFields } = layout;
+    const { row, words, listing, vocabulary, textFields } = layout;
     this.#fields = textFields.length;
     this.#rowsWith = Array(this.#fields).fill(0);
     this.#lengthSums = Array(this.#fields).fill(0);
     this.#readTerm = database.db.prepare(`SELECT doc, col FROM ${vocabulary} WHERE term = ?`);
+    this.#readCountry = database.db.prepare(`SELECT rid FROM ${listing} WHERE country = ?`);
     const last = numberOf(database.prepare(`SELECT ifnull(max(rid), 0) AS n FROM ${row}`).get()?.["n"]);
     this.#lengths = new Uint16Array((last + 1) * this.#fields);
     this.#idKeys = new Float64Array(last + 1);
@@ -92,7 +111,40 @@ export class CollectionTerms {
     return this.#idKeys[rid] ?? 0;
   }
 
+  /** Rows published for a country. */
+  published(country: string): Bits {
+    const known = this.#countries.get(country);
+    if (known !== undefined) return known;
+    let bits: Bits = new Uint32Array(this.#idKeys.length >>> 5);
+    for (const [rid] of linesOf(this.#readCountry, country)) bits = withBit(bits, numberOf(rid), true);
+    this.#countries.set(country, bits);
+    return bits;
+  }
+
+  /** Rows with the term in one of the text fields. */
+  rowsWithTerm(term: string, fields: readonly number[]): Bits {
+    const list = this.#listOf(term);
+    const mask = fields.reduce((sum, field) => sum | (1 << field), 0);
+    const known = list.bits.get(mask);
+    if (known !== undefined) return known;
+    const last = list.rids[list.length - 1] ?? 0;
+    let bits: Bits = new Uint32Array((last >>> 5) + 1);
+    for (let posting = 0; posting < list.length; posting += 1) {
+      const isIn = fields.some((field) => (list.frequencies[posting * this.#fields + field] ?? 0) > 0);
+      if (isIn) bits = withBit(bits, list.rids[posting] ?? 0, true);
+    }
+    list.bits.set(mask, bits);
+    list.cost += bits.length;
+    this.#postings += bits.length;
+    this.#forgetOldest(term);
+    return bits;
+  }
+
   list(term: string): TermList {
+    return this.#listOf(term);
+  }
+
+  #listOf(term: string): GrowingList {
     const known = this.#lists.get(term);
     if (known !== undefined) {
       this.#lists.delete(term);
@@ -101,26 +153,34 @@ export class CollectionTerms {
     }
     const loaded = this.#load(term);
     this.#lists.set(term, loaded);
-    this.#postings += loaded.length + termCost;
-    for (const [oldest, list] of this.#lists) {
-      if (this.#postings <= postingsMax || oldest === term) break;
-      this.#forget(oldest, list);
-    }
+    this.#postings += loaded.cost;
+    this.#forgetOldest(term);
     return loaded;
   }
 
+  #forgetOldest(kept: string): void {
+    for (const [oldest, list] of this.#lists) {
+      if (this.#postings <= postingsMax || oldest === kept) return;
+      this.#forget(oldest, list);
+    }
+  }
+
   /** P2. */
-  note(change: TextChange): void {
-    const { rid, after } = change;
-    this.#setRow(
-      rid,
-      change.record_id,
-      Array.from({ length: this.#fields }, (_, field) => termsOf(after?.[field]).length),
-    );
-    for (const term of new Set((change.before ?? []).flatMap(termsOf))) {
+  note({ rid, record_id: recordId, before, after }: RowNote): void {
+    const texts = after?.texts ?? [];
+    const lengths = Array.from({ length: this.#fields }, (_, field) => termsOf(texts[field]).length);
+    this.#setRow(rid, recordId, lengths);
+    for (const term of new Set((before?.texts ?? []).flatMap(termsOf))) {
       this.#setPosting(term, rid, Array(this.#fields).fill(0));
     }
-    for (const [term, counts] of countTerms(after ?? [], this.#fields)) this.#setPosting(term, rid, counts);
+    for (const [term, counts] of countTerms(texts, this.#fields)) this.#setPosting(term, rid, counts);
+    for (const country of before?.countries ?? []) this.#setCountry(country, rid, false);
+    for (const country of after?.countries ?? []) this.#setCountry(country, rid, true);
+  }
+
+  #setCountry(country: string, rid: number, isPublished: boolean): void {
+    const bits = this.#countries.get(country);
+    if (bits !== undefined) this.#countries.set(country, withBit(bits, rid, isPublished));
   }
 
   #setRow(rid: number, recordId: string, lengths: readonly number[]): void {
@@ -147,6 +207,8 @@ export class CollectionTerms {
     if (at === list.length) {
       if (counts.every((count) => count === 0)) return;
       this.#append(list, rid);
+      list.cost += 1;
+      this.#postings += 1;
     } else if (list.rids[at] !== rid) {
       // A new posting in the middle: read the term again when it is next asked for.
       if (counts.some((count) => count > 0)) this.#forget(term, list);
@@ -158,6 +220,10 @@ export class CollectionTerms {
       list.frequencies[at + field] = Math.min(count, frequencyMax);
       list.rows[field] = (list.rows[field] ?? 0) + Number(count > 0) - Number(old > 0);
     }
+    for (const [mask, bits] of list.bits) {
+      const isIn = counts.some((count, field) => count > 0 && (mask & (1 << field)) !== 0);
+      list.bits.set(mask, withBit(bits, rid, isIn));
+    }
   }
 
   #append(list: GrowingList, rid: number): void {
@@ -168,22 +234,23 @@ export class CollectionTerms {
     }
     list.rids[list.length] = rid;
     list.length += 1;
-    this.#postings += 1;
   }
 
   #forget(term: string, list: GrowingList): void {
     this.#lists.delete(term);
-    this.#postings -= list.length + termCost;
+    this.#postings -= list.cost;
   }
 
   #load(term: string): GrowingList {
     const list: GrowingList = {
+      fields: this.#fields,
       rids: new Int32Array(16),
       frequencies: new Uint8Array(16 * this.#fields),
       length: 0,
       rows: Array(this.#fields).fill(0),
+      bits: new Map(),
+      cost: termCost,
     };
-    const before = this.#postings;
     // One line an occurrence, in the order of the row numbers.
     for (const [doc, column] of linesOf(this.#readTerm, term)) {
       const rid = numberOf(doc);
@@ -194,18 +261,9 @@ export class CollectionTerms {
       if (old === 0) list.rows[field] = (list.rows[field] ?? 0) + 1;
       list.frequencies[at] = Math.min(old + 1, frequencyMax);
     }
-    this.#postings = before;
+    list.cost += list.length;
     return list;
   }
-}
-
-/** The rows of a statement as arrays: half the time of objects, and there are many. */
-function linesOf(
-  statement: StatementSync,
-  ...params: readonly string[]
-): Iterable<readonly SQLOutputValue[]> {
-  statement.setReturnArrays(true);
-  return statement.iterate(...params) as unknown as Iterable<readonly SQLOutputValue[]>;
 }
 
 /** Columns of the text table are `t0`, `t1` … */

@@ -9,7 +9,7 @@ import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { pointKeys, valueKey } from "./row-keys.ts";
 import { type CollectionLayout, encodeValues, type FieldColumn, layoutOf } from "./row-layout.ts";
-import type { TextChange } from "./row-terms.ts";
+import type { RememberedRow, RowNote } from "./row-terms.ts";
 
 /** Bound parameters; SQLite has no booleans. */
 export type Bindable = string | number | null;
@@ -32,8 +32,8 @@ interface Statements {
 
 export interface Applied {
   readonly outcomes: readonly ("applied" | "stale")[];
-  /** What changed of the texts, to be noted once it is committed. */
-  readonly texts: readonly TextChange[];
+  /** What changed of what is remembered of rows, to be noted once it is committed. */
+  readonly notes: readonly RowNote[];
 }
 
 export class RowWriter {
@@ -43,7 +43,7 @@ export class RowWriter {
   readonly #updateEntry: StatementSync;
   readonly #touch: StatementSync;
   #hasDeleted = false;
-  #texts: TextChange[] = [];
+  #notes: RowNote[] = [];
   readonly #statements = new Map<string, Statements>();
 
   constructor(database: SqliteDatabase) {
@@ -62,11 +62,11 @@ export class RowWriter {
 
   /** Within a transaction: applies the changes in order. */
   applyAll(changes: readonly RowChange[]): Applied {
-    this.#texts = [];
+    this.#notes = [];
     const outcomes = changes.map((change) => this.#apply(change));
     if (this.#hasDeleted) this.#touch.get();
     this.#hasDeleted = false;
-    return { outcomes, texts: this.#texts };
+    return { outcomes, notes: this.#notes };
   }
 
   /** X1: a change that is not newer than what is known changes nothing. */
@@ -110,16 +110,19 @@ export class RowWriter {
     const keys = keysOf(layout, document);
     let isTextNew = texts.some((text) => text !== null);
     let areKeysNew = keys !== "";
-    let before: TextChange["before"] = null;
+    let before: RowNote["before"] = null;
+    let isNoteworthy = !wasLive;
     if (wasLive) {
       const old = sql.readRow.get(rid) ?? {};
-      for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
+      before = rememberedOf(layout, old);
+      for (const country of before.countries) sql.dropListing.get(country, rid);
+      isNoteworthy = joinCountries(document.countries) !== old["countries"];
       const isTextSame = texts.every((text, index) => spaced(text) === old[`t${index}`]);
       // Most updates change a price or an availability: the text index is left alone then.
       if (isTextSame) isTextNew = false;
       else {
         this.#deleteFrom(sql.dropText, rid);
-        before = textsOf(layout, old);
+        isNoteworthy = true;
       }
       if (keys === old["keys"]) areKeysNew = false;
       else this.#deleteFrom(sql.dropKeys, rid);
@@ -128,14 +131,9 @@ export class RowWriter {
     sql.putRow.get(rid, put.record_id, put.business_uuid, joinCountries(document.countries), ...columns);
     sql.putWords.get(rid, keys, ...texts.map(spaced));
     if (isTextNew) sql.putText.get(rid, ...texts);
-    if (isTextNew || before !== null) {
-      this.#texts.push({
-        collection: layout.collection,
-        rid,
-        record_id: put.record_id,
-        before,
-        after: texts,
-      });
+    if (isNoteworthy) {
+      const after = { texts, countries: document.countries };
+      this.#notes.push({ collection: layout.collection, rid, record_id: put.record_id, before, after });
     }
     if (areKeysNew) sql.putKeys.get(rid, keys);
     for (const country of new Set(document.countries)) {
@@ -149,14 +147,13 @@ export class RowWriter {
 
   #removeDerived(layout: CollectionLayout, rid: number, recordId: string): void {
     const sql = this.#prepare(layout);
-    const old = sql.readRow.get(rid) ?? {};
-    for (const country of countriesOf(textOf(old["countries"]))) sql.dropListing.get(country, rid);
+    const before = rememberedOf(layout, sql.readRow.get(rid) ?? {});
+    for (const country of before.countries) sql.dropListing.get(country, rid);
     this.#deleteFrom(sql.dropText, rid);
     this.#deleteFrom(sql.dropKeys, rid);
     sql.dropRow.get(rid);
     sql.dropWords.get(rid);
-    const before = textsOf(layout, old);
-    this.#texts.push({ collection: layout.collection, rid, record_id: recordId, before, after: null });
+    this.#notes.push({ collection: layout.collection, rid, record_id: recordId, before, after: null });
   }
 
   #deleteFrom(statement: StatementSync, rid: number): void {
@@ -200,12 +197,13 @@ function spaced(text: string | null): string | null {
   return text === null ? null : ` ${text} `;
 }
 
-/** The texts of a line of `words`, as they were analysed. */
-function textsOf(layout: CollectionLayout, words: Row): readonly (string | null)[] {
-  return layout.textFields.map((_, index) => {
-    const text = words[`t${index}`];
+/** What a line of `readRow` says of the texts and countries. */
+function rememberedOf(layout: CollectionLayout, line: Row): RememberedRow {
+  const texts = layout.textFields.map((_, index) => {
+    const text = line[`t${index}`];
     return typeof text === "string" ? text.trim() : null;
   });
+  return { texts, countries: countriesOf(textOf(line["countries"])) };
 }
 
 /** Country codes, each between spaces. */

@@ -1,0 +1,55 @@
+// Sets of row numbers as bits: number n is bit n % 32 of word floor(n / 32). Words that are not there are zero.
+
+export type Bits = Uint32Array<ArrayBuffer>;
+
+export function hasBit(bits: Bits, number: number): boolean {
+  return (((bits[number >>> 5] ?? 0) >>> (number & 31)) & 1) === 1;
+}
+
+/** The set with or without a number; another array when it had to grow. */
+export function withBit(bits: Bits, number: number, isIn: boolean): Bits {
+  const word = number >>> 5;
+  let changed = bits;
+  if (word >= bits.length) {
+    if (!isIn) return bits;
+    changed = new Uint32Array(Math.max(word + 1, bits.length * 2, 32));
+    changed.set(bits);
+  }
+  const mask = 1 << (number & 31);
+  changed[word] = isIn ? (changed[word] ?? 0) | mask : (changed[word] ?? 0) & ~mask;
+  return changed;
+}
+
+/** Numbers that are in all of one or more sets. */
+export function intersect(sets: readonly Bits[]): Bits {
+  const words = Math.min(...sets.map((bits) => bits.length));
+  const [first, ...others] = sets;
+  const common = new Uint32Array(words);
+  if (first === undefined) return common;
+  common.set(first.subarray(0, words));
+  for (const bits of others)
+    for (let word = 0; word < words; word += 1) common[word] = (common[word] ?? 0) & (bits[word] ?? 0);
+  return common;
+}
+
+export function countBits(bits: Bits): number {
+  let count = 0;
+  for (let word = 0; word < bits.length; word += 1) {
+    let rest = bits[word] ?? 0;
+    for (; rest !== 0; rest &= rest - 1) count += 1;
+  }
+  return count;
+}
+
+/** The numbers, ascending; `count` is how many there are. */
+export function numbersOf(bits: Bits, count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  let length = 0;
+  for (let word = 0; word < bits.length; word += 1) {
+    for (let rest = bits[word] ?? 0; rest !== 0; rest &= rest - 1) {
+      numbers[length] = word * 32 + (31 - Math.clz32(rest & -rest));
+      length += 1;
+    }
+  }
+  return numbers;
+}

@@ -1,0 +1,87 @@
+// Searches with a text. The rows that match it are known from memory (row-match.ts); what remains is to find the first of
+// them in the order asked for:
+//   by relevance, the best are checked until no other can come before them (row-relevance.ts);
+//   by a number, few matches are all checked; of many, those that come first in a walk over the number's index.
+
+import type { StatementSync } from "node:sqlite";
+import type { RowQuery } from "../row-index.ts";
+import { numberOf, numberOrNull } from "./columns.ts";
+import { type Bits, countBits, hasBit, withBit } from "./row-bits.ts";
+import { type CheckRows, checkWith, firstOf, type WantedRow } from "./row-check.ts";
+import { fieldOf } from "./row-conditions.ts";
+import type { CollectionLayout } from "./row-layout.ts";
+import { allLinesOf } from "./row-lines.ts";
+import { matchRows } from "./row-match.ts";
+import { isByRelevance } from "./row-plan.ts";
+import { rankRows, scoreRows } from "./row-relevance.ts";
+import { checkSql, walkSql } from "./row-select.ts";
+import type { CollectionTerms } from "./row-terms.ts";
+
+/** So many matches are checked without further thought. */
+const checkedMax = 300;
+/** Reading a row of an index costs this much less than checking one. */
+const walkFactor = 10;
+/** Rows read in one step of a walk. */
+const stepMin = 128;
+const stepMax = 16_384;
+
+export interface TextSearch {
+  readonly layout: CollectionLayout;
+  readonly terms: CollectionTerms;
+  readonly prepare: (sql: string) => StatementSync;
+  /** The only rows wanted; null for no such limit. */
+  readonly among: ReadonlySet<number> | null;
+}
+
+/** Numbers of the rows that a query with a text wants, in its order, at most its limit. */
+export function searchText(search: TextSearch, query: RowQuery): readonly number[] {
+  const { layout, terms, prepare, among } = search;
+  if (query.text === undefined) throw new Error("A text is searched for");
+  const matched = matchRows(layout, terms, query);
+  const rids = among === null ? matched : matched.filter((rid) => among.has(rid));
+  if (rids.length === 0) return [];
+  const sql = checkSql(layout, query);
+  const check = checkWith(prepare(sql.text), sql, query);
+  if (isByRelevance(query)) {
+    const candidates = scoreRows({ layout, terms, text: query.text, rids });
+    return rankRows(query, { candidates, terms }, check);
+  }
+  const walked = rids.length > checkedMax ? walk(search, query, { rids, check }) : null;
+  return (walked ?? firstOf(check([...rids]), query)).map((row) => row.rid);
+}
+
+/** Null when it was given up, because checking all matches is less than to go on; or there is nothing to walk by. */
+function walk(
+  { layout, terms, prepare }: TextSearch,
+  query: RowQuery,
+  { rids, check }: { readonly rids: Int32Array; readonly check: CheckRows },
+): readonly WantedRow[] | null {
+  const [first] = query.sort;
+  if (first === undefined) return null;
+  const { text, params } = walkSql(layout, query, fieldOf(layout, first.field, query.country));
+  const statement = prepare(text);
+  let matched: Bits = new Uint32Array(((rids.at(-1) ?? 0) >>> 5) + 1);
+  for (const rid of rids) matched = withBit(matched, rid, true);
+  const listings = countBits(terms.published(query.country));
+  let step = bounded((query.limit * listings * 1.2) / rids.length);
+  const wanted: WantedRow[] = [];
+  for (let read = 0; read < rids.length * walkFactor; ) {
+    const lines = allLinesOf(statement, ...params, step, read);
+    read += lines.length;
+    const last = numberOrNull(lines.at(-1)?.[1] ?? null);
+    wanted.push(...check(lines.map(([rid]) => numberOf(rid)).filter((rid) => hasBit(matched, rid))));
+    const found = firstOf(wanted, query);
+    if (lines.length < step) return found;
+    // What follows has the last value read, or comes after it.
+    const worst = found[query.limit - 1];
+    if (worst !== undefined && worst.values[0] !== last) return found;
+    // As far again as the rest takes at the rate so far; a long run of equal values has none.
+    const rest = query.limit - found.length;
+    step = bounded(rest > 0 && found.length > 0 ? (rest * read * 1.2) / found.length : step * 4);
+  }
+  return null;
+}
+
+function bounded(step: number): number {
+  return Math.min(stepMax, Math.max(stepMin, Math.round(step)));
+}

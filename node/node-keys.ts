@@ -52,22 +52,13 @@ export async function loadNodeKeys(
   }
   const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> =>
     createSigner(await store.loadOrCreate(name, algorithm));
-  // Rows and sidecars are signed by the hundred.
-  const batchSigner = async (name: string): Promise<Signer> =>
-    createBatchSigner(await store.loadOrCreate(name, "Ed25519"));
   const pair = async (name: string): Promise<Pair> => [
     await signer(`${name}-p256`, "ES256"),
     await signer(`${name}-mldsa65`, "ML-DSA-65"),
   ];
   const root = await pair("root");
   const issuance = await pair("issuance");
-  const working = {
-    projection: await batchSigner("projection"),
-    receipt: await signer(`receipt-${config.region}`, "Ed25519"),
-    sidecar: await batchSigner("sidecar"),
-    statement: await signer("statement", "Ed25519"),
-    log: await signer("log", "Ed25519"),
-  };
+  const working = await workingKeys(config, store);
   const keySet =
     existing ??
     (await issueKeySet({
@@ -106,6 +97,18 @@ export async function loadNodeKeys(
       log: { origin: `${config.environment}.svc/log`, key_name: "svc-log" },
     },
     recordIdKey,
+  };
+}
+
+async function workingKeys(config: NodeConfig, store: FileKeyStore): Promise<Issue["working"]> {
+  const load = (name: string) => store.loadOrCreate(name, "Ed25519");
+  return {
+    // Rows and sidecars are signed by the hundred.
+    projection: createBatchSigner(await load("projection")),
+    receipt: createSigner(await load(`receipt-${config.region}`)),
+    sidecar: createBatchSigner(await load("sidecar")),
+    statement: createSigner(await load("statement")),
+    log: createSigner(await load("log")),
   };
 }
 

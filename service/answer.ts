@@ -19,8 +19,17 @@ export interface Refused {
 
 export type Outcome = Answer | Refused;
 
-export function answerJson(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { kind: "answer", status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+export function answerJson(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return {
+    kind: "answer",
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  };
 }
 
 export function refused(problem: Problem, headers: Readonly<Record<string, string>> = {}): Refused {

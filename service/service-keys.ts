@@ -20,4 +20,3 @@ export interface ServiceKeys {
   /** JSON text of the signed key set answer `{keys, signed}`. */
   readonly keySet: string;
 }
-

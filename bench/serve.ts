@@ -3,6 +3,7 @@
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { answerParent } from "./answer-parent.ts";
+import { cpuTimes } from "./cpu-times.ts";
 
 let node: RunningNode | null = null;
 
@@ -48,12 +49,6 @@ function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }
 
-/** Milliseconds of CPU that this process has used, in all its threads. */
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-answerParent({ open, recordIds, awaitPush, indexedProducts, cpuMs }, async () =>
+answerParent({ open, recordIds, awaitPush, indexedProducts, cpuTimes }, async () =>
   node?.[Symbol.asyncDispose](),
 );

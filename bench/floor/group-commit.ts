@@ -1,15 +1,21 @@
-// Group commit as small as it can be: whatever was asked for in one turn of the event loop is one transaction.
+// Group commit as small as it can be: whatever was asked for in one turn of the event loop is one transaction. The log
+// is copied in a thread of its own, as in the service.
 
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 
 export class GroupCommit {
   readonly db: DatabaseSync;
+  readonly #checkpointer: Checkpointer;
+  readonly #changes: StatementSync;
   #works: { readonly run: () => void; readonly done: () => void }[] = [];
 
   /** Opens a file whose every COMMIT is on disk before it returns. */
   constructor(path: string) {
     this.db = new DatabaseSync(path);
     this.db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;");
+    this.#checkpointer = createCheckpointer(path);
+    this.#changes = this.db.prepare("SELECT total_changes() AS total");
   }
 
   /** Resolves once what `run` did is on disk. */
@@ -21,6 +27,7 @@ export class GroupCommit {
   }
 
   close(): void {
+    this.#checkpointer.close();
     this.db.close();
   }
 
@@ -30,6 +37,7 @@ export class GroupCommit {
     this.db.exec("BEGIN IMMEDIATE");
     for (const { run } of works) run();
     this.db.exec("COMMIT");
+    this.#checkpointer.committed(Number(this.#changes.get()?.["total"]));
     for (const { done } of works) done();
   }
 }

@@ -1,15 +1,17 @@
 // Child process, floor of a push: what nobody could leave out between a batch's body and its searchable rows. Parsing,
-// hashing, the Merkle tree, the canonical form of each row, two signatures a record (on the thread pool, as in the
-// service), and inserts of the very bytes that the service stored, with the terms of the text index, in plain tables.
-// Nothing is checked, projected or analysed, and nobody waits for anything but the disk.
+// hashing, the Merkle tree, the canonical form of each row, two signatures a record, and inserts of the very bytes that the
+// service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or analysed. The threads
+// are those of the service, and as there the next chunk is signed while one is written.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import canonicalize from "canonicalize";
-import { createSigner } from "../../crypto/file-signer.ts";
+import { createBatchSigner } from "../../crypto/batch-signer.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { answerParent } from "../answer-parent.ts";
+import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -39,15 +41,18 @@ export interface FloorPush {
 const chunkSize = 200;
 
 class FloorStore {
-  readonly db: DatabaseSync;
+  readonly #db: DatabaseSync;
+  readonly #checkpointer: Checkpointer;
+  readonly #changes: StatementSync;
   readonly #version: StatementSync;
   readonly #head: StatementSync;
   readonly #row: StatementSync;
   readonly #text: StatementSync;
 
   constructor(file: string) {
-    this.db = new DatabaseSync(file);
-    this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
+    this.#checkpointer = createCheckpointer(file);
+    this.#db = new DatabaseSync(file);
+    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;
       PRAGMA wal_autocheckpoint = 4000;
       CREATE TABLE IF NOT EXISTS version (
         record_id TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL, seal_id TEXT NOT NULL,
@@ -59,16 +64,27 @@ class FloorStore {
       CREATE TABLE IF NOT EXISTS found (rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, row TEXT NOT NULL);
       CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
         t0, t1, t2, t3, content='', contentless_delete=1, tokenize='ascii');`);
-    this.#version = this.db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#head = this.db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
-    this.#row = this.db.prepare("INSERT INTO found (record_id, row) VALUES (?, ?)");
-    this.#text = this.db.prepare("INSERT INTO terms (rowid, t0, t1, t2, t3) VALUES (?, ?, ?, ?, ?)");
+    this.#changes = this.#db.prepare("SELECT total_changes() AS total");
+    this.#version = this.#db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#head = this.#db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
+    this.#row = this.#db.prepare("INSERT INTO found (record_id, row) VALUES (?, ?)");
+    this.#text = this.#db.prepare("INSERT INTO terms (rowid, t0, t1, t2, t3) VALUES (?, ?, ?, ?, ?)");
   }
 
-  insert(
-    each: StoredRecord,
-    made: Made & { readonly pushId: string; readonly leafIndex: number; readonly bytes: Uint8Array },
-  ): void {
+  /** One transaction. */
+  insertAll(records: readonly (readonly [StoredRecord, Made])[]): void {
+    this.#db.exec("BEGIN IMMEDIATE");
+    for (const [record, made] of records) this.#insert(record, made);
+    this.#db.exec("COMMIT");
+    this.#checkpointer.committed(Number(this.#changes.get()?.["total"]));
+  }
+
+  close(): void {
+    this.#checkpointer.close();
+    this.#db.close();
+  }
+
+  #insert(each: StoredRecord, made: Made): void {
     const { record_id: id, business_uuid: uuid, cert_id: certId, proof, texts } = each;
     const { hashText, pushId, leafIndex, bytes, sidecar, row } = made;
     this.#version.run(id, hashText, pushId, leafIndex, certId, Date.now(), proof, bytes, sidecar, row);
@@ -79,6 +95,9 @@ class FloorStore {
 }
 
 interface Made {
+  readonly pushId: string;
+  readonly leafIndex: number;
+  readonly bytes: Uint8Array;
   readonly hashText: string;
   readonly row: string;
   readonly sidecar: string;
@@ -86,7 +105,7 @@ interface Made {
 
 function newSigner(): Signer {
   const { privateKey } = generateKeyPairSync("ed25519");
-  return createSigner(privateKey.export({ format: "jwk" }) as unknown as PrivateJwk);
+  return createBatchSigner(privateKey.export({ format: "jwk" }) as unknown as PrivateJwk);
 }
 
 let store: FloorStore | null = null;
@@ -96,23 +115,25 @@ const sidecars = newSigner();
 export interface FloorPushResult {
   /** Until the last record was on disk. */
   readonly elapsedMs: number;
-  /** CPU time of all threads. */
-  readonly cpuMs: number;
+  readonly cpu: CpuTimes;
 }
 
 async function run({ file, pushId, body, stored }: FloorPush): Promise<FloorPushResult> {
   store ??= new FloorStore(file);
-  const cpuBefore = process.cpuUsage();
+  const cpuBefore = cpuTimes();
   const startedMs = performance.now();
   const { records } = JSON.parse(Buffer.from(body).toString()) as { records: readonly string[] };
   const leaves = records.map((text) => Buffer.from(text, "base64"));
   merkleRoot(leaves);
-  for (let first = 0; first < leaves.length; first += chunkSize) {
-    await writeChunk(store, { pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
+  const signFrom = (first: number): ReturnType<typeof signChunk> =>
+    signChunk({ pushId, first, leaves: leaves.slice(first, first + chunkSize), stored });
+  let ahead = signFrom(0);
+  for (let next = chunkSize; next < leaves.length + chunkSize; next += chunkSize) {
+    const signed = await ahead;
+    if (next < leaves.length) ahead = signFrom(next);
+    store.insertAll(signed);
   }
-  const elapsedMs = performance.now() - startedMs;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return { elapsedMs, cpuMs: (user + system) / 1_000 };
+  return { elapsedMs: performance.now() - startedMs, cpu: cpuBetween(cpuBefore, cpuTimes()) };
 }
 
 interface Chunk {
@@ -122,7 +143,8 @@ interface Chunk {
   readonly stored: FloorPush["stored"];
 }
 
-async function writeChunk(into: FloorStore, { pushId, first, leaves, stored }: Chunk): Promise<void> {
+async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord, Made])[]> {
+  const { pushId, first, leaves, stored } = chunk;
   const some = stored.slice(first, first + leaves.length);
   for (const leaf of leaves) JSON.parse(Buffer.from(leaf).toString());
   const hashes = leaves.map((leaf) => `sha256:${hash("sha256", leaf, "hex")}`);
@@ -131,21 +153,14 @@ async function writeChunk(into: FloorStore, { pushId, first, leaves, stored }: C
     projection.signMany(rows.map((row) => Buffer.from(row))),
     sidecars.signMany(some.map(({ sidecarMessage }) => sidecarMessage)),
   ]);
-  into.db.exec("BEGIN IMMEDIATE");
-  for (const [index, each] of some.entries()) {
+  return some.map((each, index) => {
     const [row, bytes, hashText] = [rows[index], leaves[index], hashes[index]];
     if (row === undefined || bytes === undefined || hashText === undefined)
       throw new Error("a record is missing");
-    into.insert(each, {
-      pushId,
-      leafIndex: first + index,
-      bytes,
-      hashText,
-      row: `${row.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`,
-      sidecar: sidecarText(each, base64(sidecarSignatures[index])),
-    });
-  }
-  into.db.exec("COMMIT");
+    const signedRow = `${row.slice(0, -1)},"adl_row_sig":"${base64(rowSignatures[index])}"}`;
+    const sidecar = sidecarText(each, base64(sidecarSignatures[index]));
+    return [each, { pushId, leafIndex: first + index, bytes, hashText, row: signedRow, sidecar }] as const;
+  });
 }
 
 function sidecarText({ sidecarPayload }: StoredRecord, signature: string): string {
@@ -174,4 +189,4 @@ function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return level[0] ?? new Uint8Array();
 }
 
-answerParent({ run }, async () => store?.db.close());
+answerParent({ run }, async () => store?.close());

@@ -6,6 +6,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerParent } from "../answer-parent.ts";
+import { cpuTimes } from "../cpu-times.ts";
 import { GroupCommit } from "./group-commit.ts";
 
 export interface FloorPlan {
@@ -95,10 +96,4 @@ async function listen(plan: FloorPlan): Promise<number> {
   return (started.server.address() as AddressInfo).port;
 }
 
-/** Milliseconds of CPU that this process has used, in all its threads. */
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-answerParent({ listen, cpuMs }, async () => floor?.close());
+answerParent({ listen, cpuTimes }, async () => floor?.close());

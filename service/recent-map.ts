@@ -1,4 +1,6 @@
-// A map that keeps what was used last: the entry used longest ago goes first when it is full.
+// A bounded map that forgets what was not used for long. Entries live in two halves: what is used is in the young one;
+// when that is full it becomes the old one, and what was still in the old one is forgotten. Nothing is moved on a hit in
+// the young half, so a hot entry costs one look-up.
 
 export interface RecentMap<K, V> {
   get(key: K): V | undefined;
@@ -7,28 +9,37 @@ export interface RecentMap<K, V> {
   readonly size: number;
 }
 
+/** Keeps at most `entriesMax` entries, and at least the half of them that were used last. */
 export function createRecentMap<K, V>(entriesMax: number): RecentMap<K, V> {
-  // Order of insertion is order of use: what is read is put behind all others again.
-  const entries = new Map<K, V>();
+  const youngMax = Math.max(1, Math.floor(entriesMax / 2));
+  let young = new Map<K, V>();
+  let old = new Map<K, V>();
+  const put = (key: K, value: V): void => {
+    if (young.size >= youngMax && !young.has(key)) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
+  };
   return {
     get: (key) => {
-      const value = entries.get(key);
-      if (value === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, value);
+      const known = young.get(key);
+      if (known !== undefined || !old.has(key)) return known;
+      const value = old.get(key) as V;
+      old.delete(key);
+      put(key, value);
       return value;
     },
     set: (key, value) => {
-      entries.delete(key);
-      if (entries.size >= entriesMax) {
-        const [oldest] = entries.keys();
-        if (oldest !== undefined) entries.delete(oldest);
-      }
-      entries.set(key, value);
+      old.delete(key);
+      put(key, value);
     },
-    delete: (key) => void entries.delete(key),
+    delete: (key) => {
+      young.delete(key);
+      old.delete(key);
+    },
     get size() {
-      return entries.size;
+      return young.size + old.size;
     },
   };
 }

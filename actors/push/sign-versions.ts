@@ -5,8 +5,8 @@ import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { pae, payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
-import { type ProjectedRow, projectRecord } from "../../protocol/projection/project.ts";
-import { rowSigningText, signedRowText } from "../../protocol/row.ts";
+import { type ProjectedRow, projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
+import { signedRowText } from "../../protocol/row.ts";
 import { type SidecarScope, type SidecarV2, sidecarPayloadText } from "../../protocol/sidecar.ts";
 import type { PushFacts } from "../messages/push.ts";
 
@@ -40,7 +40,7 @@ export async function signVersions(
   publishedAtMs: number,
 ): Promise<readonly SignedVersion[]> {
   const rows = versions.map((version) => project(signers, facts, version, publishedAtMs));
-  const texts = rows.map((row) => rowSigningText(row));
+  const texts = rows.map(projectedRowText);
   const publishedAt = formatTimestamp(publishedAtMs);
   const payloads = versions.map((version) =>
     utf8(sidecarPayloadText(sidecarOf(facts, version, publishedAt))),

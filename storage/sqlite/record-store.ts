@@ -2,7 +2,7 @@
 // published again under another seal. Version rows are a few kilobytes, so their table is a rowid table with an index:
 // measured with 36,000 versions, 200 more take 12 ms and a served read 15 µs, without rowid 26 ms and 33 µs.
 
-import type { StatementSync } from "node:sqlite";
+import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import type { RecordHead, RecordStore, RecordVersion, ServedRecord, StoredSeal } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -114,8 +114,9 @@ class SqliteRecordStore implements RecordStore {
   }
 
   async readServed(recordId: string): Promise<ServedRecord | null> {
-    const row = this.#sql.readServed.get(recordId);
-    return row === undefined ? null : { head: headOf(row), version: versionOf(row), seal: sealOf(row) };
+    // Asked for by every fetch: columns as an array take half the time that an object of them takes.
+    const columns = this.#sql.readServed.get(recordId) as unknown as readonly SQLOutputValue[] | undefined;
+    return columns === undefined ? null : servedOf(columns);
   }
 
   async readRows(
@@ -215,14 +216,16 @@ function prepareStatements(database: SqliteDatabase): Statements {
     readHead: database.prepare(
       "SELECT record_id, business_uuid, type, live, generation, change, hash FROM record_head WHERE record_id = ?",
     ),
-    readServed: database.prepare(
-      `SELECT h.record_id, h.business_uuid, h.type, h.live, h.generation, h.change, h.hash,
+    readServed: inArrays(
+      database.prepare(
+        `SELECT h.record_id, h.business_uuid, h.type, h.live, h.generation, h.change, h.hash,
          v.bytes, v.leaf_index, v.proof, v.sidecar, v.row, v.cert_id, v.published_at,
          s.seal_id, s.envelope, s.tree_size
        FROM record_head h
        JOIN record_version v ON v.record_id = h.record_id AND v.generation = h.generation AND v.hash = h.hash
        JOIN record_seal s ON s.seal_id = v.seal_id
        WHERE h.record_id = ? AND h.live = 1`,
+      ),
     ),
     readRow: database.prepare(
       "SELECT row, bytes FROM record_version WHERE record_id = ? AND hash = ? ORDER BY generation DESC LIMIT 1",
@@ -242,22 +245,37 @@ function headOf(row: Row): RecordHead {
   };
 }
 
-function versionOf(row: Row): RecordVersion {
-  return {
-    record_id: textOf(row["record_id"]),
-    business_uuid: textOf(row["business_uuid"]),
-    type: textOf(row["type"]),
-    generation: numberOf(row["generation"]),
-    hash: textOf(row["hash"]),
-    bytes: bytesOf(row["bytes"]),
-    seal_id: textOf(row["seal_id"]),
-    leaf_index: numberOrNull(row["leaf_index"]),
-    proof: bytesOf(row["proof"]),
-    sidecar: textOf(row["sidecar"]),
-    row: textOf(row["row"]),
-    cert_id: textOf(row["cert_id"]),
-    published_at_ms: numberOf(row["published_at"]),
+/** Of the columns of `readServed`, in their order. */
+function servedOf(columns: readonly SQLOutputValue[]): ServedRecord {
+  const [id, uuid, type, , generation, change, hash, ...rest] = columns;
+  const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId, envelope, treeSize] = rest;
+  const common = {
+    record_id: textOf(id),
+    business_uuid: textOf(uuid),
+    type: textOf(type),
+    generation: numberOf(generation),
+    hash: textOf(hash),
   };
+  return {
+    head: { ...common, live: true, change: numberOf(change) },
+    version: {
+      ...common,
+      bytes: bytesOf(bytes),
+      seal_id: textOf(sealId),
+      leaf_index: numberOrNull(leaf),
+      proof: bytesOf(proof),
+      sidecar: textOf(sidecar),
+      row: textOf(row),
+      cert_id: textOf(certId),
+      published_at_ms: numberOf(publishedAt),
+    },
+    seal: { seal_id: textOf(sealId), envelope: textOf(envelope), tree_size: numberOrNull(treeSize) },
+  };
+}
+
+function inArrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
 }
 
 function sealOf(row: Row): StoredSeal {

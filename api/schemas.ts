@@ -4,7 +4,7 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 
 const base64: JsonObject = { type: "string", contentEncoding: "base64" };
 export const hashSchema: JsonObject = { type: "string", pattern: "^sha256:[0-9a-f]{64}$" };
-export const timestampSchema: JsonObject = {
+const timestampSchema: JsonObject = {
   type: "string",
   format: "date-time",
   description: "UTC with milliseconds and Z.",

@@ -71,7 +71,8 @@ describe.each(["Ed25519", "ES256", "ML-DSA-65"] as const)(
 );
 
 function flip(bytes: Uint8Array, bit: number): Uint8Array {
-  const copy = bytes.slice();
+  // A Buffer's slice would be the same memory.
+  const copy = new Uint8Array(bytes);
   copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   return copy;
 }

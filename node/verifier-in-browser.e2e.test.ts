@@ -121,22 +121,25 @@ function textOfPage(path: string, url: string): Promise<string> {
 }
 
 describe("the verifier", () => {
-  it.skipIf(browser === undefined && process.env["CI"] === undefined)("says in a browser what it says in Node", async () => {
-    const evidence = await evidenceOfSample();
-    const { anchors } = node.services;
-    const page = await servePage({
-      "/": '<!doctype html><body></body><script type="module" src="/verifier.js"></script>',
-      "/verifier.js": await bundle(),
-      "/anchors": JSON.stringify(anchors),
-      "/evidence": evidence,
-    });
-    const text = await textOfPage(browser ?? "", page.url);
-    page.close();
-    const [genuine, tampered] = JSON.parse(
-      text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
-    );
-    expect(genuine).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(evidence)))));
-    expect(genuine.valid).toBe(true);
-    expect(tampered.valid).toBe(false);
-  });
+  it.skipIf(browser === undefined && process.env["CI"] === undefined)(
+    "says in a browser what it says in Node",
+    async () => {
+      const evidence = await evidenceOfSample();
+      const { anchors } = node.services;
+      const page = await servePage({
+        "/": '<!doctype html><body></body><script type="module" src="/verifier.js"></script>',
+        "/verifier.js": await bundle(),
+        "/anchors": JSON.stringify(anchors),
+        "/evidence": evidence,
+      });
+      const text = await textOfPage(browser ?? "", page.url);
+      page.close();
+      const [genuine, tampered] = JSON.parse(
+        text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
+      );
+      expect(genuine).toEqual(JSON.parse(JSON.stringify(verifyEvidence({ anchors }, utf8(evidence)))));
+      expect(genuine.valid).toBe(true);
+      expect(tampered.valid).toBe(false);
+    },
+  );
 });

@@ -4,12 +4,6 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 
 const base64: JsonObject = { type: "string", contentEncoding: "base64" };
 export const hashSchema: JsonObject = { type: "string", pattern: "^sha256:[0-9a-f]{64}$" };
-const timestampSchema: JsonObject = {
-  type: "string",
-  format: "date-time",
-  description: "UTC with milliseconds and Z.",
-};
-
 export const envelopeSchema: JsonObject = {
   type: "object",
   title: "Envelope",

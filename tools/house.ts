@@ -18,19 +18,10 @@ export const sourceChecks: readonly Step[] = [
   checkStep("dead code", [binOf("knip"), "--no-progress"]),
 ];
 
-/** Pure, but of many cases: `npm test` runs them. */
-const slowPureTests = ["**/*.property.test.ts", "**/*.wycheproof.test.ts"];
-
 /** `npm run check`. */
 export const allChecks: readonly Step[] = [
   ...sourceChecks,
-  vitestStep(
-    "quick tests",
-    ["--project", "pure", ...slowPureTests.map((pattern) => `--exclude=${pattern}`)],
-    {
-      show: false,
-    },
-  ),
+  vitestStep("quick tests", ["--project", "pure", "--mode", "quick"], { show: false }),
 ];
 
 /** Test suites, run one after another because each uses all cores. */

@@ -1,9 +1,11 @@
 // Child process, floor of durable calls: the very commits that the calls came to, as plain SQL, in the same groups.
-// The statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for.
+// The statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for. The log
+// is copied in a thread of its own, as in the service.
 
 import type { StatementSync } from "node:sqlite";
 import type { ActorCommit } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
+import { createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent } from "../answer-parent.ts";
 
@@ -30,13 +32,18 @@ async function replay({ file, groups }: FencedCommits): Promise<number> {
   // The recorded commits follow the recorded claims: every actor is at its first epoch in both.
   const [begin, end] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
   const sql = statements(database);
+  const checkpointer = createCheckpointer(file);
+  const changes = database.prepare("SELECT total_changes() AS total");
   const startedMs = performance.now();
   for (const group of groups) {
     begin.run();
     for (const commit of group) write(sql, numbers.get(`${commit.ref.kind}\n${commit.ref.id}`) ?? 0, commit);
     end.run();
+    checkpointer.committed(Number(changes.get()?.["total"]));
   }
-  return performance.now() - startedMs;
+  const elapsedMs = performance.now() - startedMs;
+  checkpointer.close();
+  return elapsedMs;
 }
 
 interface Statements {

@@ -48,7 +48,8 @@ async function durable(world: World, { callers, calls, isGoal }: DurableCase): P
   const perGroup = Math.round(commits / groups.length);
   const perCommit = Math.round((calls + actors) / commits);
   const grouping = `${perGroup} fenced commits share a transaction, ${perCommit === 1 ? "one call" : `${perCommit} calls`} each`;
-  const threads = "One thread on both sides, every transaction synced to disk";
+  const threads =
+    "One thread on both sides, and one that copies SQLite's log; every transaction synced to disk";
   const why = isGoal
     ? ""
     : " The floor decides nothing and runs no machine, which is most of a call that shares its commit.";

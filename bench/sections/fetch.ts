@@ -33,9 +33,9 @@ export async function measureFetch(world: World): Promise<readonly Figure[]> {
     return await measure(child, target, await makeRequests(baseUrl, caller, some));
   };
   const sides = { ours: side(targetOf(baseUrl), node.child), floor: side(floorTarget, floor) };
-  // The first part of the records warms both up.
-  await sides.ours(-1 + Math.ceil(captured / each));
-  await sides.floor(0);
+  // The first part of the records warms both up, and is not asked for again.
+  await sides.ours(-1);
+  await sides.floor(-1);
   const rounds = await takeRounds(roundCount(world), sides);
   const rates = rounds.map(({ ours, floor: bare }) => ({ ours: ours.rate, floor: bare.rate }));
   const of = (side: "ours" | "floor", what: keyof Measured): string =>

@@ -69,7 +69,7 @@ export class SqliteDatabase implements AsyncDisposable {
     });
     try {
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
-        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;
+        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;
         PRAGMA wal_autocheckpoint = ${logPagesMax};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {

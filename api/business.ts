@@ -15,7 +15,8 @@ import type { ReadPushRequest } from "../service/push-status.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { isRefused, parseQuery, single } from "./request-parts.ts";
-import type { Parameter, Route } from "./route.ts";
+import type { Route } from "./route.ts";
+import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema } from "./schemas.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
@@ -70,14 +71,6 @@ function signedRead(deps: BusinessDeps, answer: (call: SignedCall) => Promise<Ou
     answer,
   });
 }
-
-const sandboxKey: Parameter = {
-  name: "SVC-Sandbox-Key",
-  in: "header",
-  description:
-    "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
-  schema: { type: "string", minLength: 1, maxLength: 8192 },
-};
 
 const publishProblems: readonly ProblemCode[] = [
   "request_invalid",

@@ -11,7 +11,8 @@ import type { FetchRecord } from "../service/fetch.ts";
 import type { Search } from "../service/search.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import type { Parameter, Route, RouteDoc } from "./route.ts";
+import type { Route, RouteDoc } from "./route.ts";
+import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema, recordSealSchema } from "./schemas.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
@@ -29,14 +30,6 @@ export interface RetrievalDeps {
   /** Of `verificationRoutes`: served here too. */
   readonly verification: readonly Route[];
 }
-
-const sandboxKey: Parameter = {
-  name: "SVC-Sandbox-Key",
-  in: "header",
-  description:
-    "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
-  schema: { type: "string", minLength: 1, maxLength: 8192 },
-};
 
 export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   const info = {

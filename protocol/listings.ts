@@ -17,3 +17,6 @@ export function listingsOf(record: unknown): Listings {
   }
   return listings;
 }
+
+/** Catalogues of fewer listings are never held (specification, «Limits»: price-shock hold). */
+export const holdThreshold = 20;

@@ -50,6 +50,7 @@ export interface MandateCaps {
 
 export const mandateDaysMax = 92;
 const dayMs = 86_400_000;
+export const mandateLifeMaxMs = mandateDaysMax * dayMs;
 
 /** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is no address range matches nothing. */
 const sourceRange = matching(
@@ -89,7 +90,7 @@ export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
   if (!parsed.ok) return parsed;
   const from = parseTimestamp(parsed.value.valid_from) ?? 0;
   const until = parseTimestamp(parsed.value.valid_until) ?? 0;
-  if (until <= from || until - from > mandateDaysMax * dayMs) {
+  if (until <= from || until - from > mandateLifeMaxMs) {
     return malformed(`A mandate ends after it begins, at most ${mandateDaysMax} days later.`, "/valid_until");
   }
   return parsed;

@@ -161,3 +161,9 @@ function openAs<T>(envelope: Envelope, type: string, format: PayloadFormat<T>): 
   const payload = openEnvelope(envelope, type);
   return payload.ok ? parsePayload(payload.value, format) : payload;
 }
+
+/** `YYYYMMDDHHMM` of a timestamp: what the name of a receipt batch begins with (specification, «Events»: one-minute batches). */
+export function receiptMinute(timestamp: string): string {
+  const date = timestamp.slice(0, 4) + timestamp.slice(5, 7) + timestamp.slice(8, 10);
+  return date + timestamp.slice(11, 13) + timestamp.slice(14, 16);
+}

@@ -6,7 +6,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
-import { mandateDaysMax, mandatePayload } from "../protocol/mandate.ts";
+import { mandateLifeMaxMs, mandatePayload } from "../protocol/mandate.ts";
 import { countries } from "../protocol/records/vocabularies/countries.ts";
 import { type Parties, RegisterRefused } from "./parties.ts";
 import type { GrantRegistration, SandboxGrant } from "./sandbox-grant.ts";
@@ -21,7 +21,6 @@ export interface GrantedKeysDeps {
 
 /** Generous: a sandbox is for trying, and its caps are there to be seen. */
 const sandboxCaps = { records_per_hour: 1_000_000, bytes_per_day: 8_589_934_592 };
-const dayMs = 86_400_000;
 
 export function createGrantedKeys(
   deps: GrantedKeysDeps,
@@ -103,7 +102,7 @@ async function ensureMandate(deps: GrantedKeysDeps, grant: SandboxGrant, keyId: 
       source_ip_allow_list: null,
     },
     valid_from: formatTimestamp(now),
-    valid_until: formatTimestamp(now + mandateDaysMax * dayMs),
+    valid_until: formatTimestamp(now + mandateLifeMaxMs),
   });
   await deps.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [hosted]));
 }

@@ -10,12 +10,10 @@ import type {
 } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
-import { listingsOf } from "../protocol/listings.ts";
+import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 
-/** Catalogues below this many listings are never held (specification, «Limits»). */
-const holdThreshold = 20;
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
 /** Leaves of one business that wait at once and are planned with; above it a batch is told to come back. */

@@ -7,7 +7,7 @@ import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { type ReceiptRow, receiptPayloadText } from "../protocol/receipt.ts";
+import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { Caller } from "./caller.ts";
 import type { Environment } from "./service-keys.ts";
@@ -138,8 +138,7 @@ async function keepReceipt(deps: ReceiptDeps, { envelope, served }: SignedReceip
 
 /** `YYYYMMDDHHMM-<incarnation>` of a timestamp. */
 export function batchName(servedAt: string, incarnation: string): string {
-  const date = servedAt.slice(0, 4) + servedAt.slice(5, 7) + servedAt.slice(8, 10);
-  return `${date}${servedAt.slice(11, 13)}${servedAt.slice(14, 16)}-${incarnation}`;
+  return `${receiptMinute(servedAt)}-${incarnation}`;
 }
 
 const signedRowHead =

@@ -1,6 +1,7 @@
 // Admission of a push: its number, and whether it is held.
 
 import type { BusinessContext } from "../../machines/business.ts";
+import { holdThreshold } from "../../protocol/listings.ts";
 import type {
   AdmitReply,
   BusinessCommand,
@@ -11,7 +12,7 @@ import type {
 } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { decideHold, holdThreshold } from "./hold.ts";
+import { decideHold } from "./hold.ts";
 import { admissionOf, headOf, rt } from "./rows.ts";
 
 /** Pushes of one business that may wait at once; more are told to come back. */

@@ -2,9 +2,8 @@
 // accepted but not yet applied. Catalogues of 20 or more listings: more than 1/5 of prices changed, any price changed
 // by more than 1/2, or more than 1/5 of listings removed. A listing is (record, country).
 
+import { holdThreshold } from "../../protocol/listings.ts";
 import type { HeldReason, Listings, PlannedListings } from "../messages/business.ts";
-
-export const holdThreshold = 20;
 
 export interface HoldQuestion {
   /** Listings of the whole catalogue before this push, pending pushes included. */

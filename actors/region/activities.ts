@@ -2,7 +2,9 @@
 
 import { toHex, utf8 } from "../../protocol/bytes.ts";
 import type { Sha256 } from "../../protocol/hash.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
+import { receiptMinute } from "../../protocol/receipt.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import type { RegionCommand } from "../messages/region.ts";
@@ -65,5 +67,5 @@ export async function closeReceiptBatches(
 
 /** `YYYYMMDDHHMM` of an instant, UTC: what a batch's name starts with. */
 export function minuteName(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 16).replace(/[-T:]/g, "");
+  return receiptMinute(formatTimestamp(ms));
 }

@@ -7,7 +7,7 @@ import { payloadTypes } from "../../protocol/dsse.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
-import { mandateDaysMax, mandatePayload } from "../../protocol/mandate.ts";
+import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
 import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { Parties } from "../../service/parties.ts";
@@ -167,7 +167,7 @@ export async function ensureMandate(
       source_ip_allow_list: null,
     },
     valid_from: formatTimestamp(nowMs),
-    valid_until: formatTimestamp(nowMs + mandateDaysMax * dayMs),
+    valid_until: formatTimestamp(nowMs + mandateLifeMaxMs),
   });
   await deps.parties.acceptMandate(await sealer.seal(payloadTypes["mandate.v1"], payload));
   return mandate_id;

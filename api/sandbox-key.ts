@@ -1,0 +1,10 @@
+import type { Parameter } from "./route.ts";
+
+/** Documents the header that every signed surface takes in the sandbox (specification, «Sandbox»). */
+export const sandboxKey: Parameter = {
+  name: "SVC-Sandbox-Key",
+  in: "header",
+  description:
+    "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
+  schema: { type: "string", minLength: 1, maxLength: 8192 },
+};

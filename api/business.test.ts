@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { openBusiness, product, seal, type TestBusiness } from "../node/publishing.fixture.ts";
 import {
@@ -125,10 +126,9 @@ describe("a push", () => {
     expect(answer.status).toBe(202);
     const location = answer.headers.get("location") ?? "";
     expect(location).toBe(`/v1/pushes/${answer.json["push_id"]}`);
-    await surfaces.services.actors.ask(
-      { kind: "push", id: String(answer.json["push_id"]) },
-      { type: "push.await" },
-    );
+    await surfaces.services.actors.ask(pushRef(business.party.uuid, String(answer.json["push_id"])), {
+      type: "push.await",
+    });
     expect(await read(`${location}?outcome=accepted`)).toMatchObject({
       status: 200,
       json: { state: "complete", results: expect.arrayContaining([]) },

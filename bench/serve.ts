@@ -1,5 +1,6 @@
 // Child process: a node of the service as `npm start` runs one, in a home folder that it is given.
 
+import { pushRef } from "../actors/messages/refs.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { answerParent } from "./answer-parent.ts";
@@ -32,11 +33,13 @@ function recordIds(params: {
 
 /** Resolves once the push has ended; answers how. */
 async function awaitPush({
+  businessUuid,
   pushId,
 }: {
+  readonly businessUuid: string;
   readonly pushId: string;
 }): Promise<{ state: string; counts: unknown }> {
-  const push = { kind: "push", id: pushId };
+  const push = pushRef(businessUuid, pushId);
   const command = { type: "push.await" };
   const report = await running().services.actors.ask<{ state: string; counts: unknown }>(push, command, {
     timeoutMs: 600_000,

@@ -201,6 +201,7 @@ export async function push({ child, sandbox }: OpenNode, prepared: PreparedPush)
   if (answer.status !== 202 && answer.status !== 200)
     throw new Error(`push: ${answer.status} ${answer.body.slice(0, 500)}`);
   const ended = await child.call<{ state: string; counts: Readonly<Record<string, number>> }>("awaitPush", {
+    businessUuid: merchantOf(sandbox).uuid,
     pushId: batch.push_id,
   });
   if (ended.state !== "complete" || ended.counts["accepted"] !== records.length) {

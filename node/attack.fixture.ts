@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BusinessCommand } from "../actors/messages/business.ts";
 import type { PushReport } from "../actors/messages/push.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
 import { publishBody } from "../client/batch.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
@@ -113,13 +114,13 @@ export function tellBusiness<R>(
   business: TestBusiness,
   command: BusinessCommand,
 ): Promise<R> {
-  return node.running.services.actors.ask<R>({ kind: "business", id: business.party.uuid }, command);
+  return node.running.services.actors.ask<R>(businessRef(business.party.uuid), command);
 }
 
 /** The push once it is complete, held or failed. */
-export function awaitPush(node: AttackNode, pushId: string): Promise<PushReport> {
+export function awaitPush(node: AttackNode, business: TestBusiness, pushId: string): Promise<PushReport> {
   return node.running.services.actors.ask(
-    { kind: "push", id: pushId },
+    pushRef(business.party.uuid, pushId),
     { type: "push.await" },
     { timeoutMs: 60_000 },
   );

@@ -4,6 +4,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RemoveReply } from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { SealedBatch } from "../client/batch.ts";
 import { publishBody } from "../client/batch.ts";
@@ -159,7 +160,7 @@ async function withdraw(services: NodeServices, business: TestBusiness, localId:
     document_hash: `sha256:${"0".repeat(64)}`,
   };
   await until(async () => {
-    const reply = await services.actors.ask<RemoveReply>({ kind: "business", id: uuid }, command);
+    const reply = await services.actors.ask<RemoveReply>(businessRef(uuid), command);
     return reply.status === "removed";
   });
 }

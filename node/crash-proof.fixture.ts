@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import type { HeadRow } from "../actors/business/rows.ts";
 import type { PublishingFacts } from "../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushReport } from "../actors/messages/push.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { queryTerms } from "../collections/text-analysis.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
@@ -35,7 +36,7 @@ export async function proveServed(services: NodeServices, scenario: Scenario): P
   const live = expected.filter((each) => each.live !== null);
   expect(await services.index.count("products")).toBe(live.length);
   const { uuid } = scenario.business.party;
-  const facts = await services.actors.ask<PublishingFacts>({ kind: "business", id: uuid }, {
+  const facts = await services.actors.ask<PublishingFacts>(businessRef(uuid), {
     type: "publishing.facts",
     key_id: scenario.business.key.key_id,
   } as { type: string });
@@ -44,7 +45,7 @@ export async function proveServed(services: NodeServices, scenario: Scenario): P
     listings: live.length * 2,
     pending: [],
   });
-  const report = await services.actors.inspect({ kind: "business", id: uuid });
+  const report = await services.actors.inspect(businessRef(uuid));
   expect(report?.context).toMatchObject({ recordsLive: live.length, held: [] });
   await proveOutcomes(services, scenario);
 }
@@ -90,7 +91,7 @@ async function proveRecord(
   const { uuid } = business.party;
   const recordId = services.recordIdOf(uuid, "products", localId);
   const read = { type: "record.read", record_id: recordId };
-  const { head } = await services.actors.ask<{ head: HeadRow | null }>({ kind: "business", id: uuid }, read);
+  const { head } = await services.actors.ask<{ head: HeadRow | null }>(businessRef(uuid), read);
   expect(generations, localId).toContain(head?.generation);
   expect(head?.live, localId).toBe(live !== null);
   const served = await services.records.readServed(recordId);
@@ -140,9 +141,10 @@ function proveOffline(
 
 /** Outcomes are complete, in leaf order, and say what the versions say. */
 async function proveOutcomes(services: NodeServices, scenario: Scenario): Promise<void> {
-  const firstOutcomes = await outcomesOf(services, scenario.first);
+  const { uuid } = scenario.business.party;
+  const firstOutcomes = await outcomesOf(services, uuid, scenario.first);
   expect(firstOutcomes.every(({ outcome, version }) => outcome === "accepted" && version === 1)).toBe(true);
-  const overtaken = [scenario.second, scenario.third].map((batch) => outcomesOf(services, batch));
+  const overtaken = [scenario.second, scenario.third].map((batch) => outcomesOf(services, uuid, batch));
   const [second = [], third = []] = await Promise.all(overtaken);
   for (const { leaf_index: leaf, outcome, version, errors } of second) {
     if (outcome === "rejected") {
@@ -157,14 +159,15 @@ async function proveOutcomes(services: NodeServices, scenario: Scenario): Promis
   ]);
 }
 
-async function outcomesOf(services: NodeServices, batch: ScenarioBatch): Promise<readonly PublishOutcome[]> {
+async function outcomesOf(
+  services: NodeServices,
+  uuid: string,
+  batch: ScenarioBatch,
+): Promise<readonly PublishOutcome[]> {
   const results: PublishOutcome[] = [];
   for (let from: number | null = 0; from !== null; ) {
     const command: PushCommand = { type: "push.status", outcome: null, from_leaf: from, limit: 100 };
-    const report: PushReport = await services.actors.ask<PushReport>(
-      { kind: "push", id: batch.push_id },
-      command,
-    );
+    const report: PushReport = await services.actors.ask<PushReport>(pushRef(uuid, batch.push_id), command);
     expect(report.state).toBe("complete");
     results.push(...report.results);
     from = report.next_leaf;

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessActivities } from "../actors/business/activities.ts";
 import type { PushReport } from "../actors/messages/push.ts";
+import { pushRef } from "../actors/messages/refs.ts";
 import { newCaller, type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import {
@@ -95,7 +96,7 @@ describe("a price shock", () => {
     expect(await settle(business, pushId, true)).toEqual({ status: "done" });
     expect(await settle(business, pushId, false)).toMatchObject({ status: "refused" });
     // The confirmation is on its way to the push: a report of the hold may still overtake it.
-    while ((await awaitPush(node, pushId)).state === "held");
+    while ((await awaitPush(node, business, pushId)).state === "held");
     const confirmed = await publishOver(node, business, body);
     expect(confirmed.json["held"]).toBe(false);
     expect(outcomesOf(confirmed).every((each) => each.outcome === "updated" && each.version === 2)).toBe(
@@ -108,7 +109,7 @@ describe("a price shock", () => {
     const business = await merchant(25);
     const { body, pushId } = await push(business, catalogue(1, "99.00"));
     await settle(business, pushId, false);
-    while ((await awaitPush(node, pushId)).state === "held");
+    while ((await awaitPush(node, business, pushId)).state === "held");
     const resent = await publishOver(node, business, body);
     expect(outcomesOf(resent)).toMatchObject([{ outcome: "rejected", errors: [{ code: "hold_rejected" }] }]);
     const status = await readOver(node, business, `/v1/pushes/${pushId}`);
@@ -131,7 +132,7 @@ describe("a price shock", () => {
       json: { state: "held", held: true },
     });
     await settle(business, pushId, true);
-    while ((await awaitPush(node, pushId)).state === "held");
+    while ((await awaitPush(node, business, pushId)).state === "held");
     expect(await priceOf(business, "item-0")).toBe("99.00");
   });
 
@@ -166,7 +167,7 @@ describe("a price shock", () => {
     // Whichever is numbered first is a new catalogue; the other one is a shock, or came too late for its seq.
     const reports = await Promise.all(
       [first, jump].map(({ pushId }) =>
-        node.running.services.actors.ask<PushReport | null>({ kind: "push", id: pushId }, {
+        node.running.services.actors.ask<PushReport | null>(pushRef(business.party.uuid, pushId), {
           type: "push.status",
           outcome: null,
           from_leaf: 0,
@@ -184,8 +185,8 @@ describe("a price shock", () => {
     const correction = await push(business, [priced("item-0", "11.00")]);
     expect(outcomesOf(correction.answer)).toMatchObject([{ outcome: "updated" }]);
     await settle(business, pushId, true);
-    while ((await awaitPush(node, pushId)).state === "held");
-    const report = await awaitPush(node, pushId);
+    while ((await awaitPush(node, business, pushId)).state === "held");
+    const report = await awaitPush(node, business, pushId);
     expect(report.results).toMatchObject([
       { outcome: "rejected", errors: [{ code: "superseded" }] },
       { outcome: "updated", version: 2 },
@@ -214,8 +215,8 @@ describe("a removal", () => {
     const { pushId } = await push(business, [priced("item-0", "99.00"), priced("item-1", "99.00")]);
     await remove(business, "item-0", "withdraw");
     await settle(business, pushId, true);
-    while ((await awaitPush(node, pushId)).state === "held");
-    expect((await awaitPush(node, pushId)).results).toMatchObject([
+    while ((await awaitPush(node, business, pushId)).state === "held");
+    expect((await awaitPush(node, business, pushId)).results).toMatchObject([
       { outcome: "rejected", errors: [{ code: "superseded" }] },
       { outcome: "updated" },
     ]);

@@ -45,14 +45,20 @@ describe("the size of a batch", () => {
   ])("of %i records is answered %i", async (count, status) => {
     const { body, pushId } = await batchBody(business, products(`size${count}`, count), { seq: nextSeq() });
     expect((await publishOver(node, business, body)).status).toBe(status);
-    expect(await awaitPush(node, pushId)).toMatchObject({ state: "complete", counts: { accepted: count } });
+    expect(await awaitPush(node, business, pushId)).toMatchObject({
+      state: "complete",
+      counts: { accepted: count },
+    });
   });
 
   it("may be 10,000 records, each published once", async () => {
     const large = await newBusiness(node);
     const { body, pushId } = await batchBody(large, products("l", 10_000));
     expect(await publishOver(node, large, body)).toMatchObject({ status: 202, json: { records: 10_000 } });
-    expect(await awaitPush(node, pushId)).toMatchObject({ state: "complete", counts: { accepted: 10_000 } });
+    expect(await awaitPush(node, business, pushId)).toMatchObject({
+      state: "complete",
+      counts: { accepted: 10_000 },
+    });
     const page = await readOver(node, large, `/v1/pushes/${pushId}?cursor=leaf-9900`);
     expect(outcomesOf(page)).toHaveLength(100);
     expect(page.json["next_cursor"]).toBeNull();

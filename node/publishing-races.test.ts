@@ -95,7 +95,7 @@ describe("requests sent at once", () => {
         Array.from({ length: 3 }, () => ["accepted", 1]),
       );
     }
-    await awaitPush(node, pushId);
+    await awaitPush(node, business, pushId);
     expect(await inForce(business)).toMatchObject({ listings: expect.any(Number), pending: [] });
   });
 
@@ -281,7 +281,7 @@ describe("after a stop and a start on the same home", () => {
     expect((await publishOver(node, business, body)).status).toBe(202);
     await node.restart();
     expect(await publishOver(node, business, body)).toMatchObject({ status: 202, json: { push_id: pushId } });
-    expect(await awaitPush(node, pushId)).toMatchObject({
+    expect(await awaitPush(node, business, pushId)).toMatchObject({
       state: "complete",
       counts: { accepted: 1_000, rejected: 0 },
     });

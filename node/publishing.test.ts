@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushReport } from "../actors/messages/push.ts";
+import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import {
@@ -47,7 +48,7 @@ const found = async (): Promise<string[]> => {
 
 const awaitPush = (pushId: string) =>
   node.services.actors.ask<PushReport>(
-    { kind: "push", id: pushId },
+    pushRef(business.party.uuid, pushId),
     { type: "push.await" },
     { timeoutMs: 60_000 },
   );

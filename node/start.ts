@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
+import { regionRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { publishRecord } from "../service/publish-record.ts";
@@ -40,7 +41,7 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
   const services = await openNodeServices(config, (entry) => logActor(logger, entry));
   const surfaces = await listening(services, urls, ports, logger);
   await services.actors.start();
-  await services.actors.ask({ kind: "region", id: config.region }, {
+  await services.actors.ask(regionRef(config.region), {
     type: "region.open",
     region: config.region,
   } as { type: string });

@@ -8,6 +8,7 @@
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
+import { nonceRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { equalBytes, toBase64Url, utf8 } from "../protocol/bytes.ts";
@@ -298,7 +299,7 @@ function claimNonce(deps: AuthenticationDeps, caller: Caller): Promise<Refused |
     expires_ms: caller.expiresMs + nonceSlackMs,
   };
   const claim = deps.actors
-    .ask<NonceReply>({ kind: "integration-key", id: `${caller.key.key_id}@${deps.region}` }, command)
+    .ask<NonceReply>(nonceRef(caller.key.key_id, deps.region), command)
     .then((reply) => (reply.status === "claimed" ? null : nonceReused()));
   // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
   claim.catch(() => {});

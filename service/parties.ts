@@ -11,6 +11,7 @@ import type {
   PublishingFacts,
   RegisterReply,
 } from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
@@ -95,12 +96,12 @@ export interface Parties {
 
 export function createParties(deps: PartiesDeps): Parties {
   const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
-    const reply = await deps.actors.ask<RegisterReply>({ kind: "business", id: uuid }, command);
+    const reply = await deps.actors.ask<RegisterReply>(businessRef(uuid), command);
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
   };
   const facts = (uuid: string, keyId: string): Promise<PublishingFacts> => {
     const command: BusinessCommand = { type: "publishing.facts", key_id: keyId };
-    return deps.actors.ask<PublishingFacts>({ kind: "business", id: uuid }, command);
+    return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
   return {
     open: (party) => ask(party.uuid, { type: "party.open", party }),

@@ -8,6 +8,7 @@ import type {
   PlannedListings,
   PushPlan,
 } from "../actors/messages/business.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
@@ -57,7 +58,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       may_hold: request.mayHold,
       plan: full,
     };
-    const reply = await deps.actors.ask<AdmitReply>({ kind: "business", id: request.businessUuid }, command);
+    const reply = await deps.actors.ask<AdmitReply>(businessRef(request.businessUuid), command);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
     isPlanned = true;
@@ -71,7 +72,11 @@ async function fullPlan(
   listings: PlannedListings,
   pending: readonly string[],
 ): Promise<PushPlan> {
-  await deps.records.putStagedDocument(request.pushId, planDocument, JSON.stringify(listings));
+  await deps.records.putStagedDocument(
+    pushRef(request.businessUuid, request.pushId).id,
+    planDocument,
+    JSON.stringify(listings),
+  );
   const earlier: PlannedListings[] = [];
   for (const pushId of pending) {
     if (pushId !== request.pushId) earlier.push(await loadPlan(deps, request.businessUuid, pushId));
@@ -81,11 +86,12 @@ async function fullPlan(
 
 /** The plan of a pending push; a push accepted without one is planned from its staged leaves. */
 async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
-  const stored = await deps.records.readStagedDocument(pushId, planDocument);
+  const staged = pushRef(businessUuid, pushId).id;
+  const stored = await deps.records.readStagedDocument(staged, planDocument);
   if (stored !== null) return JSON.parse(stored) as PlannedListings;
   const leaves: Uint8Array[] = [];
   for (;;) {
-    const page = await deps.records.loadLeaves(pushId, leaves.length, leavesPerRead);
+    const page = await deps.records.loadLeaves(staged, leaves.length, leavesPerRead);
     leaves.push(...page);
     if (page.length < leavesPerRead) return planOf(deps, businessUuid, leaves);
   }

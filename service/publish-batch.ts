@@ -1,6 +1,7 @@
 // The batch of a publish request: its seal, the key that made it, and whether the records are those it is over.
 
 import type { BusinessCommand, KeyFacts, RegisterReadReply } from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -62,7 +63,7 @@ async function sealingKey(actors: ActorSystem, caller: Caller, body: PublishBody
   const keyId = body.batchSeal.signatures[0]?.keyid ?? "";
   if (keyId === caller.key.key_id || !isKeyId(keyId)) return caller.key;
   const command: BusinessCommand = { type: "register.read", keys: [`key/${keyId}`] };
-  const business = { kind: "business", id: caller.party.uuid };
+  const business = businessRef(caller.party.uuid);
   const { entries } = await actors.ask<RegisterReadReply>(business, command);
   const key = entries[0] && (JSON.parse(entries[0].body) as KeyFacts);
   return key?.role === "integration" ? key : caller.key;

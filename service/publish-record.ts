@@ -9,6 +9,7 @@ import type {
   PushFacts,
   PushReport,
 } from "../actors/messages/push.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
@@ -52,7 +53,7 @@ export async function publishRecord(
     return refuse("key_mismatch", "The seal names another key than signed it.");
   const payload = parseBase64(request.seal.payload) as Uint8Array;
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
-  const push = { kind: "push", id: pushId };
+  const push = pushRef(request.businessUuid, pushId);
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
   const known = await deps.actors.ask<PushReport | null>(push, status);
   if (known === null) {
@@ -74,7 +75,8 @@ async function accept(
   seal: SealV2,
   push: { readonly pushId: string; readonly sealer: "passkey" | "hosted" },
 ): Promise<Result<never> | null> {
-  const business = { kind: "business", id: request.businessUuid };
+  const business = businessRef(request.businessUuid);
+  const actor = pushRef(request.businessUuid, push.pushId);
   const facts = await deps.actors.ask<PublishingFacts>(business, {
     type: "publishing.facts",
     key_id: seal.key_id,
@@ -85,7 +87,7 @@ async function accept(
   if (seal.ai_policy_version !== facts.policy.version) {
     return refuse("ai_policy_version_mismatch", `AI policy version ${facts.policy.version} is in force.`);
   }
-  await deps.records.stageLeaves(push.pushId, 0, [request.record]);
+  await deps.records.stageLeaves(actor.id, 0, [request.record]);
   await deps.records.putSeal({
     seal_id: push.pushId,
     envelope: JSON.stringify(request.seal),
@@ -107,7 +109,7 @@ async function accept(
     facts: pushFacts(deps, request, seal, push, admitted.number),
     held_reasons: [],
   };
-  await deps.actors.ask<AcceptReply>({ kind: "push", id: push.pushId }, command);
+  await deps.actors.ask<AcceptReply>(actor, command);
   return null;
 }
 

@@ -21,6 +21,7 @@ import type {
   PushFacts,
   PushReport,
 } from "../actors/messages/push.ts";
+import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -60,6 +61,11 @@ export interface PublishRequest {
   readonly sourceIp: string;
 }
 
+/** The actor of the key that signed the request, at home. */
+function callerKey({ caller }: PublishRequest) {
+  return keyRef(caller.party.uuid, caller.key.key_id);
+}
+
 /** Statuses whose answers a repetition of the request may be given again (W4). */
 function isKept(status: number): boolean {
   return status < 500 && status !== 401 && status !== 409 && status !== 429;
@@ -73,9 +79,9 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       }),
     );
   }
-  const keyRef = { kind: "integration-key", id: request.caller.key.key_id };
   const scope = `publish/${request.collection} ${request.idempotencyKey}`;
-  const tell = <R>(command: IntegrationKeyCommand): Promise<R> => deps.actors.ask<R>(keyRef, command);
+  const tell = <R>(command: IntegrationKeyCommand): Promise<R> =>
+    deps.actors.ask<R>(callerKey(request), command);
   const begun = await tell<IdempotencyReply>({
     type: "idempotency.begin",
     scope,
@@ -124,7 +130,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (request.collection !== "products") {
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
-  const business = { kind: "business", id: request.caller.party.uuid };
+  const business = businessRef(request.caller.party.uuid);
   const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
   const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
@@ -151,10 +157,7 @@ async function checkCaps(
     content_length: request.body.length,
     caps: mandate.scope.caps,
   };
-  const reply = await deps.actors.ask<CapsReply>(
-    { kind: "integration-key", id: request.caller.key.key_id },
-    command,
-  );
+  const reply = await deps.actors.ask<CapsReply>(callerKey(request), command);
   return reply.status === "within" ? null : capRefused(reply);
 }
 
@@ -177,7 +180,7 @@ export interface Acceptable extends Batch {
 }
 
 async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
-  const push = { kind: "push", id: batch.pushId };
+  const push = pushRef(request.caller.party.uuid, batch.pushId);
   const known = await deps.actors.ask<PushReport | null>(push, statusCommand);
   if (known === null) {
     const refusal = await checkNew(deps, request, batch);
@@ -211,7 +214,7 @@ async function checkNew(
   }
   const standing = checkStanding(batch.seal, { ...batch, key, nowMs: deps.clock.now() });
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
-  const seq = await deps.actors.ask<SeqReply>({ kind: "integration-key", id: key.key_id }, seqCommand);
+  const seq = await deps.actors.ask<SeqReply>(callerKey(request), seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (!standing.ok && seq.status !== "known") return refused(standing.problem);
   return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
@@ -229,13 +232,14 @@ async function storeAndAdmit(
   batch: Acceptable,
 ): Promise<Outcome | null> {
   const { records } = batch.body;
-  await deps.records.stageLeaves(batch.pushId, 0, records);
+  const push = pushRef(request.caller.party.uuid, batch.pushId);
+  await deps.records.stageLeaves(push.id, 0, records);
   await deps.records.putSeal({
     seal_id: batch.pushId,
     envelope: JSON.stringify(batch.body.batchSeal),
     tree_size: records.length,
   });
-  deps.trees.put(batch.pushId, batch.tree);
+  deps.trees.put(push.id, batch.tree);
   const charge: IntegrationKeyCommand = {
     type: "push.charge",
     seq: batch.seal.seq,
@@ -245,15 +249,12 @@ async function storeAndAdmit(
     bytes: request.body.length,
     caps: batch.mandate.scope.caps,
   };
-  const charged = await deps.actors.ask<ChargeReply>(
-    { kind: "integration-key", id: request.caller.key.key_id },
-    charge,
-  );
+  const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
   if (charged.status === "over") return capRefused(charged);
   if (charged.status === "seq_not_increasing") {
     // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
-    await deps.records.dropStaged(batch.pushId);
-    deps.trees.drop(batch.pushId);
+    await deps.records.dropStaged(push.id);
+    deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
   const admitted = await admit(deps, {
@@ -276,7 +277,7 @@ async function storeAndAdmit(
     facts: pushFacts(deps, request, batch, admitted.number),
     held_reasons: admitted.held_reasons,
   };
-  await deps.actors.ask<AcceptReply>({ kind: "push", id: batch.pushId }, accept);
+  await deps.actors.ask<AcceptReply>(push, accept);
   return null;
 }
 

@@ -1,6 +1,7 @@
 // GET /v1/pushes/{push_id}: PushStatus with a page of 100 results in leaf order, and the same document for a 202.
 
 import type { PushCommand, PushReport, RecordOutcome } from "../actors/messages/push.ts";
+import { pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { isPushId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
@@ -45,7 +46,10 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
     from_leaf: fromLeaf,
     limit: resultsPerPage,
   };
-  const report = await actors.ask<PushReport | null>({ kind: "push", id: request.pushId }, command);
+  const report = await actors.ask<PushReport | null>(
+    pushRef(request.caller.party.uuid, request.pushId),
+    command,
+  );
   if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
   return answerJson(200, pushStatus(report));
 }

@@ -2,6 +2,7 @@
 // records sealed one by one. The key comes from the business's register, never from the envelope.
 
 import type { BusinessCommand, KeyFacts, RegisterReadReply } from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -27,10 +28,7 @@ export async function verifySealing(
   if (!signature || more.length > 0)
     return refuse("envelope_malformed", "A seal carries exactly one signature.");
   const command: BusinessCommand = { type: "register.read", keys: [`key/${signature.keyid}`] };
-  const { entries } = await deps.actors.ask<RegisterReadReply>(
-    { kind: "business", id: businessUuid },
-    command,
-  );
+  const { entries } = await deps.actors.ask<RegisterReadReply>(businessRef(businessUuid), command);
   const key = entries[0] && (JSON.parse(entries[0].body) as KeyFacts);
   if (!key || (key.role !== "sealing" && key.role !== "hosted")) {
     return refuse("key_unknown", "The seal's key is no passkey or hosted key of this business.");

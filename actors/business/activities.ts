@@ -4,6 +4,7 @@ import type { RemovedRecord } from "../../machines/business.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
 import type { BusinessCommand, RegisterReadReply } from "../messages/business.ts";
+import { regionRef } from "../messages/refs.ts";
 import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
@@ -51,6 +52,6 @@ async function removeRow(params: RemovedRecord, region: string, context: Activit
     work_id: `${context.workId}/${region}`,
     changes: [{ kind: "remove", record_id, collection, change }],
   };
-  const reply = await context.ask<RowsReply>({ kind: "region", id: region }, command);
+  const reply = await context.ask<RowsReply>(regionRef(region), command);
   if (reply.status !== "applied") throw new Error(`The index of region ${region} is unavailable.`);
 }

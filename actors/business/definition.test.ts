@@ -142,7 +142,7 @@ describe("admission (N1)", () => {
     });
     expect(business.effects.at(-1)).toMatchObject({
       kind: "tell",
-      to: { kind: "push", id: "fourth" },
+      to: { kind: "push", id: `${uuid}.fourth` },
       message: { type: "hold.release", confirmed: true },
     });
     expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toMatchObject(

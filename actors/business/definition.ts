@@ -16,6 +16,7 @@ import type {
   RegisterReply,
   RemoveReply,
 } from "../messages/business.ts";
+import { pushRef } from "../messages/refs.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
@@ -48,10 +49,10 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
     projectRegister: (params: { keys: readonly string[] }): readonly Effect[] => [
       { kind: "activity", name: "projectRegister", params },
     ],
-    releaseHold: (params: { push_id: string; confirmed: boolean }): readonly Effect[] => [
+    releaseHold: (params: { push_id: string; confirmed: boolean }, view: ActorView): readonly Effect[] => [
       {
         kind: "tell",
-        to: { kind: "push", id: params.push_id },
+        to: pushRef(view.id, params.push_id),
         message: { type: "hold.release", confirmed: params.confirmed } as { type: string },
       },
     ],

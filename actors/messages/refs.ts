@@ -10,8 +10,7 @@ export interface ActorName {
 
 export type Placement =
   /** In the home region of the party. */
-  | { readonly party: string }
-  | { readonly region: string };
+  { readonly party: string } | { readonly region: string };
 
 export function businessRef(partyUuid: string): ActorName {
   return { kind: "business", id: partyUuid };

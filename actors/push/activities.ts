@@ -6,6 +6,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { BusinessCommand } from "../messages/business.ts";
 import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 import { createLookAhead } from "./look-ahead.ts";
 import { applyRows, chunksAheadMax, type PushPorts, processChunk } from "./process-chunk.ts";
@@ -24,7 +25,6 @@ export function pushActivities(given: Omit<PushPorts, "ahead">): Record<string, 
 }
 
 interface IndexChunk {
-  readonly push_id: string;
   readonly collection: string;
   readonly chunk: number;
   readonly region: string;
@@ -70,8 +70,8 @@ async function finishPush(
   context: ActivityContext,
 ): Promise<null> {
   const command: BusinessCommand = { type: "push.finished", push_id: params.push_id, chunks: params.chunks };
-  await context.ask({ kind: "business", id: params.business_uuid }, command);
-  await ports.records.dropStaged(params.push_id);
-  ports.trees.drop(params.push_id);
+  await context.ask(businessRef(params.business_uuid), command);
+  await ports.records.dropStaged(context.actor.id);
+  ports.trees.drop(context.actor.id);
   return null;
 }

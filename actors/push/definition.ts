@@ -40,7 +40,7 @@ export const pushActor: ActorDefinition<PushCommand, PushReply> = {
       params.regions.map((region) => ({
         kind: "activity",
         name: "indexChunk",
-        params: { push_id: view.id, collection: factsOf(view).collection, chunk: params.chunk, region },
+        params: { collection: factsOf(view).collection, chunk: params.chunk, region },
       })),
     finish: (_params: unknown, view: ActorView): readonly Effect[] => finishEffects(view),
   },
@@ -57,8 +57,8 @@ function factsOf(view: ActorView): PushFacts {
 }
 
 function finishEffects(view: ActorView): readonly Effect[] {
-  const { business_uuid, records } = factsOf(view);
-  const params = { push_id: view.id, business_uuid, chunks: chunkCount(records) };
+  const { push_id, business_uuid, records } = factsOf(view);
+  const params = { push_id, business_uuid, chunks: chunkCount(records) };
   return [{ kind: "activity", name: "finishPush", params }];
 }
 

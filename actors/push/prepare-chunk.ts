@@ -8,6 +8,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
+import { businessRef, pushRef } from "../messages/refs.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import { judgeLeaf } from "./judge-leaf.ts";
 import type { PushPorts } from "./process-chunk.ts";
@@ -39,7 +40,7 @@ export async function prepareChunk(
 ): Promise<PreparedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
-  const bytes = await ports.records.loadLeaves(facts.push_id, first, count);
+  const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
   // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const outcomes: PublishOutcome[] = [];
@@ -116,7 +117,7 @@ async function assign(
     collection: facts.collection,
     leaves: leaves.map((leaf) => leaf.claim),
   };
-  return ask<AssignReply>({ kind: "business", id: facts.business_uuid }, command);
+  return ask<AssignReply>(businessRef(facts.business_uuid), command);
 }
 
 function rejected(

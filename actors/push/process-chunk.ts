@@ -14,6 +14,7 @@ import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
+import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { LookAhead } from "./look-ahead.ts";
@@ -79,7 +80,10 @@ async function storeVersions(
   { published, publishedAtMs }: PreparedChunk,
 ): Promise<readonly RowChange[]> {
   if (published.length === 0) return [];
-  const tree = facts.path === "A" ? await ports.trees.load(facts.push_id, facts.records) : null;
+  const tree =
+    facts.path === "A"
+      ? await ports.trees.load(pushRef(facts.business_uuid, facts.push_id).id, facts.records)
+      : null;
   const versions: RecordVersion[] = [];
   const heads: RecordHead[] = [];
   const changes: RowChange[] = [];
@@ -132,7 +136,7 @@ export async function applyRows(
     changes,
   };
   try {
-    const reply = await context.ask<RowsReply>({ kind: "region", id: region }, command);
+    const reply = await context.ask<RowsReply>(regionRef(region), command);
     return reply.status === "applied";
   } catch {
     return false;

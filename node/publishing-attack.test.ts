@@ -55,7 +55,7 @@ describe("the size of a batch", () => {
     const large = await newBusiness(node);
     const { body, pushId } = await batchBody(large, products("l", 10_000));
     expect(await publishOver(node, large, body)).toMatchObject({ status: 202, json: { records: 10_000 } });
-    expect(await awaitPush(node, business, pushId)).toMatchObject({
+    expect(await awaitPush(node, large, pushId)).toMatchObject({
       state: "complete",
       counts: { accepted: 10_000 },
     });

@@ -1,0 +1,98 @@
+// What a failure of the driver means for the statement (C2 in session.ts), and what the driver may repeat (C1).
+
+import cassandra from "cassandra-driver";
+import { StoreError } from "../actor-store.ts";
+
+const codes = cassandra.types.responseErrorCodes;
+const { consistencies } = cassandra.types;
+
+/** Refused before anything was done: the statement is wrong, not allowed, too large, or its node is starting. */
+const refusals: ReadonlySet<number> = new Set([
+  codes.isBootstrapping,
+  codes.badCredentials,
+  codes.protocolError,
+  codes.syntaxError,
+  codes.unauthorized,
+  codes.invalid,
+  codes.configError,
+  codes.alreadyExists,
+  codes.unprepared,
+]);
+
+/** The store error for a failure of the driver. Programming errors (a value of a wrong type) are thrown on as they are. */
+export function toStoreError(error: unknown, statement: { readonly isRead: boolean }): unknown {
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof StoreError) return error;
+  const effect = statement.isRead || isUntouched(error) ? "not_applied" : "unknown";
+  return new StoreError(effect, `Cassandra: ${error.message}`, { cause: error });
+}
+
+function isUntouched(error: Error): boolean {
+  if (error instanceof cassandra.errors.NoHostAvailableError) {
+    // The driver goes to another node only when the one before was never sent the statement, or refused it; a failure
+    // that leaves doubt is thrown as it is, so what is listed here must be free of doubt too.
+    return Object.values(error.innerErrors as Record<string, unknown>).every(isWithoutDoubt);
+  }
+  if (error instanceof cassandra.errors.BusyConnectionError) return true;
+  if (error instanceof cassandra.errors.ArgumentError) return true;
+  if (error instanceof cassandra.errors.ResponseError) {
+    if (error.code === codes.unavailableException) return isRefusedBeforeAgreement(error);
+    return refusals.has(error.code);
+  }
+  return wasNotWritten(error);
+}
+
+function isWithoutDoubt(inner: unknown): boolean {
+  if (inner === null || inner === undefined || typeof inner === "string") return true;
+  return inner instanceof Error && isUntouched(inner);
+}
+
+/**
+ * Too few replicas. At a serial level that is found before a conditional write is proposed; at the level of its
+ * commit it may be found after it was agreed on, so that later readers will see it applied.
+ */
+function isRefusedBeforeAgreement(error: Error): boolean {
+  const level = (error as Error & { consistencies?: number }).consistencies;
+  return level === consistencies.serial || level === consistencies.localSerial;
+}
+
+function wasNotWritten(error: Error): boolean {
+  return (error as Error & { requestNotWritten?: boolean }).requestNotWritten === true;
+}
+
+const { RetryPolicy } = cassandra.policies.retry;
+
+/** Repeats an idempotent statement once, on another node; nothing else, whatever the failure (C1). */
+class OnceIfIdempotent extends RetryPolicy {
+  override onUnavailable(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onReadTimeout(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onWriteTimeout(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  override onRequestError(
+    info: cassandra.policies.retry.OperationInfo,
+  ): cassandra.policies.retry.DecisionInfo {
+    return this.#once(info);
+  }
+
+  #once(info: cassandra.policies.retry.OperationInfo): cassandra.policies.retry.DecisionInfo {
+    const mayRepeat = info.nbRetry === 0 && info.executionOptions.isIdempotent() === true;
+    if (!mayRepeat) return this.rethrowResult();
+    // At the level asked for: the one that a failure names may be another, weaker one.
+    return this.retryResult(info.executionOptions.getConsistency(), false);
+  }
+}
+
+export const retryPolicy: cassandra.policies.retry.RetryPolicy = new OnceIfIdempotent();

@@ -1,0 +1,243 @@
+// A connection to Cassandra as the stores here see it: prepared statements in, plain values out, and every failure
+// a StoreError that tells whether the statement may have been applied.
+//   C1. Nothing that is not idempotent is ever sent twice by the driver: a repetition is the caller's decision (A5).
+//   C2. A failure is `not_applied` only when that is certain: nothing was sent, it was refused before it began, or it
+//       was a read. Everything else is `unknown`, a conditional write's time-out above all.
+//   C3. Values are plain: bigint columns are safe integers, uuid columns are lower-case text, blobs are Uint8Array.
+
+import { Buffer } from "node:buffer";
+import type { ConnectionOptions } from "node:tls";
+import cassandra from "cassandra-driver";
+import { StoreError } from "../actor-store.ts";
+import { retryPolicy, toStoreError } from "./session-errors.ts";
+
+export type CqlScalar = string | number | boolean | null | Uint8Array;
+/** `undefined` leaves a column unset, which is not the same as null: null writes a tombstone. */
+export type CqlParam = CqlScalar | undefined | readonly CqlScalar[];
+export type CqlRow = Readonly<Record<string, CqlScalar | readonly CqlScalar[]>>;
+
+export type Consistency =
+  | "LOCAL_ONE"
+  | "LOCAL_QUORUM"
+  | "QUORUM"
+  | "EACH_QUORUM"
+  /** Reads only: they see, and complete, conditional writes that are under way. */
+  | "LOCAL_SERIAL"
+  | "SERIAL";
+
+export interface StatementOptions {
+  /** Of the read, or of a (conditional) write's commit; LOCAL_QUORUM unless told. */
+  readonly consistency?: Consistency;
+  /** Where a conditional write is agreed on; LOCAL_SERIAL unless told. */
+  readonly serial?: "LOCAL_SERIAL" | "SERIAL";
+  /** Whether the driver may send the statement again by itself (C1): never for conditional writes. */
+  readonly idempotent: boolean;
+}
+
+export interface ReadOptions extends StatementOptions {
+  /** Rows a page; the driver's 5,000 unless told. */
+  readonly fetchSize?: number;
+  /** Where the page before ended. */
+  readonly pageState?: string;
+}
+
+export interface Statement {
+  readonly cql: string;
+  readonly params: readonly CqlParam[];
+}
+
+export interface CqlResult {
+  readonly rows: readonly CqlRow[];
+  /** For the next page; null when this was the last one. */
+  readonly pageState: string | null;
+  /** `[applied]` of a conditional write; true for everything else. */
+  readonly applied: boolean;
+}
+
+export interface CassandraSession {
+  readonly keyspace: string;
+  /** Name of the data centre that this session talks to: the region's name. */
+  readonly localDc: string;
+  /** Prepares `cql` once and executes it; one page of a read. Throws {@link StoreError} (C2). */
+  execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult>;
+  /** One unlogged batch; all statements must name the same partition, for nothing else is atomic without a log. */
+  batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult>;
+  /** A statement that is not prepared, for the schema; waits until all nodes agree on it. */
+  define(cql: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `host` or `host:port`. */
+export type ContactPoint = string;
+
+export interface CassandraConnection {
+  readonly contactPoints: readonly ContactPoint[];
+  readonly localDc: string;
+  readonly credentials?: { readonly username: string; readonly password: string };
+  readonly tls?: ConnectionOptions;
+  /** How long an answer is waited for; longer than the server's own time-outs, so that theirs come first. */
+  readonly readTimeoutMs?: number;
+}
+
+const readTimeoutMs = 8_000;
+const defineTimeoutMs = 60_000;
+
+/** Connects. Throws {@link StoreError} `not_applied` when no contact point answers or the data centre is unknown. */
+export async function openCassandraSession(
+  connection: CassandraConnection & { readonly keyspace: string },
+): Promise<CassandraSession> {
+  const client = clientOf(connection, connection.keyspace);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.shutdown().catch(() => undefined);
+    throw new StoreError("not_applied", `Cassandra cannot be reached: ${messageOf(error)}`, { cause: error });
+  }
+  return new DriverSession(client, connection.keyspace, connection.localDc);
+}
+
+/** All pages of a read, up to `rowsMax` rows. */
+export async function executeAll(
+  session: CassandraSession,
+  cql: string,
+  params: readonly CqlParam[],
+  options: ReadOptions & { readonly rowsMax?: number },
+): Promise<readonly CqlRow[]> {
+  const { rowsMax = Number.POSITIVE_INFINITY, ...read } = options;
+  let page = await session.execute(cql, params, read);
+  if (page.pageState === null) return page.rows;
+  const rows = [...page.rows];
+  while (page.pageState !== null && rows.length < rowsMax) {
+    page = await session.execute(cql, params, { ...read, pageState: page.pageState });
+    for (const row of page.rows) rows.push(row);
+  }
+  return rows;
+}
+
+function clientOf(connection: CassandraConnection, keyspace: string): cassandra.Client {
+  const { contactPoints, localDc, credentials, tls } = connection;
+  const timeoutMs = connection.readTimeoutMs ?? readTimeoutMs;
+  return new cassandra.Client({
+    contactPoints: [...contactPoints],
+    localDataCenter: localDc,
+    ...(keyspace === "" ? {} : { keyspace }),
+    ...(credentials === undefined ? {} : { credentials: { ...credentials } }),
+    ...(tls === undefined ? {} : { sslOptions: tls }),
+    policies: { retry: retryPolicy },
+    pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 }, warmup: true },
+    socketOptions: { readTimeout: timeoutMs, tcpNoDelay: true },
+    protocolOptions: { maxSchemaAgreementWaitSeconds: 30 },
+    monitorReporting: { enabled: false },
+  });
+}
+
+class DriverSession implements CassandraSession {
+  readonly #client: cassandra.Client;
+  readonly keyspace: string;
+  readonly localDc: string;
+
+  constructor(client: cassandra.Client, keyspace: string, localDc: string) {
+    this.#client = client;
+    this.keyspace = keyspace;
+    this.localDc = localDc;
+  }
+
+  async execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult> {
+    const { fetchSize, pageState } = options;
+    const query: cassandra.QueryOptions = { ...queryOptions(options), autoPage: false };
+    if (fetchSize !== undefined) query.fetchSize = fetchSize;
+    if (pageState !== undefined) query.pageState = pageState;
+    try {
+      return toResult(await this.#client.execute(cql, params.map(toDriver), query));
+    } catch (error) {
+      throw toStoreError(error, { isRead: cql.startsWith("SELECT") });
+    }
+  }
+
+  async batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult> {
+    const queries = statements.map(({ cql, params }) => ({ query: cql, params: params.map(toDriver) }));
+    try {
+      return toResult(await this.#client.batch(queries, { ...queryOptions(options), logged: false }));
+    } catch (error) {
+      throw toStoreError(error, { isRead: false });
+    }
+  }
+
+  async define(cql: string): Promise<void> {
+    try {
+      await this.#client.execute(cql, [], {
+        prepare: false,
+        isIdempotent: false,
+        readTimeout: defineTimeoutMs,
+      });
+    } catch (error) {
+      throw toStoreError(error, { isRead: cql.startsWith("SELECT") });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.shutdown();
+  }
+}
+
+const { consistencies } = cassandra.types;
+const levels: Readonly<Record<Consistency, cassandra.types.consistencies>> = {
+  LOCAL_ONE: consistencies.localOne,
+  LOCAL_QUORUM: consistencies.localQuorum,
+  QUORUM: consistencies.quorum,
+  EACH_QUORUM: consistencies.eachQuorum,
+  LOCAL_SERIAL: consistencies.localSerial,
+  SERIAL: consistencies.serial,
+};
+
+function queryOptions(options: StatementOptions): cassandra.QueryOptions {
+  return {
+    prepare: true,
+    consistency: levels[options.consistency ?? "LOCAL_QUORUM"],
+    serialConsistency: levels[options.serial ?? "LOCAL_SERIAL"],
+    isIdempotent: options.idempotent,
+  };
+}
+
+function toDriver(param: CqlParam): unknown {
+  if (param instanceof Uint8Array && !Buffer.isBuffer(param)) {
+    return Buffer.from(param.buffer, param.byteOffset, param.byteLength);
+  }
+  return param;
+}
+
+function toResult(result: cassandra.types.ResultSet): CqlResult {
+  const rows = result.rows ?? [];
+  return { rows: rows.map(toRow), pageState: result.pageState ?? null, applied: result.wasApplied() };
+}
+
+function toRow(row: cassandra.types.Row): CqlRow {
+  const plain: Record<string, CqlScalar | readonly CqlScalar[]> = {};
+  for (const name of row.keys()) plain[name] = toPlain(row.get(name));
+  return plain;
+}
+
+function toPlain(value: unknown): CqlScalar | readonly CqlScalar[] {
+  if (value === null || value === undefined) return null;
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return value;
+  }
+  if (value instanceof cassandra.types.Long) return safeInteger(value.toNumber());
+  if (value instanceof cassandra.types.Uuid) return value.toString();
+  if (value instanceof Uint8Array) return value;
+  if (value instanceof Date) return value.getTime();
+  if (Array.isArray(value)) return value.map((item) => toPlain(item) as CqlScalar);
+  throw new Error(`a column of a type that no table here has: ${String(value)}`);
+}
+
+function safeInteger(number: number): number {
+  if (!Number.isSafeInteger(number)) throw new Error(`the stored number ${number} is not a safe integer`);
+  return number;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,225 @@
+// A Cassandra node as a local process: its configuration, its start until it answers CQL, its faults.
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { Client, policies } from "cassandra-driver";
+import { cassandraDistribution } from "./distributions.ts";
+import { type EngineProcess, type Guard, startEngineProcess, untilReady } from "./engine-process.ts";
+import type { Host } from "./host.ts";
+import { provide } from "./maven.ts";
+
+export interface CassandraPlan {
+  /** Loopback address of its own; the ports are always Cassandra's own 9042 and 7000. */
+  readonly address: string;
+  readonly dataCenter: string;
+  /** Every node of the cluster, in one order for all: it gives each its share of the ring. */
+  readonly ring: readonly string[];
+  readonly seeds: readonly string[];
+  /** Its data, configuration and log; made if need be. Starting on an old one goes on with its data. */
+  readonly folder: string;
+  readonly heapMb: number;
+}
+
+export interface RunningCassandra {
+  readonly address: string;
+  readonly process: EngineProcess;
+}
+
+export const cqlPort = 9042;
+const tokensPerNode = 16;
+const startMaxMs = 180_000;
+
+/** Starts a node and waits until it answers CQL. */
+export async function startCassandra(
+  plan: CassandraPlan,
+  { host, guard }: { readonly host: Host; readonly guard: Guard },
+): Promise<RunningCassandra> {
+  const runnable = await provide(cassandraDistribution, host);
+  const conf = join(plan.folder, "conf");
+  await mkdir(conf, { recursive: true });
+  await mkdir(join(plan.folder, "tmp"), { recursive: true });
+  await writeFile(join(conf, "cassandra.yaml"), cassandraYaml(plan));
+  await writeFile(join(conf, "cassandra-rackdc.properties"), `dc=${plan.dataCenter}\nrack=rack1\n`);
+  await writeFile(join(conf, "logback.xml"), logbackXml);
+  const process = startEngineProcess(
+    {
+      name: `cassandra ${plan.address}`,
+      command: join(runnable.javaHome, "bin", "java"),
+      args: [
+        ...jvmOptions(plan),
+        "-cp",
+        [conf, join(runnable.folder, "*")].join(delimiter),
+        "org.apache.cassandra.service.CassandraDaemon",
+      ],
+      env: host.inherited,
+      cwd: plan.folder,
+      logFile: join(plan.folder, "cassandra.log"),
+    },
+    guard,
+  );
+  try {
+    const isReady = (): Promise<boolean> => answersCql(plan);
+    await untilReady(process, { name: `Cassandra at ${plan.address}`, maxMs: startMaxMs, isReady });
+  } catch (error) {
+    await process.stop(0);
+    throw error;
+  }
+  return { address: plan.address, process };
+}
+
+async function answersCql({ address, dataCenter }: CassandraPlan): Promise<boolean> {
+  const client = createCqlClient({ address, dataCenter });
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.shutdown();
+  }
+}
+
+/** A client whose requests this node coordinates. */
+export function createCqlClient({
+  address,
+  dataCenter,
+}: Pick<CassandraPlan, "address" | "dataCenter">): Client {
+  return new Client({
+    contactPoints: [`${address}:${cqlPort}`],
+    localDataCenter: dataCenter,
+    policies: {
+      loadBalancing: new policies.loadBalancing.WhiteListPolicy(
+        new policies.loadBalancing.RoundRobinPolicy(),
+        [`${address}:${cqlPort}`],
+      ),
+    },
+    socketOptions: { connectTimeout: 1_000, readTimeout: 5_000 },
+  });
+}
+
+/** The whole configuration; what is not named keeps Cassandra's own default. */
+export function cassandraYaml(plan: CassandraPlan): string {
+  const data = (name: string): string => JSON.stringify(join(plan.folder, name));
+  return `cluster_name: svc
+num_tokens: ${tokensPerNode}
+initial_token: ${JSON.stringify(tokensOf(plan).join(","))}
+auto_bootstrap: false
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: GossipingPropertyFileSnitch
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: ${JSON.stringify(plan.seeds.join(","))}
+listen_address: ${plan.address}
+rpc_address: ${plan.address}
+native_transport_port: ${cqlPort}
+storage_port: 7000
+
+data_file_directories: [${data("data")}]
+commitlog_directory: ${data("commitlog")}
+saved_caches_directory: ${data("saved_caches")}
+hints_directory: ${data("hints")}
+commitlog_sync: periodic
+commitlog_sync_period: 1000ms
+commitlog_total_space: 256MiB
+auto_snapshot: false
+
+paxos_variant: v2
+batch_size_warn_threshold: 256KiB
+batch_size_fail_threshold: 1024KiB
+read_request_timeout: 5000ms
+range_request_timeout: 10000ms
+write_request_timeout: 5000ms
+cas_contention_timeout: 2000ms
+request_timeout: 10000ms
+
+concurrent_reads: 8
+concurrent_writes: 8
+concurrent_counter_writes: 2
+concurrent_compactors: 1
+memtable_heap_space: 64MiB
+memtable_offheap_space: 64MiB
+file_cache_size: 32MiB
+networking_cache_size: 32MiB
+key_cache_size: 8MiB
+counter_cache_size: 0MiB
+internode_compression: none
+`;
+}
+
+/** Sixteen tokens, so placed that every node owns the same share of the ring. */
+export function tokensOf({ address, ring }: Pick<CassandraPlan, "address" | "ring">): readonly string[] {
+  const place = ring.indexOf(address);
+  if (place < 0) throw new Error(`${address} is not of the ring ${ring.join(", ")}`);
+  const count = BigInt(ring.length * tokensPerNode);
+  return Array.from({ length: tokensPerNode }, (_, index) => {
+    const slot = BigInt(index * ring.length + place);
+    return String((slot * (1n << 64n)) / count - (1n << 63n));
+  });
+}
+
+const logbackXml = `<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%-5level [%thread] %date{ISO8601} %logger{0} - %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="OUT" /></root>
+</configuration>
+`;
+
+/** Packages that Cassandra reaches into, as its own start scripts open them for Java 17. */
+const exportedPackages = [
+  "java.base/jdk.internal.misc",
+  "java.base/java.lang.ref",
+  "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+  "java.rmi/sun.rmi.registry",
+  "java.rmi/sun.rmi.server",
+  "java.sql/java.sql",
+  "jdk.attach/sun.tools.attach",
+  "jdk.compiler/com.sun.tools.javac.file",
+  "jdk.unsupported/sun.misc",
+];
+const openedPackages = [
+  "java.base/java.io",
+  "java.base/java.lang",
+  "java.base/java.lang.module",
+  "java.base/java.lang.reflect",
+  "java.base/java.util",
+  "java.base/jdk.internal.loader",
+  "java.base/jdk.internal.math",
+  "java.base/jdk.internal.module",
+  "java.base/jdk.internal.ref",
+  "java.base/jdk.internal.reflect",
+  "java.base/jdk.internal.util.jar",
+  "java.base/sun.nio.ch",
+  "jdk.compiler/com.sun.tools.javac",
+  "jdk.management/com.sun.management.internal",
+];
+
+function jvmOptions({ folder, heapMb }: CassandraPlan): readonly string[] {
+  return [
+    `-Xms${heapMb}m`,
+    `-Xmx${heapMb}m`,
+    "-Xss512k",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+PerfDisableSharedMem",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djdk.attach.allowAttachSelf=true",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=unpooled",
+    ...exportedPackages.map((name) => `--add-exports=${name}=ALL-UNNAMED`),
+    ...openedPackages.map((name) => `--add-opens=${name}=ALL-UNNAMED`),
+    `-Djava.io.tmpdir=${join(folder, "tmp")}`,
+    `-Djna.tmpdir=${join(folder, "tmp")}`,
+    `-Dcassandra.storagedir=${folder}`,
+    `-Dcassandra.logdir=${folder}`,
+    `-Dcassandra.config=file://${join(folder, "conf", "cassandra.yaml")}`,
+    "-Dlogback.configurationFile=logback.xml",
+    // The nodes of a profile know one another from their configuration: there is nothing to wait for.
+    "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+    "-Dcassandra.ring_delay_ms=2000",
+    "-Dcassandra.consistent.rangemovement=false",
+    "-Dcassandra.superuser_setup_delay_ms=0",
+  ];
+}

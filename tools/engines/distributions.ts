@@ -1,0 +1,38 @@
+// Which engines there are, and what of Maven Central makes one.
+
+import type { JdkWish } from "./jdk.ts";
+
+export interface Distribution {
+  readonly name: "cassandra" | "elasticsearch";
+  readonly version: string;
+  /** Maven coordinates, `group:artifact:version[:packaging]`. */
+  readonly artifact: string;
+  /** `jars`: the artifact and what it needs at run time, as files of one folder. `zip`: the archive, unpacked. */
+  readonly form: "jars" | "zip";
+  /** The artifact's own file, by which the whole is recognised. */
+  readonly file: string;
+  /** SHA-256 of that file, hex: what was tested is what runs. */
+  readonly sha256: string;
+  readonly jdk: JdkWish;
+}
+
+export const cassandraDistribution: Distribution = {
+  name: "cassandra",
+  version: "5.0.6",
+  artifact: "org.apache.cassandra:cassandra-all:5.0.6",
+  form: "jars",
+  file: "cassandra-all-5.0.6.jar",
+  sha256: "bd533204e1088179ba58bd817082673b211cc78f605e64e34c3cd001c42aca2a",
+  // Cassandra 5.0 is made for Java 11 and 17; its options for later ones are not.
+  jdk: { min: 17, max: 17 },
+};
+
+export const elasticsearchDistribution: Distribution = {
+  name: "elasticsearch",
+  version: "9.2.0",
+  artifact: "org.elasticsearch.distribution.integ-test-zip:elasticsearch:9.2.0:zip",
+  form: "zip",
+  file: "elasticsearch-9.2.0.zip",
+  sha256: "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b",
+  jdk: { min: 21, max: 25 },
+};

@@ -1,0 +1,151 @@
+// An Elasticsearch node as a local process: one node is its whole cluster, without security, on loopback only.
+
+import { spawnSync } from "node:child_process";
+import { chmod, chown, copyFile, link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { elasticsearchDistribution } from "./distributions.ts";
+import { type EngineProcess, type Guard, startEngineProcess, untilReady } from "./engine-process.ts";
+import type { Host } from "./host.ts";
+import { EngineUnavailable, findCommand, provide } from "./maven.ts";
+
+export interface ElasticsearchPlan {
+  readonly address: string;
+  readonly httpPort: number;
+  readonly transportPort: number;
+  readonly clusterName: string;
+  /** Its data, configuration and log; made if need be. Starting on an old one goes on with its data. */
+  readonly folder: string;
+  readonly heapMb: number;
+}
+
+export interface RunningElasticsearch {
+  /** `http://address:port`, without a slash at the end. */
+  readonly url: string;
+  readonly process: EngineProcess;
+}
+
+const startMaxMs = 180_000;
+
+/** Starts a node and waits until its cluster takes writes. */
+export async function startElasticsearch(
+  plan: ElasticsearchPlan,
+  { host, guard }: { readonly host: Host; readonly guard: Guard },
+): Promise<RunningElasticsearch> {
+  const runnable = await provide(elasticsearchDistribution, host);
+  const account = host.isRoot ? otherAccount(host) : null;
+  const conf = join(plan.folder, "conf");
+  for (const name of ["conf", "data", "logs", "tmp"])
+    await mkdir(join(plan.folder, name), { recursive: true });
+  await copyFile(join(runnable.folder, "config", "log4j2.properties"), join(conf, "log4j2.properties"));
+  await copyFile(join(runnable.folder, "config", "jvm.options"), join(conf, "jvm.options"));
+  await writeFile(join(conf, "elasticsearch.yml"), elasticsearchYml(plan));
+  let home = runnable.folder;
+  if (account !== null) {
+    home = join(plan.folder, "home");
+    await linkTree(runnable.folder, home);
+    await giveTo(plan.folder, account);
+  }
+  const start = [join(home, "bin", "elasticsearch")];
+  const [command = "", ...args] = [...(account?.command ?? []), "bash", ...start];
+  const process = startEngineProcess(
+    {
+      name: `elasticsearch ${plan.httpPort}`,
+      command,
+      args,
+      env: {
+        ...host.inherited,
+        ES_JAVA_HOME: runnable.javaHome,
+        ES_PATH_CONF: conf,
+        ES_TMPDIR: join(plan.folder, "tmp"),
+        ES_JAVA_OPTS: javaOptions(plan),
+      },
+      cwd: plan.folder,
+      logFile: join(plan.folder, "elasticsearch.log"),
+    },
+    guard,
+  );
+  const url = `http://${plan.address}:${plan.httpPort}`;
+  try {
+    const isReady = (): Promise<boolean> => takesWrites(url);
+    await untilReady(process, { name: `Elasticsearch at ${url}`, maxMs: startMaxMs, isReady });
+  } catch (error) {
+    await process.stop(0);
+    throw error;
+  }
+  return { url, process };
+}
+
+async function takesWrites(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`);
+    await answer.body?.cancel();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+function javaOptions({ heapMb }: ElasticsearchPlan): string {
+  return `-Xms${heapMb}m -Xmx${heapMb}m -XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1 -Xlog:disable`;
+}
+
+/** The whole configuration; what is not named keeps Elasticsearch's own default. */
+export function elasticsearchYml(plan: ElasticsearchPlan): string {
+  return `cluster.name: ${plan.clusterName}
+node.name: ${plan.clusterName}-1
+network.host: ${plan.address}
+http.port: ${plan.httpPort}
+transport.port: ${plan.transportPort}
+discovery.type: single-node
+xpack.security.enabled: false
+path.data: ${JSON.stringify(join(plan.folder, "data"))}
+path.logs: ${JSON.stringify(join(plan.folder, "logs"))}
+node.store.allow_mmap: false
+cluster.routing.allocation.disk.threshold_enabled: false
+`;
+}
+
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+  /** Runs what follows it under the account. */
+  readonly command: readonly string[];
+}
+
+/** Elasticsearch refuses to run as the superuser: `nobody` runs it then. */
+function otherAccount(host: Host): Account {
+  const setpriv = findCommand(host, "setpriv");
+  const uid = idOf("-u");
+  const gid = idOf("-g");
+  if (setpriv === null || uid === null || gid === null) {
+    throw new EngineUnavailable(
+      "elasticsearch does not run as root, and there is no setpriv or no account nobody",
+    );
+  }
+  return { uid, gid, command: [setpriv, `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"] };
+}
+
+function idOf(flag: "-u" | "-g"): number | null {
+  const { status, stdout } = spawnSync("id", [flag, "nobody"], { encoding: "utf8" });
+  return status === 0 ? Number(stdout) : null;
+}
+
+/** The superuser's cache is closed to other accounts: they get the same files by other names, or copies of them. */
+async function linkTree(from: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true });
+  await mkdir(to, { recursive: true });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await linkTree(source, target);
+    else await link(source, target).catch(() => copyFile(source, target));
+  }
+}
+
+async function giveTo(folder: string, { uid, gid }: Account): Promise<void> {
+  await chmod(dirname(folder), 0o755);
+  await chmod(folder, 0o755);
+  for (const name of ["conf", "data", "logs", "tmp"]) {
+    const below = await readdir(join(folder, name), { recursive: true });
+    for (const path of [".", ...below]) await chown(join(folder, name, path), uid, gid);
+  }
+}

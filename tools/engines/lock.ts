@@ -1,0 +1,52 @@
+// A lock between processes of one machine: a file that names its holder. It saves double work; it guards nothing that
+// would break when two held it (an abandoned lock is taken over, and that can race).
+
+import { open, readFile, rm, stat } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+
+const pollMs = 200;
+/** A lock file without a holder is being written; older than this it was abandoned half way. */
+const unnamedMaxMs = 5_000;
+
+/** Runs `work` while no other process on the machine runs any under the same file. */
+export async function withLock<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  while (!(await take(file))) await wait(pollMs);
+  try {
+    return await work();
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function take(file: string): Promise<boolean> {
+  try {
+    const handle = await open(file, "wx");
+    await handle.writeFile(String(process.pid));
+    await handle.close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (await isAbandoned(file)) await rm(file, { force: true });
+    return false;
+  }
+}
+
+async function isAbandoned(file: string): Promise<boolean> {
+  try {
+    const holder = Number(await readFile(file, "utf8"));
+    if (holder > 0) return !isRunning(holder);
+    return Date.now() - (await stat(file)).mtimeMs > unnamedMaxMs;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a process of that id exists. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

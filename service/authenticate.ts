@@ -26,6 +26,7 @@ import {
 import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
 import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
+import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { MaybeLater, Register } from "./register.ts";
@@ -78,8 +79,16 @@ export interface Authenticated {
   readonly caller: Caller;
   /** Check 7, under way: null once the nonce is claimed. No answer may leave before it is known. */
   readonly nonceClaimed: Promise<Refused | null>;
+  /** What check 7 will say unless its commit fails: for what becomes true only with that commit. */
+  readonly nonceDecided: Promise<NonceDecided>;
   /** For the answer, whatever it is: the bearer token that a registration returns once. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface NonceDecided {
+  readonly refused: Refused | null;
+  /** The commit of the claim, while it is on its way. */
+  readonly commit: Promise<CommitOutcome> | null;
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
@@ -285,25 +294,35 @@ function admit(
   caller: Caller,
   headers: Readonly<Record<string, string>>,
 ): MaybeLater<Authenticated | Refused> {
-  const nonceClaimed = candidate.received === null ? Promise.resolve(null) : claimNonce(deps, caller);
+  const nonce = candidate.received === null ? noNonce : claimNonce(deps, caller);
   const { roles } = candidate.accepted;
-  if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, nonceClaimed, headers };
+  if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, ...nonce, headers };
   const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
-  return nonceClaimed.then((reused) => reused ?? denied("role_not_allowed", detail));
+  return nonce.nonceClaimed.then((reused) => reused ?? denied("role_not_allowed", detail));
 }
 
-function claimNonce(deps: AuthenticationDeps, caller: Caller): Promise<Refused | null> {
+type NonceClaim = Pick<Authenticated, "nonceClaimed" | "nonceDecided">;
+
+const noNonce: NonceClaim = {
+  nonceClaimed: Promise.resolve(null),
+  nonceDecided: Promise.resolve({ refused: null, commit: null }),
+};
+
+function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
   const command: IntegrationKeyCommand = {
     type: "nonce.claim",
     nonce: caller.nonce,
     expires_ms: caller.expiresMs + nonceSlackMs,
   };
-  const claim = deps.actors
-    .ask<NonceReply>(nonceRef(caller.key.key_id, deps.region), command)
-    .then((reply) => (reply.status === "claimed" ? null : nonceReused()));
+  const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
+  const refusalOf = (reply: NonceReply): Refused | null =>
+    reply.status === "claimed" ? null : nonceReused();
+  const nonceClaimed = asked.reply.then(refusalOf);
+  const nonceDecided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
   // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
-  claim.catch(() => {});
-  return claim;
+  nonceClaimed.catch(() => {});
+  nonceDecided.catch(() => {});
+  return { nonceClaimed, nonceDecided };
 }
 
 function nonceReused(): Refused {

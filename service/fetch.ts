@@ -56,20 +56,22 @@ interface Kept {
 export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
-    const { nonceClaimed } = request.authenticated;
+    const { nonceClaimed, nonceDecided } = request.authenticated;
     if (!isRecordId(request.recordId)) {
       return (
         (await nonceClaimed) ??
         refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }))
       );
     }
-    const [reused, prepared] = await Promise.all([nonceClaimed, prepare(deps, kept, request)]);
+    const [nonce, prepared] = await Promise.all([nonceDecided, prepare(deps, kept, request)]);
+    if (nonce.refused === null && prepared !== null) await deps.receipts.keep(prepared.receipt, nonce.commit);
+    // No answer leaves before the claim is durable.
+    const reused = await nonceClaimed;
     if (reused !== null) return reused;
     if (prepared === null) {
       await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);
       return recordNotFound;
     }
-    await deps.receipts.keep(prepared.receipt);
     return answer(prepared.body);
   };
 }

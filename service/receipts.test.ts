@@ -60,7 +60,7 @@ type Opened = ReturnType<typeof open>;
 
 async function issue(receipts: Opened, what: Served): Promise<string> {
   const receipt = await receipts.sign(what);
-  await receipts.keep(receipt);
+  await receipts.keep(receipt, null);
   return receipt.envelope;
 }
 

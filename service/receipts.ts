@@ -8,6 +8,7 @@ import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
+import type { CommitOutcome } from "../storage/actor-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { Caller } from "./caller.ts";
 import type { Environment } from "./service-keys.ts";
@@ -52,8 +53,11 @@ export interface Receipts {
   begin(): Retrieval;
   /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
   sign(served: Served): Promise<SignedReceipt>;
-  /** Makes the receipt durable. Throws {@link LeaseLost}, or what the store throws; then nothing may be answered. */
-  keep(receipt: SignedReceipt): Promise<void>;
+  /**
+   * Makes the receipt durable, `after` the commit that it must not be there without, if that is still on its way.
+   * Throws {@link LeaseLost}, or what the store throws; then nothing may be answered.
+   */
+  keep(receipt: SignedReceipt, after: Promise<CommitOutcome> | null): Promise<void>;
 }
 
 /** The node may not answer any more as this incarnation; the caller asks again and reaches another. */
@@ -71,7 +75,7 @@ export function createReceipts(deps: ReceiptDeps): Receipts {
   return {
     begin: () => beginRetrieval(deps, draw),
     sign: (served) => signReceipt(deps, served),
-    keep: (receipt) => keepReceipt(deps, receipt),
+    keep: (receipt, after) => keepReceipt(deps, receipt, after),
   };
 }
 
@@ -121,9 +125,13 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
   return { envelope, served };
 }
 
-async function keepReceipt(deps: ReceiptDeps, { envelope, served }: SignedReceipt): Promise<void> {
+async function keepReceipt(
+  deps: ReceiptDeps,
+  { envelope, served }: SignedReceipt,
+  after: Promise<CommitOutcome> | null,
+): Promise<void> {
   const { caller, retrieval } = served;
-  await deps.store.append({
+  const row = {
     region: deps.region,
     batch: batchName(retrieval.servedAt, deps.incarnation),
     retrieval_id: retrieval.retrievalId,
@@ -132,7 +140,8 @@ async function keepReceipt(deps: ReceiptDeps, { envelope, served }: SignedReceip
     billable: deps.environment === "production" && served.rows.length > 0,
     served_at_ms: retrieval.servedAtMs,
     envelope,
-  });
+  };
+  await deps.store.append(row, after);
   if (!deps.holdsLease()) throw new LeaseLost();
 }
 

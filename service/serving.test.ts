@@ -133,6 +133,7 @@ function caller(claim: Refused | null = null): Authenticated {
       tag: "svc-retrieval",
     },
     nonceClaimed: Promise.resolve(claim),
+    nonceDecided: Promise.resolve({ refused: claim, commit: null }),
     headers: {},
   };
 }

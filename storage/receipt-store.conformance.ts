@@ -1,6 +1,7 @@
 // What every implementation of the port in receipt-store.ts must pass: obligations T1–T3 and the reads beside them.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { CommitOutcome } from "./actor-store.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "./receipt-store.ts";
 
 export interface OpenReceiptStore {
@@ -80,6 +81,24 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     await store().append(receipt(region));
     await store().append(receipt(region));
     await store().append(receipt(region, { envelope: "{}", nonce: "other", billable: false }));
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual([receipt(region)]);
+  });
+
+  it("are kept after a commit that was applied, and never without it (T4)", async () => {
+    const region = freshRegion();
+    const late = Promise.withResolvers<CommitOutcome>();
+    const kept = store().append(receipt(region), late.promise);
+    const refusal: CommitOutcome = { status: "refused", epoch: 2, head: 7, op: "other" };
+    const refused = store().append(receipt(region, { retrieval_id: "r2" }), Promise.resolve(refusal));
+    await expect(refused).rejects.toMatchObject({ effect: "not_applied" });
+    const failed = store().append(
+      receipt(region, { retrieval_id: "r3" }),
+      Promise.reject(new Error("no commit")),
+    );
+    await expect(failed).rejects.toThrow();
+    expect(await store().readBatch(region, "202611211358-i1")).toEqual([]);
+    late.resolve({ status: "applied" });
+    await kept;
     expect(await store().readBatch(region, "202611211358-i1")).toEqual([receipt(region)]);
   });
 

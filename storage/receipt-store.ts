@@ -3,6 +3,9 @@
 //   T2. Appending the same (region, batch, retrieval_id) again changes nothing.
 //   T3. A batch is (minute, incarnation); a late row goes into the batch that its writer names, closed or not,
 //       and is found by `readBatch`, so a closer reads again what it closed.
+//   T4. A row appended `after` a commit is kept only if that commit was applied, and never without it.
+
+import type { CommitOutcome } from "./actor-store.ts";
 
 export interface ReceiptRow {
   readonly region: string;
@@ -28,7 +31,11 @@ export interface ClosedBatch {
 }
 
 export interface ReceiptStore {
-  append(row: ReceiptRow): Promise<void>;
+  /**
+   * `after` is the promise of {@link ActorStore.commit}, given out by the store of the same node: then the row waits for
+   * it, or shares its transaction (T4). Throws {@link StoreError}, `not_applied` when that commit was refused.
+   */
+  append(row: ReceiptRow, after?: Promise<CommitOutcome> | null): Promise<void>;
   /** Names of batches with rows, not closed, whose minute sorts before `beforeMinute` (`YYYYMMDDHHMM`), oldest first. */
   openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
   /** All receipts of a batch, ascending by retrieval_id. */

@@ -10,7 +10,13 @@
 //   K4. A repeated command gives the same answer: the kind keeps what it needs to know that it is a repetition.
 
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
-import type { ActorRef, PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import type {
+  ActorRef,
+  CommitOutcome,
+  PartitionRow,
+  RowKey,
+  RowSelection,
+} from "../../storage/actor-store.ts";
 
 /** Commands and events are plain JSON objects named by `type`. */
 export interface Message {
@@ -88,10 +94,28 @@ export interface ActivityContext {
 /** Returns the command that the actor gets as the answer, or null for none. A throw is retried with back-off. */
 export type Activity = (params: never, context: ActivityContext) => Promise<Message | null>;
 
+/** A reply before it is true, for work that becomes true only together with it. */
+export interface AheadOfReply<R> {
+  readonly reply: R;
+  /**
+   * The commit that makes the reply true, when that has not happened yet: whatever is written on the ground of the reply
+   * is made to depend on it. Null for a reply that is true already.
+   */
+  readonly commit: Promise<CommitOutcome> | null;
+}
+
 /** What everybody outside actors/system may use of it. */
 export interface ActorSystem {
   /** Sends a command and waits for the reply. Rejects with {@link ActorUnavailable}. */
   ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R>;
+  /**
+   * As `ask`, and tells what was decided while its commit is still on its way, where the actor is on this node. Nothing
+   * may leave the node on the ground of `decided` before `reply` is there: what is decided may yet turn out untrue.
+   */
+  askAhead<R>(
+    to: ActorRef,
+    command: Message,
+  ): { readonly decided: Promise<AheadOfReply<R>>; readonly reply: Promise<R> };
   /** Operator's view of one actor, without waking it (A10). */
   inspect(ref: ActorRef): Promise<ActorReport | null>;
   /** Counters for /metrics and readiness. */

@@ -1,5 +1,6 @@
 // What lies in an actor's mailbox.
 
+import type { CommitOutcome } from "../../storage/actor-store.ts";
 import type { Message } from "./definition.ts";
 
 export type EnvelopeKind =
@@ -24,6 +25,8 @@ export interface Envelope {
   readonly seq: number;
   readonly resolve: ((reply: unknown) => void) | null;
   readonly reject: ((error: unknown) => void) | null;
+  /** Told what was decided, as soon as the commit that makes it true was handed to the store. */
+  readonly ahead: ((reply: unknown, commit: Promise<CommitOutcome>) => void) | null;
   /** Unix milliseconds after which the caller no longer waits. */
   readonly deadlineMs: number;
   /** Activations that took it up before and lost the actor without having applied it. */
@@ -44,6 +47,7 @@ export function envelopeOf(
     seq: more.seq ?? 0,
     resolve: more.resolve ?? null,
     reject: more.reject ?? null,
+    ahead: more.ahead ?? null,
     deadlineMs: more.deadlineMs ?? Number.POSITIVE_INFINITY,
     tries: 0,
     waited: false,

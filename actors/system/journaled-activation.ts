@@ -20,7 +20,7 @@ import {
   rebuildState,
 } from "./journal.ts";
 import { backOffMs } from "./limits.ts";
-import type { Turn } from "./turn.ts";
+import { stillWaiting, type Turn } from "./turn.ts";
 import { mergeSelections, TurnRows } from "./turn-rows.ts";
 
 /** How often an envelope is given to another activation after its own lost the actor. */
@@ -139,14 +139,25 @@ export class JournaledActivation extends Activation {
       outboxRemains: items.length + (outbox?.pending.size ?? 0) - turn.settled.length > 0,
     });
     this.#open = { commit, turn, replies, items, failures: 0, doubtful: false };
-    this.#sendCommit(this.#open);
+    this.#tellAhead(replies, this.#sendCommit(this.#open));
   }
 
-  #sendCommit(open: OpenCommit): void {
-    this.host.store.commit(open.commit).then(
+  /** V2 holds for all but those who asked to know early, and who may let nothing out before their reply. */
+  #tellAhead(replies: readonly unknown[], commit: Promise<CommitOutcome>): void {
+    for (let index = 0; index < this.batch.length; index += 1) {
+      const ahead = this.batch[index]?.ahead;
+      const reply = replies[index];
+      if (ahead && reply !== stillWaiting) ahead(reply, commit);
+    }
+  }
+
+  #sendCommit(open: OpenCommit): Promise<CommitOutcome> {
+    const commit = this.host.store.commit(open.commit);
+    commit.then(
       (outcome) => this.#committed(open, outcome),
       (error: unknown) => this.#commitFailed(open, error),
     );
+    return commit;
   }
 
   #committed(open: OpenCommit, outcome: CommitOutcome): void {

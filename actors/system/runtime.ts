@@ -6,7 +6,13 @@
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Activation } from "./activation.ts";
 import { ActivationTable } from "./activation-table.ts";
-import { type ActorReport, type ActorSystemStats, ActorUnavailable, type Message } from "./definition.ts";
+import {
+  type ActorReport,
+  type ActorSystemStats,
+  ActorUnavailable,
+  type AheadOfReply,
+  type Message,
+} from "./definition.ts";
 import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { ActorHost, Counters } from "./host.ts";
@@ -69,10 +75,29 @@ class Runtime implements LocalActorSystem {
     ) as Promise<R>;
   }
 
+  askAhead<R>(to: ActorRef, command: Message): { decided: Promise<AheadOfReply<R>>; reply: Promise<R> } {
+    const ahead = Promise.withResolvers<AheadOfReply<R>>();
+    // A failure is the reply's; whoever looks at both is told once.
+    ahead.promise.catch(() => {});
+    const isHere = (this.#options.route?.(to) ?? "local") === "local";
+    const reply = isHere
+      ? (this.#askHere(to, command, this.#limits.askTimeoutMs, (early, commit) =>
+          // The reply's type is the caller's claim about the actor kind, as with ask.
+          ahead.resolve({ reply: early as R, commit }),
+        ) as Promise<R>)
+      : this.ask<R>(to, command);
+    reply.then((known) => ahead.resolve({ reply: known, commit: null }), ahead.reject);
+    return { decided: ahead.promise, reply };
+  }
+
   askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown> {
+    return this.#askHere(to, command, timeoutMs, null);
+  }
+
+  #askHere(to: ActorRef, command: Message, timeoutMs: number, ahead: Envelope["ahead"]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const deadlineMs = this.#options.clock.now() + timeoutMs;
-      const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, deadlineMs }));
+      const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, ahead, deadlineMs }));
       if (refusal !== null) reject(refusal);
     });
   }

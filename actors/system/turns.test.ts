@@ -26,6 +26,41 @@ describe("A2: nothing leaves before the commit", () => {
     expect(reply).toBe(2);
   });
 
+  it("who asks ahead knows what was decided and which commit makes it true; the reply waits all the same", async () => {
+    const { system, store, time } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    const release = Promise.withResolvers<void>();
+    store.intercept = async (call, apply) => {
+      if (call.operation === "commit") await release.promise;
+      return apply();
+    };
+    let reply: unknown = null;
+    const asked = node.askAhead<number>(counter("a"), add);
+    const replied = asked.reply.then((value) => {
+      reply = value;
+    });
+    const decided = await asked.decided;
+    expect(decided.reply).toBe(2);
+    await time.advance(5_000);
+    expect(reply).toBeNull();
+    release.resolve();
+    expect(await decided.commit).toEqual({ status: "applied" });
+    await replied;
+    expect(reply).toBe(2);
+  });
+
+  it("who asks ahead is told of no commit where nothing changed, and of a failure where there was one", async () => {
+    const { system } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    const read = node.askAhead(counter("a"), { type: "read" });
+    expect(await read.decided).toMatchObject({ reply: { n: 1 }, commit: null });
+    const lost = node.askAhead({ kind: "nobody", id: "x" }, add);
+    await expect(lost.decided).rejects.toThrow();
+    await expect(lost.reply).rejects.toThrow();
+  });
+
   it("messages and activities wait for the store too", async () => {
     const { system, store, time } = newWorld();
     const started: string[] = [];

@@ -127,6 +127,45 @@ describe("group commit", () => {
     expect(items(database)).toEqual(["a", "c"]);
   });
 
+  it("D5: what depends on an earlier work shares its COMMIT, and is refused with it", async () => {
+    let commits = 0;
+    let fail = false;
+    const database = SqliteDatabase.open(join(folder, "d5.db"), {
+      onCommit: (phase) => {
+        if (phase !== "before") return;
+        commits += 1;
+        if (fail) throw new Error("no");
+      },
+    });
+    await database.write((db) => db.exec("CREATE TABLE t (v)"));
+    commits = 0;
+    const insert = (value: string) => () => database.prepare("INSERT INTO t VALUES (?)").run(value);
+    const earlier = database.write(() => "applied");
+    const holds = (result: string): boolean => result === "applied";
+    await database.writeAfter({ write: earlier, holds }, insert("with"));
+    expect(commits).toBe(1);
+    await database.writeAfter({ write: earlier, holds }, insert("later"));
+    const refused = database.write(() => "refused");
+    await expect(database.writeAfter({ write: refused, holds }, insert("never"))).rejects.toMatchObject({
+      effect: "not_applied",
+    });
+    const thrown = database.write((): string => {
+      throw new Error("mine");
+    });
+    thrown.catch(() => {});
+    await expect(database.writeAfter({ write: thrown, holds }, insert("never"))).rejects.toThrow();
+    fail = true;
+    const failed = database.write(() => "applied");
+    failed.catch(() => {});
+    const alongside = database.writeAfter({ write: failed, holds }, insert("never"));
+    await expect(alongside).rejects.toMatchObject({ effect: "unknown" });
+    fail = false;
+    const afterwards = database.writeAfter({ write: failed, holds }, insert("never"));
+    await expect(afterwards).rejects.toMatchObject({ effect: "not_applied" });
+    expect(database.prepare("SELECT v FROM t").all()).toEqual([{ v: "with" }, { v: "later" }]);
+    database.close();
+  });
+
   it("splits a long queue into bounded transactions and keeps its order", async () => {
     await using database = SqliteDatabase.open(":memory:", { groupMax: 3 });
     database.migrate("item", steps);

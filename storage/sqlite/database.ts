@@ -4,6 +4,7 @@
 //   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
 //   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written.
 //   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
+//   D5. A work handed in after another one can see whether that one is in the same or an earlier COMMIT (`writeAfter`).
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
@@ -38,8 +39,16 @@ export interface SqliteOptions {
 
 const totalChanges = "SELECT total_changes() AS total";
 
+/** An earlier write, by the promise that `write` gave for it, and what its result must be. */
+export interface After<T> {
+  readonly write: Promise<T>;
+  readonly holds: (result: T) => boolean;
+}
+
 interface QueuedWork {
   readonly run: (db: DatabaseSync) => unknown;
+  /** What it returned, in the transaction that is open or was the last to be committed; absent before and after a failure. */
+  result?: { readonly value: unknown };
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -47,6 +56,8 @@ interface QueuedWork {
 export class SqliteDatabase implements AsyncDisposable {
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Works by their promise, for as long as anybody holds it. */
+  readonly #works = new WeakMap<Promise<unknown>, QueuedWork>();
   readonly #groupMax: number;
   readonly #checkpointer: Checkpointer | null;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
@@ -129,11 +140,34 @@ export class SqliteDatabase implements AsyncDisposable {
    */
   write<T>(work: (db: DatabaseSync) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreError("not_applied", "the store is closed"));
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run: work, resolve: resolve as (value: unknown) => void, reject });
-      if (this.#scheduled) return;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const queued: QueuedWork = { run: work, resolve: resolve as (value: unknown) => void, reject };
+    this.#works.set(promise, queued);
+    this.#queue.push(queued);
+    if (!this.#scheduled) {
       this.#scheduled = true;
       setImmediate(this.#flush);
+    }
+    return promise;
+  }
+
+  /**
+   * As `write`, for work that must not be there without an earlier write: it shares that one's transaction or comes in a
+   * later one, and is refused, `not_applied`, when that one failed or its result does not do.
+   */
+  writeAfter<T, E>(after: After<E>, work: (db: DatabaseSync) => T): Promise<T> {
+    const earlier = this.#works.get(after.write);
+    const refusal = (): StoreError => new StoreError("not_applied", "what it depends on was not applied");
+    if (earlier === undefined) {
+      return after.write.then((result) => {
+        if (!after.holds(result)) throw refusal();
+        return this.write(work);
+      });
+    }
+    // Works run in the order in which they were handed in, so the earlier one has a result by then or has failed.
+    return this.write((db) => {
+      if (earlier.result === undefined || !after.holds(earlier.result.value as E)) throw refusal();
+      return work(db);
     });
   }
 
@@ -173,21 +207,21 @@ export class SqliteDatabase implements AsyncDisposable {
       rejectAll(group, storeError("not_applied", error));
       return;
     }
-    const results: unknown[] = [];
     try {
-      for (const work of group) results.push(work.run(this.db));
+      for (const work of group) work.result = { value: work.run(this.db) };
     } catch {
       // Savepoints cost every group; a second run costs only the group in which something failed (D2).
       this.#rollback();
+      for (const work of group) delete work.result;
       this.#runIsolated(group);
       return;
     }
     if (!this.#commit(group)) return;
-    for (let i = 0; i < group.length; i += 1) group[i]?.resolve(results[i]);
+    for (const work of group) work.resolve(work.result?.value);
   }
 
   #runIsolated(group: readonly QueuedWork[]): void {
-    const done: { readonly work: QueuedWork; readonly result: unknown }[] = [];
+    const done: QueuedWork[] = [];
     try {
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
@@ -199,24 +233,22 @@ export class SqliteDatabase implements AsyncDisposable {
       if (work === undefined) continue;
       try {
         this.db.exec("SAVEPOINT work");
-        const result = work.run(this.db);
+        const value = work.run(this.db);
         this.db.exec("RELEASE work");
-        done.push({ work, result });
+        work.result = { value };
+        done.push(work);
       } catch (error) {
         work.reject(isSqliteError(error) ? storeError("not_applied", error) : error);
         // Some failures (a full disk, for one) end the whole transaction: what ran before is undone too.
         if (!this.db.isTransaction) {
-          rejectAll(
-            [...done.map((each) => each.work), ...group.slice(i + 1)],
-            storeError("not_applied", error),
-          );
+          rejectAll([...done, ...group.slice(i + 1)], storeError("not_applied", error));
           return;
         }
         this.db.exec("ROLLBACK TO work; RELEASE work");
       }
     }
-    if (!this.#commit(done.map((each) => each.work))) return;
-    for (const each of done) each.work.resolve(each.result);
+    if (!this.#commit(done)) return;
+    for (const work of done) work.resolve(work.result?.value);
   }
 
   #commit(group: readonly QueuedWork[]): boolean {
@@ -246,7 +278,10 @@ export class SqliteDatabase implements AsyncDisposable {
 }
 
 function rejectAll(group: readonly QueuedWork[], error: StoreError): void {
-  for (const work of group) work.reject(error);
+  for (const work of group) {
+    delete work.result;
+    work.reject(error);
+  }
 }
 
 function storeError(effect: StoreError["effect"], cause: unknown): StoreError {

@@ -2,6 +2,7 @@
 // finding the open batches reads no receipt.
 
 import type { StatementSync } from "node:sqlite";
+import type { CommitOutcome } from "../actor-store.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "../receipt-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -32,8 +33,8 @@ class SqliteReceiptStore implements ReceiptStore {
     this.#sql = prepareStatements(database);
   }
 
-  async append(row: ReceiptRow): Promise<void> {
-    await this.#database.write(() => {
+  async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
+    const work = (): void => {
       this.#sql.append.run(
         this.#batchNumber(row.region, row.batch),
         row.retrieval_id,
@@ -43,7 +44,9 @@ class SqliteReceiptStore implements ReceiptStore {
         row.served_at_ms,
         row.envelope,
       );
-    });
+    };
+    if (after === null) await this.#database.write(work);
+    else await this.#database.writeAfter({ write: after, holds: isApplied }, work);
   }
 
   async openBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
@@ -84,6 +87,10 @@ class SqliteReceiptStore implements ReceiptStore {
     if (known !== undefined) return numberOf(known["no"]);
     return Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
   }
+}
+
+function isApplied(outcome: CommitOutcome): boolean {
+  return outcome.status === "applied";
 }
 
 interface Statements {

@@ -1,0 +1,151 @@
+// One partition of the actor table as Cassandra keeps it: static columns, clustering rows, and the Paxos state beside.
+//   P1. Conditional statements and serial reads go one after the other. Each first settles what an earlier one left
+//       accepted: a majority's is committed; a minority's is committed or forgotten, as the replicas asked know of it.
+//   P2. A plain read sees what is committed and nothing that is only accepted.
+//   P3. Once settled, a proposal never comes back.
+
+import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
+import type { Reach } from "./statements.ts";
+
+export interface PartitionHead {
+  epoch: number;
+  owner: string;
+  head: number;
+  op: string;
+  snapshotSeq: number;
+  snapshot: string | null;
+  schemaVersion: number;
+  /** Region whose conditional statements count; empty before the first claim. */
+  home: string;
+  wakeAtMs: number | null;
+}
+
+export interface Mutation {
+  readonly head: Partial<PartitionHead>;
+  readonly puts: readonly PartitionRow[];
+  readonly deletes: readonly RowKey[];
+  /** Event rows up to this sequence go. */
+  readonly pruneTo?: number;
+}
+
+export interface CasResult {
+  readonly applied: boolean;
+  /** The static columns that the condition was judged by. */
+  readonly found: PartitionHead;
+}
+
+interface Accepted {
+  readonly mutation: Mutation;
+  readonly byMajority: boolean;
+}
+
+/** Decides, for a proposal that a minority accepted, whether the replicas asked next know of it. */
+export type Coin = () => boolean;
+
+export class ActorPartition {
+  readonly kind: string;
+  readonly id: string;
+  /** Committed. */
+  head: PartitionHead = {
+    epoch: 0,
+    owner: "",
+    head: 0,
+    op: "",
+    snapshotSeq: 0,
+    snapshot: null,
+    schemaVersion: 0,
+    home: "",
+    wakeAtMs: null,
+  };
+  readonly #tables = new Map<number, Map<string, PartitionRow>>();
+  #accepted: Accepted | null = null;
+
+  constructor(kind: string, id: string) {
+    this.kind = kind;
+    this.id = id;
+  }
+
+  /** Whether a plain read would miss something now. */
+  get isBehind(): boolean {
+    return this.#accepted !== null;
+  }
+
+  /** The earliest wake-up time that a hint exists of; hints are written before what they hint at. */
+  get hintedWakeMs(): number | null {
+    const hinted = this.#accepted?.mutation.head.wakeAtMs;
+    if (hinted === undefined || hinted === null) return this.head.wakeAtMs;
+    return Math.min(hinted, this.head.wakeAtMs ?? hinted);
+  }
+
+  serialRead(coin: Coin): PartitionHead {
+    this.#settle(coin);
+    return { ...this.head };
+  }
+
+  plainRead(): PartitionHead {
+    return { ...this.head };
+  }
+
+  cas(
+    statement: { readonly holds: (found: PartitionHead) => boolean; readonly mutation: Mutation },
+    reach: Reach,
+    coin: Coin,
+  ): CasResult {
+    this.#settle(coin);
+    const found = { ...this.head };
+    if (!statement.holds(found)) return { applied: false, found };
+    if (reach === "full") this.apply(statement.mutation);
+    else this.#accepted = { mutation: statement.mutation, byMajority: reach === "unseen" };
+    return { applied: true, found };
+  }
+
+  /** Rows of a table in (k, k2) order, those not expired at `nowMs`. */
+  rows(rt: number, nowMs: number): PartitionRow[] {
+    const table = this.#tables.get(rt);
+    if (table === undefined) return [];
+    const rows: PartitionRow[] = [];
+    for (const [key, row] of table) {
+      if (row.expiresAtMs !== undefined && row.expiresAtMs < nowMs) table.delete(key);
+      else rows.push(row);
+    }
+    return rows.sort(compareRows);
+  }
+
+  /** A row by its text key, whatever its number. */
+  rowsByText(rt: number, keys: readonly string[], nowMs: number): PartitionRow[] {
+    const wanted = new Set(keys);
+    return this.rows(rt, nowMs).filter((row) => wanted.has(row.k2));
+  }
+
+  apply({ head, puts, deletes, pruneTo }: Mutation): void {
+    Object.assign(this.head, head);
+    for (const key of deletes) this.#tables.get(key.rt)?.delete(`${key.k}/${key.k2}`);
+    for (const row of puts) {
+      let table = this.#tables.get(row.rt);
+      if (table === undefined) {
+        table = new Map();
+        this.#tables.set(row.rt, table);
+      }
+      table.set(`${row.k}/${row.k2}`, row);
+    }
+    if (pruneTo !== undefined) this.prune(pruneTo);
+  }
+
+  /** Removes event rows up to `sequence`. */
+  prune(sequence: number): void {
+    const events = this.#tables.get(1);
+    for (const [key, row] of events ?? []) if (row.k <= sequence) events?.delete(key);
+  }
+
+  #settle(coin: Coin): void {
+    const accepted = this.#accepted;
+    if (accepted === null) return;
+    this.#accepted = null;
+    if (accepted.byMajority || coin()) this.apply(accepted.mutation);
+  }
+}
+
+function compareRows(a: PartitionRow, b: PartitionRow): number {
+  if (a.k !== b.k) return a.k - b.k;
+  return a.k2 < b.k2 ? -1 : a.k2 > b.k2 ? 1 : 0;
+}

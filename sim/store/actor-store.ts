@@ -1,0 +1,225 @@
+// Actors' journals on the model of Cassandra: the claim and commit protocol of the real adapter, statement by statement,
+// so that every crash and every other node comes between any two of them.
+//   C1. Claim: serial read, conditional raise of the epoch, serial read again (it settles what a former owner left in
+//       flight), then one read of the whole partition, lower-bounded by the snapshot.
+//   C2. Commit: one conditional batch on epoch, head and operation. Refused, but its own operation is in force: applied.
+//   C3. Pruned rows go within the fence, one commit after the snapshot that replaced them: reads do not rely on it.
+// `guards` takes single guards away, for simulations that must find them missing.
+
+import {
+  type Activation,
+  type ActorCommit,
+  type ActorHead,
+  type ActorRef,
+  type ActorStore,
+  type CommitOutcome,
+  type PartitionRow,
+  type RowSelection,
+  rowTable,
+  StoreError,
+} from "../../storage/actor-store.ts";
+import type { ActorPartition, CasResult, Mutation, PartitionHead } from "./actor-partition.ts";
+import type { StoreClient } from "./store-model.ts";
+
+/** Each true in the real protocol. */
+export interface ActorStoreGuards {
+  readonly commitChecksEpoch: boolean;
+  readonly commitChecksHead: boolean;
+  readonly refusalComparesOperation: boolean;
+  readonly claimRaisesConditionally: boolean;
+  readonly claimReadsAgain: boolean;
+  readonly replayIsLowerBounded: boolean;
+  readonly pruneIsFenced: boolean;
+  readonly refusesForeignHome: boolean;
+}
+
+export const allGuards: ActorStoreGuards = {
+  commitChecksEpoch: true,
+  commitChecksHead: true,
+  refusalComparesOperation: true,
+  claimRaisesConditionally: true,
+  claimReadsAgain: true,
+  replayIsLowerBounded: true,
+  pruneIsFenced: true,
+  refusesForeignHome: true,
+};
+
+/** Other claimers may come between; each took the actor meanwhile, so that many are not expected. */
+const claimRoundsMax = 8;
+
+export function openSimActorStore(client: StoreClient, guards: ActorStoreGuards = allGuards): ActorStore {
+  return new SimActorStore(client, guards);
+}
+
+class SimActorStore implements ActorStore {
+  readonly #client: StoreClient;
+  readonly #guards: ActorStoreGuards;
+
+  constructor(client: StoreClient, guards: ActorStoreGuards) {
+    this.#client = client;
+    this.#guards = guards;
+  }
+
+  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+    const { model, region } = this.#client;
+    const partition = model.partition(ref);
+    const first = await this.#serial(partition);
+    const epoch = await this.#raise(partition, first, owner);
+    const settled = this.#guards.claimReadsAgain ? await this.#serial(partition) : first;
+    return this.#run("read", () => {
+      const head = this.#guards.claimReadsAgain ? partition.plainRead() : { ...settled, home: region };
+      return this.#activation(partition, { ...head, epoch, owner });
+    });
+  }
+
+  async commit(commit: ActorCommit): Promise<CommitOutcome> {
+    const { model } = this.#client;
+    const partition = model.partition(commit.ref);
+    const mutation = this.#mutationOf(commit, partition);
+    const holds = (found: PartitionHead): boolean =>
+      (!this.#guards.commitChecksEpoch || found.epoch === commit.epoch) &&
+      (!this.#guards.commitChecksHead ||
+        (found.head === commit.expectedHead && found.op === commit.expectedOp)) &&
+      found.epoch > 0;
+    const { applied, found } = await this.#cas(partition, { holds, mutation });
+    if (applied || (found.op === commit.op && this.#guards.refusalComparesOperation)) {
+      if (!this.#guards.pruneIsFenced && commit.snapshot !== undefined) {
+        const { seq } = commit.snapshot;
+        await this.#run("write", () => partition.prune(seq));
+      }
+      return { status: "applied" };
+    }
+    return { status: "refused", epoch: found.epoch, head: found.head, op: found.op };
+  }
+
+  readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
+    const { model } = this.#client;
+    const partition = model.partition(ref);
+    return this.#run("read", () => {
+      if (partition.isBehind) model.witness.staleRead?.();
+      const nowMs = model.now();
+      return selections.flatMap((selection) => {
+        if ("keys" in selection) return partition.rowsByText(selection.rt, selection.keys, nowMs);
+        const { after, limit, rt } = selection;
+        const least = rt === rowTable.event ? partition.head.snapshotSeq : -1;
+        const rows = partition.rows(rt, nowMs).filter((row) => row.k > least);
+        const rest = after === undefined ? rows : rows.filter((row) => isAfter(row, after));
+        return rest.slice(0, limit);
+      });
+    });
+  }
+
+  readHead(ref: ActorRef): Promise<ActorHead | null> {
+    const partition = this.#client.model.partitions.get(`${ref.kind}/${ref.id}`);
+    return this.#run("read", () =>
+      partition === undefined || partition.head.epoch === 0 ? null : headOf(partition.plainRead()),
+    );
+  }
+
+  dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
+    const { model, region } = this.#client;
+    return this.#run("read", () => {
+      const due: { ref: ActorRef; wakeAtMs: number }[] = [];
+      for (const { kind, id, hintedWakeMs, head } of model.partitions.values()) {
+        if (hintedWakeMs === null || hintedWakeMs > nowMs || head.home !== region) continue;
+        due.push({ ref: { kind, id }, wakeAtMs: hintedWakeMs });
+      }
+      return due.sort((a, b) => a.wakeAtMs - b.wakeAtMs).slice(0, limit);
+    });
+  }
+
+  listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    const { model } = this.#client;
+    return this.#run("read", () =>
+      [...model.partitions.values()]
+        .filter((each) => each.kind === kind && each.id > afterId && each.head.epoch > 0)
+        .map(({ id }) => id)
+        .sort((a, b) => (a < b ? -1 : 1))
+        .slice(0, limit),
+    );
+  }
+
+  #run<T>(kind: "read" | "write", execute: () => T): Promise<T> {
+    return this.#client.model.statements.run(this.#client.life, kind, execute);
+  }
+
+  #serial(partition: ActorPartition): Promise<PartitionHead> {
+    const { model, life } = this.#client;
+    return model.statements.run(life, "serial", () => partition.serialRead(model.coin));
+  }
+
+  #cas(
+    partition: ActorPartition,
+    statement: { readonly holds: (found: PartitionHead) => boolean; readonly mutation: Mutation },
+  ): Promise<CasResult> {
+    const { model, life } = this.#client;
+    return model.statements.run(life, "cas", (reach) => {
+      const before = { epoch: partition.head.epoch, head: partition.head.head };
+      const result = partition.cas(statement, reach, model.coin);
+      if (result.applied && statement.mutation.head.op !== undefined)
+        model.witness.committed?.(partition, before);
+      return result;
+    });
+  }
+
+  /** Raises the epoch by one from what was seen, or from what another claimer made of it meanwhile. */
+  async #raise(partition: ActorPartition, first: PartitionHead, owner: string): Promise<number> {
+    const { region } = this.#client;
+    let seen = first;
+    for (let round = 0; round < claimRoundsMax; round += 1) {
+      if (seen.home !== "" && seen.home !== region && this.#guards.refusesForeignHome) {
+        throw new StoreError("not_applied", `${partition.kind}/${partition.id} is at home in ${seen.home}`);
+      }
+      const { epoch } = seen;
+      const { applied, found } = await this.#cas(partition, {
+        holds: (current) => !this.#guards.claimRaisesConditionally || current.epoch === epoch,
+        mutation: { head: { epoch: epoch + 1, owner, home: region }, puts: [], deletes: [] },
+      });
+      if (applied) return epoch + 1;
+      seen = found;
+    }
+    throw new StoreError("not_applied", `${claimRoundsMax} others claimed ${partition.id} meanwhile`);
+  }
+
+  #activation(partition: ActorPartition, head: PartitionHead): Activation {
+    const nowMs = this.#client.model.now();
+    const least = this.#guards.replayIsLowerBounded ? head.snapshotSeq : -1;
+    return {
+      head: headOf(head),
+      events: partition.rows(rowTable.event, nowMs).filter((row) => row.k > least),
+      outbox: partition.rows(rowTable.outbox, nowMs),
+      timers: partition.rows(rowTable.timer, nowMs),
+      inbox: partition.rows(rowTable.inbox, nowMs),
+    };
+  }
+
+  #mutationOf(commit: ActorCommit, partition: ActorPartition): Mutation {
+    const { snapshot } = commit;
+    return {
+      head: {
+        head: commit.expectedHead + 1,
+        op: commit.op,
+        wakeAtMs: commit.wakeAtMs,
+        ...(snapshot === undefined
+          ? {}
+          : {
+              snapshotSeq: snapshot.seq,
+              snapshot: snapshot.body,
+              schemaVersion: snapshot.schemaVersion,
+            }),
+      },
+      puts: commit.puts,
+      deletes: commit.deletes,
+      // What the snapshot before this one contains (C3).
+      ...(this.#guards.pruneIsFenced ? { pruneTo: partition.head.snapshotSeq } : {}),
+    };
+  }
+}
+
+function headOf({ home: _home, wakeAtMs: _wake, ...head }: PartitionHead): ActorHead {
+  return head;
+}
+
+function isAfter(row: PartitionRow, after: { readonly k: number; readonly k2: string }): boolean {
+  return row.k > after.k || (row.k === after.k && row.k2 > after.k2);
+}

@@ -1,0 +1,103 @@
+// Tables that are written plainly: every cell has a stamp and the higher one wins, in whatever order they come.
+//   L1. A write that was answered is seen by every later read of its region.
+//   L2. A write of which only a minority heard is seen by a read or not; once seen it is seen for ever (read repair).
+//   L3. Other regions hear of a write later, each at a time of its own.
+
+import type { Coin } from "./actor-partition.ts";
+import type { Reach } from "./statements.ts";
+import type { Replicate } from "./store-model.ts";
+
+export interface Cell<V> {
+  readonly key: string;
+  readonly value: V;
+  /** Higher wins; of equal ones the first that came stays. */
+  readonly stamp: number;
+}
+
+export class PlainTable<V> {
+  readonly #regions = new Map<string, Map<string, Cell<V>>>();
+  readonly #undecided: { readonly region: string; readonly cell: Cell<V> }[] = [];
+  readonly #options: PlainTablesOptions;
+
+  constructor(options: PlainTablesOptions) {
+    this.#options = options;
+    for (const region of options.regions) this.#regions.set(region, new Map());
+  }
+
+  write(region: string, cells: readonly Cell<V>[], reach: Reach): void {
+    for (const cell of cells) {
+      if (reach === "full") this.#arrive(region, cell);
+      else this.#undecided.push({ region, cell });
+    }
+  }
+
+  read(region: string, key: string): V | null {
+    if (this.#undecided.length > 0) this.#decide(region, (cell) => cell.key === key);
+    return this.#regions.get(region)?.get(key)?.value ?? null;
+  }
+
+  /** All values of a region, in the order in which they last changed there. */
+  values(region: string): readonly V[] {
+    if (this.#undecided.length > 0) this.#decide(region, () => true);
+    return [...(this.#regions.get(region)?.values() ?? [])].map((cell) => cell.value);
+  }
+
+  /** Deletes without a trace, everywhere: for what is never written again. */
+  remove(keys: readonly string[]): void {
+    const gone = new Set(keys);
+    for (const cells of this.#regions.values()) for (const key of keys) cells.delete(key);
+    for (let index = this.#undecided.length - 1; index >= 0; index -= 1) {
+      const undecided = this.#undecided[index];
+      if (undecided !== undefined && gone.has(undecided.cell.key)) this.#undecided.splice(index, 1);
+    }
+  }
+
+  #decide(region: string, concerns: (cell: Cell<V>) => boolean): void {
+    for (let index = 0; index < this.#undecided.length; index += 1) {
+      const undecided = this.#undecided[index];
+      if (undecided === undefined || undecided.region !== region || !concerns(undecided.cell)) continue;
+      if (!this.#options.coin()) continue;
+      this.#undecided.splice(index, 1);
+      index -= 1;
+      this.#arrive(region, undecided.cell);
+    }
+  }
+
+  #arrive(region: string, cell: Cell<V>): void {
+    this.#put(region, cell);
+    for (const other of this.#options.regions) {
+      if (other !== region) this.#options.replicate(region, other, () => this.#put(other, cell));
+    }
+  }
+
+  #put(region: string, cell: Cell<V>): void {
+    const cells = this.#regions.get(region);
+    const known = cells?.get(cell.key);
+    if (cells === undefined || (known !== undefined && known.stamp >= cell.stamp)) return;
+    // Put at the end: the order of the map is the order of arrival.
+    cells.delete(cell.key);
+    cells.set(cell.key, cell);
+  }
+}
+
+export interface PlainTablesOptions {
+  readonly regions: readonly string[];
+  readonly coin: Coin;
+  readonly replicate: Replicate;
+}
+
+export interface PlainTables {
+  /** The table of that name; the caller says what its values are. */
+  of<V>(name: string): PlainTable<V>;
+}
+
+export function createPlainTables(options: PlainTablesOptions): PlainTables {
+  const tables = new Map<string, PlainTable<unknown>>();
+  return {
+    of: <V>(name: string): PlainTable<V> => {
+      const known = tables.get(name) ?? new PlainTable<unknown>(options);
+      tables.set(name, known);
+      return known as PlainTable<V>;
+    },
+  };
+}

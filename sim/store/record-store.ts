@@ -1,0 +1,172 @@
+// Records on the model's plain tables. An operation of several statements may end between any two of them.
+
+import type {
+  RecordHead,
+  RecordStore,
+  RecordVersion,
+  ServedRecord,
+  StoredSeal,
+} from "../../storage/record-store.ts";
+import type { Cell, PlainTable } from "./plain-tables.ts";
+import type { StoreClient } from "./store-model.ts";
+
+interface StagedLeaf {
+  readonly pushId: string;
+  readonly leaf: number;
+  readonly bytes: Uint8Array;
+}
+
+interface StagedDocument {
+  readonly pushId: string;
+  readonly body: string;
+}
+
+/** Immutable cells: the first that came stays. */
+const once = 1;
+
+export function openSimRecordStore(client: StoreClient): RecordStore {
+  return new SimRecordStore(client);
+}
+
+class SimRecordStore implements RecordStore {
+  readonly #client: StoreClient;
+  readonly #heads: PlainTable<RecordHead>;
+  readonly #versions: PlainTable<RecordVersion>;
+  readonly #seals: PlainTable<StoredSeal>;
+  readonly #leaves: PlainTable<StagedLeaf>;
+  readonly #documents: PlainTable<StagedDocument>;
+  #writes = 0;
+
+  constructor(client: StoreClient) {
+    this.#client = client;
+    const { tables } = client.model;
+    this.#heads = tables.of("record_head");
+    this.#versions = tables.of("record_version");
+    this.#seals = tables.of("record_seal");
+    this.#leaves = tables.of("staged_leaf");
+    this.#documents = tables.of("staged_document");
+  }
+
+  stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void> {
+    return this.#write(
+      this.#leaves,
+      leaves.map((bytes, index) => {
+        const leaf = firstLeaf + index;
+        return { key: `${pushId}/${leaf}`, value: { pushId, leaf, bytes }, stamp: once };
+      }),
+    );
+  }
+
+  loadLeaves(pushId: string, firstLeaf: number, count: number): Promise<readonly Uint8Array[]> {
+    return this.#read((region) => {
+      const leaves: Uint8Array[] = [];
+      for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf += 1) {
+        const staged = this.#leaves.read(region, `${pushId}/${leaf}`);
+        if (staged !== null) leaves.push(staged.bytes);
+        else if (leaves.length === 0 && leaf - firstLeaf > 8) break;
+      }
+      return leaves;
+    });
+  }
+
+  dropStaged(pushId: string): Promise<void> {
+    const { model, life, region } = this.#client;
+    return model.statements.run(life, "write", () => {
+      const of = (value: { readonly pushId: string }): boolean => value.pushId === pushId;
+      const leaves = this.#leaves.values(region).filter(of);
+      this.#leaves.remove(leaves.map(({ leaf }) => `${pushId}/${leaf}`));
+      this.#documents.remove([`${pushId}/plan`]);
+      for (const document of this.#documents.values(region).filter(of))
+        this.#documents.remove([`${pushId}/${nameOf(document)}`]);
+    });
+  }
+
+  putStagedDocument(pushId: string, name: string, body: string): Promise<void> {
+    this.#writes += 1;
+    const stamp = this.#client.model.now() * 1_000 + (this.#writes % 1_000);
+    const value: NamedDocument = { pushId, name, body };
+    return this.#write(this.#documents, [{ key: `${pushId}/${name}`, value, stamp }]);
+  }
+
+  readStagedDocument(pushId: string, name: string): Promise<string | null> {
+    return this.#read((region) => this.#documents.read(region, `${pushId}/${name}`)?.body ?? null);
+  }
+
+  stagedPushes(afterId: string, limit: number): Promise<readonly string[]> {
+    return this.#read((region) => {
+      const staged = [...this.#leaves.values(region), ...this.#documents.values(region)];
+      const ids = new Set(staged.map(({ pushId }) => pushId).filter((id) => id > afterId));
+      return [...ids].sort((a, b) => (a < b ? -1 : 1)).slice(0, limit);
+    });
+  }
+
+  putSeal(seal: StoredSeal): Promise<void> {
+    return this.#write(this.#seals, [{ key: seal.seal_id, value: seal, stamp: once }]);
+  }
+
+  readSeal(sealId: string): Promise<StoredSeal | null> {
+    return this.#read((region) => this.#seals.read(region, sealId));
+  }
+
+  async putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void> {
+    const cells = versions.map((value) => ({
+      key: `${value.record_id}/${value.generation}`,
+      value,
+      stamp: once,
+    }));
+    if (cells.length > 0) await this.#write(this.#versions, cells);
+    if (heads.length > 0) await this.putHeads(heads);
+  }
+
+  putHeads(heads: readonly RecordHead[]): Promise<void> {
+    const cells = heads.map((value) => ({ key: value.record_id, value, stamp: value.change }));
+    return this.#write(this.#heads, cells);
+  }
+
+  readHead(recordId: string): Promise<RecordHead | null> {
+    return this.#read((region) => this.#heads.read(region, recordId));
+  }
+
+  readServed(recordId: string): Promise<ServedRecord | null> {
+    return this.#read((region) => {
+      const head = this.#heads.read(region, recordId);
+      if (head?.live !== true) return null;
+      const version = this.#versions.read(region, `${recordId}/${head.generation}`);
+      if (version === null || version.hash !== head.hash) return null;
+      const seal = this.#seals.read(region, version.seal_id);
+      return seal === null ? null : { head, version, seal };
+    });
+  }
+
+  readRows(
+    ids: readonly { record_id: string; hash: string }[],
+  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
+    return this.#read((region) => {
+      const versions = this.#versions.values(region);
+      return ids.flatMap(({ record_id, hash }) => {
+        const found = versions
+          .filter((each) => each.record_id === record_id && each.hash === hash)
+          .sort((a, b) => b.generation - a.generation)[0];
+        return found === undefined ? [] : [{ record_id, hash, row: found.row, bytes: found.bytes }];
+      });
+    });
+  }
+
+  #write<V>(table: PlainTable<V>, cells: readonly Cell<V>[]): Promise<void> {
+    const { model, life, region } = this.#client;
+    return model.statements.run(life, "write", (reach) => table.write(region, cells, reach));
+  }
+
+  #read<T>(execute: (region: string) => T): Promise<T> {
+    const { model, life, region } = this.#client;
+    return model.statements.run(life, "read", () => execute(region));
+  }
+}
+
+interface NamedDocument extends StagedDocument {
+  readonly name: string;
+}
+
+function nameOf(document: StagedDocument): string {
+  return (document as NamedDocument).name;
+}

@@ -1,0 +1,61 @@
+// A region's index: rows in memory behind an engine that may be slow, away, or lose the answer of what it did.
+
+import type { RowChange, RowHit, RowIndex, RowQuery } from "../../storage/row-index.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Life } from "../kernel/life.ts";
+
+export type IndexFate =
+  | { readonly kind: "answered"; readonly afterMs: number }
+  | { readonly kind: "away" }
+  /** Done, and not heard of. */
+  | { readonly kind: "unheard"; readonly afterMs: number };
+
+export interface IndexWeather {
+  fate(region: string, operation: "apply" | "search"): IndexFate;
+  /** After which a caller gives up, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface IndexClient {
+  readonly kernel: Kernel;
+  readonly life: Life;
+  readonly region: string;
+  readonly rows: RowIndex;
+  readonly weather: IndexWeather;
+}
+
+export class IndexAway extends Error {
+  constructor() {
+    super("the index does not answer");
+    this.name = "IndexAway";
+  }
+}
+
+export function openSimRowIndex(client: IndexClient): RowIndex {
+  return {
+    apply: (changes: readonly RowChange[]) => call(client, "apply", () => client.rows.apply(changes)),
+    search: (query: RowQuery): Promise<readonly RowHit[]> =>
+      call(client, "search", () => client.rows.search(query)),
+    count: (collection: string) => client.rows.count(collection),
+  };
+}
+
+function call<T>(client: IndexClient, operation: "apply" | "search", run: () => Promise<T>): Promise<T> {
+  const { kernel, life, weather, region } = client;
+  if (life.isOver) return life.never();
+  const fate = weather.fate(region, operation);
+  return new Promise((resolve, reject) => {
+    const fail = (afterMs: number): void => {
+      life.after(afterMs, "index does not answer", () => reject(new IndexAway()));
+    };
+    if (fate.kind === "away") {
+      fail(1);
+      return;
+    }
+    kernel.after(fate.afterMs, `index ${operation}`, () => {
+      const done = run();
+      if (fate.kind === "unheard") fail(weather.timeoutMs);
+      else if (!life.isOver) done.then(resolve, reject);
+    });
+  });
+}

@@ -1,0 +1,110 @@
+// How one statement reaches the store and its answer comes back: what a driver sees of a Cassandra cluster that may
+// be slow, refuse, lose a statement, apply it late, or apply it and lose the answer.
+//   D1. A statement is executed at one instant, or never; its caller hears of it later, or hears only a time-out.
+//   D2. A caller whose life is over hears nothing, whatever became of its statement.
+
+import { StoreError } from "../../storage/actor-store.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Life } from "../kernel/life.ts";
+
+/** A conditional batch, a read through Paxos, a plain write, a plain read. */
+export type StatementKind = "cas" | "serial" | "write" | "read";
+
+/**
+ * How far the replicas took a statement: `full` as the caller asked; `unseen` accepted by a majority and not yet
+ * committed, so plain reads miss it; `partial` reached a minority only, so that later statements decide about it.
+ */
+export type Reach = "full" | "unseen" | "partial";
+
+export type Fate =
+  | {
+      readonly kind: "answered";
+      readonly reach: "full";
+      readonly requestMs: number;
+      readonly answerMs: number;
+    }
+  /** The coordinator knows that nothing was done. */
+  | { readonly kind: "refused"; readonly requestMs: number }
+  /** Never executed; the caller sees a time-out. */
+  | { readonly kind: "lost" }
+  /** Executed so far, after `requestMs`, which may be long after the caller gave up. */
+  | { readonly kind: "timed_out"; readonly reach: Reach; readonly requestMs: number }
+  | { readonly kind: "crash_before" }
+  | { readonly kind: "crash_after"; readonly requestMs: number };
+
+export interface StoreWeather {
+  fate(kind: StatementKind, client: Life): Fate;
+  /** After which a caller gives up, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface Statements {
+  run<T>(client: Life | null, kind: StatementKind, execute: (reach: Reach) => T): Promise<T>;
+}
+
+/** Everything is executed at once and answered: for tests of the model itself. */
+export const calmStatements: Statements = {
+  run: async (_client, _kind, execute) => execute("full"),
+};
+
+export function createStatements(kernel: Kernel, weather: StoreWeather): Statements {
+  return {
+    run: (client, kind, execute) =>
+      client === null
+        ? Promise.resolve(execute("full"))
+        : client.isOver
+          ? client.never()
+          : runStatement({ kernel, weather, client, kind }, execute),
+  };
+}
+
+interface Call {
+  readonly kernel: Kernel;
+  readonly weather: StoreWeather;
+  readonly client: Life;
+  readonly kind: StatementKind;
+}
+
+function runStatement<T>(call: Call, execute: (reach: Reach) => T): Promise<T> {
+  const { kernel, client, kind } = call;
+  const fate = call.weather.fate(kind, client);
+  switch (fate.kind) {
+    case "crash_before":
+      client.end();
+      return client.never();
+    case "crash_after":
+      kernel.after(fate.requestMs, `store ${kind}`, () => execute("full"));
+      client.end();
+      return client.never();
+    case "answered":
+      return answered(call, fate, execute);
+    case "refused":
+      return new Promise((_, reject) => {
+        const refusal = new StoreError("not_applied", `the store refused a ${kind}`);
+        client.after(fate.requestMs, `store refuses ${kind}`, () => reject(refusal));
+      });
+    case "lost":
+    case "timed_out":
+      if (fate.kind === "timed_out")
+        kernel.after(fate.requestMs, `store ${kind} unheard`, () => execute(fate.reach));
+      return new Promise((_, reject) => {
+        const timeout = new StoreError("unknown", `a ${kind} timed out`);
+        client.after(call.weather.timeoutMs, `store times out`, () => reject(timeout));
+      });
+  }
+}
+
+function answered<T>(
+  { kernel, client, kind }: Call,
+  fate: Extract<Fate, { kind: "answered" }>,
+  execute: (reach: Reach) => T,
+): Promise<T> {
+  return new Promise((resolve) => {
+    // The statement is the store's from here on: it is executed even if its caller dies meanwhile (D2).
+    kernel.after(fate.requestMs, `store ${kind}`, () => {
+      const result = execute(fate.reach);
+      if (fate.answerMs === 0 && !client.isAsleep && !client.isOver) resolve(result);
+      else client.after(fate.answerMs, `store answers ${kind}`, () => resolve(result));
+    });
+  });
+}

@@ -1,0 +1,95 @@
+// The stores of the whole world: what is on the disks of every region, whoever asks. Nodes come and go, this stays.
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Life } from "../kernel/life.ts";
+import type { Random } from "../kernel/random.ts";
+import { ActorPartition, type Coin } from "./actor-partition.ts";
+import { createPlainTables, type PlainTables } from "./plain-tables.ts";
+import { calmStatements, type Statements } from "./statements.ts";
+
+/** Told of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
+export interface StoreWitness {
+  /** A plain read that missed what a majority had accepted. */
+  staleRead?(): void;
+  /** A commit became true. */
+  committed?(partition: ActorPartition, before: { readonly epoch: number; readonly head: number }): void;
+}
+
+/** Runs a change of one region in the others, some time later. */
+export type Replicate = (from: string, to: string, change: () => void) => void;
+
+export interface StoreModelOptions {
+  readonly regions: readonly string[];
+  readonly statements: Statements;
+  readonly random: Random;
+  /** The stores' clock, Unix milliseconds. */
+  readonly now: () => number;
+  readonly replicate: Replicate;
+  readonly witness?: StoreWitness;
+}
+
+export class StoreModel {
+  readonly regions: readonly string[];
+  readonly statements: Statements;
+  readonly tables: PlainTables;
+  readonly partitions = new Map<string, ActorPartition>();
+  readonly now: () => number;
+  readonly witness: StoreWitness;
+  readonly coin: Coin;
+
+  constructor(options: StoreModelOptions) {
+    this.regions = options.regions;
+    this.statements = options.statements;
+    this.now = options.now;
+    this.witness = options.witness ?? {};
+    this.coin = () => options.random.chance(0.5);
+    this.tables = createPlainTables({
+      regions: options.regions,
+      coin: this.coin,
+      replicate: options.replicate,
+    });
+  }
+
+  partition(ref: ActorRef): ActorPartition {
+    const key = `${ref.kind}/${ref.id}`;
+    const known = this.partitions.get(key);
+    if (known !== undefined) return known;
+    const partition = new ActorPartition(ref.kind, ref.id);
+    this.partitions.set(key, partition);
+    return partition;
+  }
+}
+
+/** One node's way to the stores: its life, and the region that it is in. */
+export interface StoreClient {
+  readonly model: StoreModel;
+  readonly life: Life | null;
+  readonly region: string;
+}
+
+/** Stores of one region without faults and without time, for tests of the model. */
+export function calmStoreModel(random: Random, now: () => number): StoreModel {
+  return new StoreModel({
+    regions: ["eu-west1"],
+    statements: calmStatements,
+    random,
+    now,
+    replicate: () => {},
+  });
+}
+
+/** Replication that takes a while, for as long as the link between two regions is cut it waits. */
+export function laggingReplication(
+  kernel: Kernel,
+  link: { lagMs(from: string, to: string): number; isCut(from: string, to: string): boolean },
+): Replicate {
+  const retryMs = 500;
+  return (from, to, change) => {
+    const attempt = (): void => {
+      if (link.isCut(from, to)) kernel.after(retryMs, "replication waits", attempt);
+      else change();
+    };
+    kernel.after(link.lagMs(from, to), "replication", attempt);
+  };
+}

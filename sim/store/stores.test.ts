@@ -1,0 +1,33 @@
+import { actorStoreConformance } from "../../storage/actor-store.conformance.ts";
+import { receiptStoreConformance } from "../../storage/receipt-store.conformance.ts";
+import { recordStoreConformance } from "../../storage/record-store.conformance.ts";
+import { registerStoreConformance } from "../../storage/register-store.conformance.ts";
+import { Random } from "../kernel/random.ts";
+import { openSimActorStore } from "./actor-store.ts";
+import { openSimReceiptStore } from "./receipt-store.ts";
+import { openSimRecordStore } from "./record-store.ts";
+import { openSimRegisterStore } from "./register-store.ts";
+import { calmStoreModel, type StoreClient } from "./store-model.ts";
+
+/** A handle on a model that outlives it, as a process is a handle on its disks. */
+function opener<S>(open: (client: StoreClient) => S) {
+  interface Handle {
+    readonly store: S;
+    reopen(): Promise<Handle>;
+    close(): Promise<void>;
+  }
+  return async (): Promise<Handle> => {
+    const model = calmStoreModel(Random.of(1), Date.now);
+    const handle = (): Handle => ({
+      store: open({ model, life: null, region: "eu-west1" }),
+      reopen: async () => handle(),
+      close: async () => {},
+    });
+    return handle();
+  };
+}
+
+actorStoreConformance("the simulator's model of Cassandra", opener(openSimActorStore));
+recordStoreConformance("the simulator's records", opener(openSimRecordStore));
+receiptStoreConformance("the simulator's receipts", opener(openSimReceiptStore));
+registerStoreConformance("the simulator's register", opener(openSimRegisterStore));

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const pureFolders = ["protocol", "collections", "machines", "actors", "service", "verifier"];
+const pureFolders = ["protocol", "collections", "machines", "actors", "service", "cluster", "verifier"];
 /** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
 const pureTests = [
   ...pureFolders.map((folder) => `${folder}/**/*.test.ts`),

@@ -49,6 +49,12 @@ export const importTable: readonly ImportRow[] = [
     mayTypes: ["actors/system/definition.ts"],
     packages: [],
   },
+  {
+    of: "cluster",
+    may: ["protocol", "actors/messages", ...ports],
+    mayTypes: ["actors/system/definition.ts", "actors/system/ports.ts"],
+    packages: [],
+  },
   { of: "verifier", may: ["protocol"], packages: [] },
   { of: "client", may: ["protocol", "verifier"], packages: ["*", "node:*"] },
   {
@@ -85,6 +91,7 @@ export const pureFolders: readonly string[] = [
   "machines",
   "actors",
   "service",
+  "cluster",
   "verifier",
   "storage/*.ts",
   "transport/*.ts",

@@ -25,7 +25,7 @@ export interface SigningAnswer {
 }
 
 /** Shorter lists are signed on the thread pool: the way there and back would take longer. */
-const listMin = 16;
+const listMin = 4;
 const signatureLength = 64;
 
 interface Waiting {

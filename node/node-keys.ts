@@ -7,6 +7,7 @@ import { createBatchSigner } from "../crypto/batch-signer.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
 import type { Signer } from "../crypto/port.ts";
+import { createTurnSigner } from "../crypto/turn-signer.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { parseBase64Url } from "../protocol/bytes.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
@@ -105,7 +106,7 @@ async function workingKeys(config: NodeConfig, store: FileKeyStore): Promise<Iss
   return {
     // Rows and sidecars are signed by the hundred.
     projection: createBatchSigner(await load("projection")),
-    receipt: createSigner(await load(`receipt-${config.region}`)),
+    receipt: createTurnSigner(await load(`receipt-${config.region}`)),
     sidecar: createBatchSigner(await load("sidecar")),
     statement: createSigner(await load("statement")),
     log: createSigner(await load("log")),

@@ -2,6 +2,7 @@
 
 import { problem } from "../protocol/problem.ts";
 import { StoreError } from "../storage/actor-store.ts";
+import { IndexUnavailable } from "../storage/row-index.ts";
 import { type Refused, refused } from "./answer.ts";
 import { LeaseLost } from "./receipts.ts";
 
@@ -10,6 +11,7 @@ const retrySecondsDefault = 1;
 /** 429 or 503 with Retry-After for a failure that passes; null for anything else, which is a bug. */
 export function failureAnswer(error: unknown): Refused | null {
   if (error instanceof StoreError) return unavailable("store", retrySecondsDefault);
+  if (error instanceof IndexUnavailable) return unavailable("index", Math.ceil(error.retryAfterSeconds));
   if (error instanceof LeaseLost) return unavailable("lease", retrySecondsDefault);
   const actor = actorUnavailable(error);
   if (actor === null) return null;

@@ -189,11 +189,9 @@ export function queryOf(collection: CollectionName): fc.Arbitrary<RowQuery> {
         const query = { ...rest, collection, country, sort };
         if (searched === undefined) return query;
         if (relevance === null) return { ...query, text: searched };
-        // Relevance is each engine's own: with all rows asked for, at least what is found must agree.
         return {
           ...query,
           text: searched,
-          limit: 50,
           sort: [{ field: textMatchKey, direction: relevance }, ...sort.slice(0, 2)],
         };
       });

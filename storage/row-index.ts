@@ -4,6 +4,9 @@
 //   X2. A removal leaves a tombstone, so that a late, lower put does not bring the row back.
 //   X3. A row is returned exactly as it was signed: the same text.
 //   X4. When `apply` returned, a search finds the put and no longer finds the removed row.
+//   X5. An engine that cannot answer the whole of what it was asked rejects with `IndexUnavailable`: never fewer rows.
+//       An `apply` that was rejected so may have been carried out in part; the same changes may be applied again.
+// Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 
 /** A row made ready for the index by collections/: nothing here is computed by the engine. */
 export interface IndexDocument {
@@ -68,6 +71,23 @@ export interface RowHit {
   readonly business_uuid: string;
   /** Exact signed row text (X3). */
   readonly row: string;
+}
+
+/** The engine cannot do it now (X5); the same call may be made again. */
+export class IndexUnavailable extends Error {
+  /** `incomplete`: part of the rows, or of what is asked about them, is not there. */
+  readonly reason: "unreachable" | "timeout" | "overloaded" | "incomplete" | "malformed";
+  readonly retryAfterSeconds: number;
+  constructor(
+    reason: IndexUnavailable["reason"],
+    message: string,
+    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(message, options);
+    this.name = "IndexUnavailable";
+    this.reason = reason;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1;
+  }
 }
 
 export interface RowIndex {

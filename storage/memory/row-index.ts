@@ -3,6 +3,7 @@
 
 import { textMatchKey } from "../../collections/definition.ts";
 import { distanceKm } from "../../collections/geo-distance.ts";
+import { termImpact } from "../../collections/relevance.ts";
 import type {
   GeoPoint,
   IndexDocument,
@@ -35,11 +36,9 @@ export class MemoryRowIndex implements RowIndex {
   }
 
   async search(query: RowQuery): Promise<readonly RowHit[]> {
-    const live = this.#live(query.collection);
-    const found = live.filter((put) => matches(put, query));
-    const scores = query.sort.some(({ field }) => field === textMatchKey) ? relevance(live, query) : null;
+    const found = this.#live(query.collection).filter((put) => matches(put, query));
     const ranked = found.map(
-      (put): Ranked => ({ put, values: query.sort.map(({ field }) => sortValue(put, field, scores)) }),
+      (put): Ranked => ({ put, values: query.sort.map(({ field }) => sortValue(put, field, query)) }),
     );
     ranked.sort((a, b) => compare(a, b, query));
     return ranked
@@ -105,8 +104,8 @@ function termsOf(document: IndexDocument, field: string): readonly string[] {
   return document.texts[field]?.split(" ") ?? [];
 }
 
-function sortValue(put: Put, field: string, scores: ReadonlyMap<string, number> | null): SortValue {
-  if (field === textMatchKey) return scores?.get(put.record_id) ?? 0;
+function sortValue(put: Put, field: string, query: RowQuery): SortValue {
+  if (field === textMatchKey) return relevance(put.document, query);
   const [value] = valuesOf(put.document, field);
   return typeof value === "boolean" ? Number(value) : (value ?? null);
 }
@@ -122,28 +121,12 @@ function compare(a: Ranked, b: Ranked, query: RowQuery): number {
   return a.put.record_id < b.put.record_id ? -1 : 1;
 }
 
-const k1 = 1.2;
-const b = 0.75;
-
-/** Okapi BM25 over the searched fields taken as one, as storage/sqlite/row-relevance.ts describes it, by record id. */
-function relevance(live: readonly Put[], query: RowQuery): ReadonlyMap<string, number> {
+/** See collections/relevance.ts. */
+function relevance(document: IndexDocument, query: RowQuery): number {
   const { terms, fields } = query.text ?? { terms: [], fields: [] };
-  const rowsWhere = (holds: (words: readonly string[]) => boolean): number =>
-    Math.max(...fields.map((field) => live.filter(({ document }) => holds(termsOf(document, field))).length));
-  const words = new Map(
-    live.map((put) => [put.record_id, fields.flatMap((field) => termsOf(put.document, field))]),
-  );
-  const rows = rowsWhere((list) => list.length > 0);
-  const lengthMean = [...words.values()].reduce((sum, list) => sum + list.length, 0) / rows;
-  const scores = new Map<string, number>();
-  for (const term of terms) {
-    const containing = rowsWhere((list) => list.includes(term));
-    const idf = Math.log(1 + (rows - containing + 0.5) / (containing + 0.5));
-    for (const [id, list] of words) {
-      const frequency = list.filter((word) => word === term).length;
-      const norm = k1 * (1 - b + (b * list.length) / lengthMean);
-      scores.set(id, (scores.get(id) ?? 0) + (idf * frequency) / (frequency + norm));
-    }
-  }
-  return scores;
+  const impacts = fields.flatMap((field) => {
+    const words = termsOf(document, field);
+    return terms.map((term) => termImpact(words.filter((word) => word === term).length, words.length));
+  });
+  return impacts.reduce((sum, impact) => sum + impact, 0);
 }

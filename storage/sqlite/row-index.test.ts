@@ -180,7 +180,7 @@ describe("a walk in the order of the sort", () => {
 });
 
 describe("relevance", () => {
-  it.each(collectionNames)("is BM25 as documented, of %s that change in between", async (collection) => {
+  it.each(collectionNames)("is that of the row alone, of %s that change in between", async (collection) => {
     const index = new SqliteRowIndex(":memory:");
     const reference = new MemoryRowIndex();
     const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);

@@ -1,7 +1,6 @@
 // The searchable rows in SQLite: the port's obligations X1–X4, and of this engine:
 //   I1. Whatever way a search takes, it checks every condition; the way decides what is read, not what is found.
 //   I2. The rows are the truth (`row_entry`); what is derived from them is made again when its layout changes.
-// Relevance is described in row-relevance.ts.
 
 import type { StatementSync } from "node:sqlite";
 import { distanceKm } from "../../collections/geo-distance.ts";

@@ -49,7 +49,7 @@ function hasTerm(list: TermList, rid: number, fields: readonly number[]): boolea
 }
 
 /** Occurrences of a term in some fields of the row of a posting. */
-export function frequencyAt(list: TermList, posting: number, fields: readonly number[]): number {
+function frequencyAt(list: TermList, posting: number, fields: readonly number[]): number {
   let frequency = 0;
   for (const field of fields) frequency += list.frequencies[posting * list.fields + field] ?? 0;
   return frequency;

@@ -1,19 +1,12 @@
-// Relevance: Okapi BM25 over the searched fields taken as one, as Lucene's CombinedFieldQuery (`combined_fields` of
-// Elasticsearch) computes it, all fields weighing the same; k1 = 1.2, b = 0.75:
-//   score = sum over terms of idf * tf / (tf + k1 * (1 - b + b * length / mean length))
-//   idf   = ln(1 + (N - n + 0.5) / (n + 0.5))
-// tf and length are summed over the searched fields; N is the greatest number of rows with a text of one of them, n the
-// greatest number of rows with the term in one of them. Only rows with every term count.
+// Relevance (collections/relevance.ts) of the rows that match a text, and the first of them in the order asked for.
 
 import { textMatchKey } from "../../collections/definition.ts";
+import { termImpact } from "../../collections/relevance.ts";
 import type { RowQuery } from "../row-index.ts";
 import { type CheckRows, firstOf, type WantedRow } from "./row-check.ts";
 import type { CollectionLayout } from "./row-layout.ts";
-import { frequencyAt, searchedFields } from "./row-match.ts";
+import { searchedFields } from "./row-match.ts";
 import { type CollectionTerms, lowerBound, type TermList } from "./row-terms.ts";
-
-const k1 = 1.2;
-const b = 0.75;
 
 /** Rows with their scores. */
 export interface Candidates {
@@ -33,27 +26,20 @@ export interface Scoring {
 export function scoreRows({ layout, terms, text, rids }: Scoring): Candidates {
   const fields = searchedFields(layout, text);
   const lists = text.terms.map((term) => terms.list(term));
-  const rows = Math.max(...fields.map((field) => terms.rowsWith(field)));
-  const lengthMean = fields.reduce((sum, field) => sum + terms.lengthSum(field), 0) / rows;
-  const weights = lists.map((list) => {
-    const containing = Math.max(...fields.map((field) => list.rows[field] ?? 0));
-    return Math.log(1 + (rows - containing + 0.5) / (containing + 0.5));
-  });
   const scores = new Float64Array(rids.length);
   // Where each list was left: the rows come in ascending order.
   const places = new Int32Array(lists.length);
   for (let index = 0; index < rids.length; index += 1) {
     const rid = rids[index] ?? 0;
-    let rowLength = 0;
-    for (const field of fields) rowLength += terms.lengthOf(rid, field);
-    const norm = k1 * (1 - b + (b * rowLength) / lengthMean);
     let score = 0;
     for (let term = 0; term < lists.length; term += 1) {
       const list = lists[term] as TermList;
       const at = seek(list, places[term] ?? 0, rid);
       places[term] = at;
-      const frequency = frequencyAt(list, at, fields);
-      score += ((weights[term] ?? 0) * frequency) / (frequency + norm);
+      for (const field of fields) {
+        const frequency = list.frequencies[at * list.fields + field] ?? 0;
+        if (frequency > 0) score += termImpact(frequency, terms.lengthOf(rid, field));
+      }
     }
     scores[index] = score;
   }

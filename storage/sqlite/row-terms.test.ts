@@ -17,7 +17,6 @@ const vocabulary = ["red", "blue", "shoe", "日本", "本語", "x1", "or", "and"
 /** Everything that can be asked of the terms. */
 function contents(terms: CollectionTerms, rows: number): unknown {
   return {
-    fields: fields.map((field) => [terms.rowsWith(field), terms.lengthSum(field)]),
     rows: Array.from({ length: rows + 1 }, (_, rid) => fields.map((field) => terms.lengthOf(rid, field))),
     lists: vocabulary.map((term) => postingsOf(terms.list(term))),
     withTerm: vocabulary.map((term) =>
@@ -32,12 +31,12 @@ function membersOf(bits: Bits): readonly number[] {
 }
 
 /** Postings of rows that have the term. */
-function postingsOf({ rids, frequencies, length, rows }: TermList): unknown {
+function postingsOf({ rids, frequencies, length }: TermList): unknown {
   const postings = Array.from({ length }, (_, index) => ({
     rid: rids[index],
     frequencies: [...frequencies.subarray(index * fields.length, (index + 1) * fields.length)],
   }));
-  return { rows, postings: postings.filter((each) => each.frequencies.some((count) => count > 0)) };
+  return postings.filter((each) => each.frequencies.some((count) => count > 0));
 }
 
 describe("the terms of a collection", () => {

@@ -27,8 +27,6 @@ export interface TermList {
   /** Occurrences by posting and text field: `frequencies[posting * fields + field]`; all zero for a row that lost the term. */
   readonly frequencies: Uint8Array;
   readonly length: number;
-  /** Rows with the term, by text field. */
-  readonly rows: readonly number[];
 }
 
 /** A committed change of what is remembered of a row; null for a row that is not there. */
@@ -51,7 +49,6 @@ interface GrowingList {
   rids: Int32Array<ArrayBuffer>;
   frequencies: Uint8Array<ArrayBuffer>;
   length: number;
-  rows: number[];
   /** Rows with the term in one of some text fields, by the mask of those fields. */
   readonly bits: Map<number, Bits>;
   /** In postings. */
@@ -69,14 +66,10 @@ export class CollectionTerms {
   #lengths: Uint16Array<ArrayBuffer>;
   /** By row number: orders rows as their record ids do, as far as a number can. */
   #idKeys: Float64Array<ArrayBuffer>;
-  readonly #rowsWith: number[];
-  readonly #lengthSums: number[];
 
   constructor(database: SqliteDatabase, layout: CollectionLayout) {
     const { row, words, listing, vocabulary, textFields } = layout;
     this.#fields = textFields.length;
-    this.#rowsWith = Array(this.#fields).fill(0);
-    this.#lengthSums = Array(this.#fields).fill(0);
     this.#readTerm = database.db.prepare(`SELECT doc, col FROM ${vocabulary} WHERE term = ?`);
     this.#readCountry = database.db.prepare(`SELECT rid FROM ${listing} WHERE country = ?`);
     const last = numberOf(database.prepare(`SELECT ifnull(max(rid), 0) AS n FROM ${row}`).get()?.["n"]);
@@ -91,16 +84,6 @@ export class CollectionTerms {
     );
     for (const [rid, recordId, ...counts] of linesOf(rows))
       this.#setRow(numberOf(rid), textOf(recordId), counts.map(numberOf));
-  }
-
-  /** Rows that have a text of the field. */
-  rowsWith(field: number): number {
-    return this.#rowsWith[field] ?? 0;
-  }
-
-  /** Terms in all texts of the field. */
-  lengthSum(field: number): number {
-    return this.#lengthSums[field] ?? 0;
   }
 
   lengthOf(rid: number, field: number): number {
@@ -191,12 +174,7 @@ export class CollectionTerms {
     }
     this.#idKeys[rid] = idKeyOf(recordId);
     for (const [field, length] of lengths.entries()) {
-      const at = rid * this.#fields + field;
-      const old = this.#lengths[at] ?? 0;
-      const now = Math.min(length, 0xffff);
-      this.#lengths[at] = now;
-      this.#lengthSums[field] = (this.#lengthSums[field] ?? 0) + now - old;
-      this.#rowsWith[field] = (this.#rowsWith[field] ?? 0) + Number(now > 0) - Number(old > 0);
+      this.#lengths[rid * this.#fields + field] = Math.min(length, 0xffff);
     }
   }
 
@@ -216,9 +194,7 @@ export class CollectionTerms {
     }
     at *= this.#fields;
     for (const [field, count] of counts.entries()) {
-      const old = list.frequencies[at + field] ?? 0;
       list.frequencies[at + field] = Math.min(count, frequencyMax);
-      list.rows[field] = (list.rows[field] ?? 0) + Number(count > 0) - Number(old > 0);
     }
     for (const [mask, bits] of list.bits) {
       const isIn = counts.some((count, field) => count > 0 && (mask & (1 << field)) !== 0);
@@ -247,7 +223,6 @@ export class CollectionTerms {
       rids: new Int32Array(16),
       frequencies: new Uint8Array(16 * this.#fields),
       length: 0,
-      rows: Array(this.#fields).fill(0),
       bits: new Map(),
       cost: termCost,
     };
@@ -258,7 +233,6 @@ export class CollectionTerms {
       if (list.length === 0 || list.rids[list.length - 1] !== rid) this.#append(list, rid);
       const at = (list.length - 1) * this.#fields + field;
       const old = list.frequencies[at] ?? 0;
-      if (old === 0) list.rows[field] = (list.rows[field] ?? 0) + 1;
       list.frequencies[at] = Math.min(old + 1, frequencyMax);
     }
     list.cost += list.length;

@@ -3,7 +3,7 @@ import type { RegisterEntry, RegisterStore } from "../storage/register-store.ts"
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authentication.fixture.ts";
-import { createRegister, freshMs } from "./register.ts";
+import { createRegister, freshMs, keptMs } from "./register.ts";
 
 const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) };
 const key = (changes: object = {}) =>
@@ -26,10 +26,12 @@ function openStore(): RegisterStore & { reads: number; hold: Promise<void> | nul
       counted.reads += 1;
       return store.list(table, partition);
     },
-    changes: (cursor: string, limit: number) => store.changes(cursor, limit),
+    follow: () => store.follow(),
   };
   return counted;
 }
+
+const noFeed = { next: async () => ({ entries: [], more: false }) };
 
 async function open(entriesMax = 100) {
   const store = openStore();
@@ -76,6 +78,62 @@ describe("the register", () => {
     expect(await register.key("k1")).toMatchObject({ revoked_at: null });
     clock.nowMs += 1;
     expect(await register.key("k1")).toMatchObject({ revoked_at: "2026-01-02T00:00:00.000Z" });
+  });
+
+  it("reads what it keeps again after a while, for a change that the feed has not told (G4)", async () => {
+    const { store, clock, register } = await open();
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    await register.key("k1");
+    await register.keys(companyUuid);
+    // The feed lacks what is put from here on.
+    const mute = createRegister({
+      store: { ...store, follow: () => noFeed },
+      clock: { now: () => clock.nowMs },
+    });
+    await mute.refresh();
+    expect([await mute.key("k1"), (await mute.keys(companyUuid)).length]).toMatchObject([
+      { revoked_at: null },
+      1,
+    ]);
+    await store.put([entry("key", companyUuid, "k1", key({ revoked_at: "2026-01-02T00:00:00.000Z" }))]);
+    await store.put([entry("key", companyUuid, "k2", { ...key(), key_id: "k2" })]);
+    clock.nowMs += keptMs;
+    await mute.refresh();
+    expect([await mute.key("k1"), (await mute.keys(companyUuid)).length]).toMatchObject([
+      { revoked_at: null },
+      1,
+    ]);
+    clock.nowMs += 1;
+    await mute.refresh();
+    expect(await mute.key("k1")).toMatchObject({ revoked_at: "2026-01-02T00:00:00.000Z" });
+    expect(await mute.keys(companyUuid)).toHaveLength(2);
+  });
+
+  it("turns the pages that the feed says there are, even empty ones, and minds no repeated entry", async () => {
+    const party = (groups: readonly string[], change: number): RegisterEntry => ({
+      ...entry("party", businessUuid, businessUuid, partyFacts(businessUuid, { blocked_groups: groups })),
+      change,
+    });
+    const pages = [
+      { entries: [party(["g1"], 1)], more: true },
+      { entries: [], more: true },
+      { entries: [party(["g2"], 2)], more: false },
+      { entries: [party(["g2"], 2), party(["g2"], 2)], more: false },
+    ];
+    const feed = { next: async () => pages.shift() ?? { entries: [], more: false } };
+    const register = createRegister({
+      store: { ...openStore(), follow: () => feed },
+      clock: { now: () => 0 },
+    });
+    await register.refresh();
+    expect([register.hasBlocked(businessUuid, "g1"), register.hasBlocked(businessUuid, "g2")]).toEqual([
+      false,
+      true,
+    ]);
+    expect(pages).toHaveLength(1);
+    await register.refresh();
+    expect(register.blockedBusinesses("g2")).toEqual([businessUuid]);
   });
 
   it("keeps the keys used last, as many as it may", async () => {

@@ -1,10 +1,13 @@
 // The register as a region sees it: public facts of parties, keys, certificates, mandates, AI policies and custody.
 //   G1. Nothing that a refresh has seen changed is answered as it was before: a value that was being read meanwhile
 //       is answered once and not kept.
-//   G2. A kept key or party counts for `freshMs` after the last refresh; then the store is asked, so that a revocation
-//       reaches every region in that time or the request fails.
+//   G2. What is kept counts for `freshMs` after the last refresh; then the store is asked. So whatever a region's store
+//       has (a revocation above all) is in force at every node of that region within `freshMs`, or requests fail. When it
+//       has it is the store's matter: storage/cassandra/register-store.ts says what bounds that.
 //   G3. Blocks and policies in force are complete before the first answer, and bounded by the businesses there are;
 //       everything else is kept for as long as it is used.
+//   G4. A change that the feed tells late is not waited for: a kept key, party or list is read again `keptMs` after it
+//       was read.
 
 import type {
   CertificateFacts,
@@ -16,12 +19,14 @@ import type {
 } from "../actors/messages/business.ts";
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
-import type { RegisterEntry, RegisterStore, RegisterTable } from "../storage/register-store.ts";
+import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type BlockList, createBlockList } from "./block-list.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 
-/** Revocations reach every region within this time (G2). */
+/** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
+/** What is kept is read again after this time, told changed or not (G4). */
+export const keptMs = 60_000;
 
 const pageLimit = 1_000;
 const entriesMaxDefault = 50_000;
@@ -71,19 +76,26 @@ export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBits
 interface Kept<T> {
   readonly facts: T;
   readonly change: number;
+  /** When the store was last seen to say so. */
+  readonly readAtMs: number;
+}
+
+interface KeptList {
+  readonly facts: readonly unknown[];
+  readonly readAtMs: number;
 }
 
 interface Cache {
   readonly keys: RecentMap<string, Kept<KeyFacts>>;
   readonly parties: RecentMap<string, Kept<PartyFacts>>;
-  readonly lists: RecentMap<string, readonly unknown[]>;
+  readonly lists: RecentMap<string, KeptList>;
   readonly policies: Map<string, PolicyInForce>;
   readonly sealedPolicies: RecentMap<string, PolicyFacts>;
   readonly blocks: BlockList;
 }
 
 interface Progress {
-  cursor: string;
+  readonly feed: RegisterFeed;
   /** Raised with every page of changes (G1). */
   seen: number;
   refreshedAtMs: number | null;
@@ -99,28 +111,35 @@ export function createRegister(deps: RegisterDeps): Register {
     sealedPolicies: createRecentMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
   };
-  const progress: Progress = { cursor: "", seen: 0, refreshedAtMs: null };
-  const isFresh = (): boolean =>
-    progress.refreshedAtMs !== null && deps.clock.now() - progress.refreshedAtMs <= freshMs;
+  const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
+  const counts = (readAtMs: number): boolean => {
+    const nowMs = deps.clock.now();
+    return (
+      progress.refreshedAtMs !== null &&
+      nowMs - progress.refreshedAtMs <= freshMs &&
+      nowMs - readAtMs <= keptMs
+    );
+  };
   const find = <T>(
     table: RegisterTable,
     kept: RecentMap<string, Kept<T>>,
     key: string,
   ): MaybeLater<T | null> => {
     const known = kept.get(key);
-    return known !== undefined && isFresh()
+    return known !== undefined && counts(known.readAtMs)
       ? known.facts
-      : loadEntry(deps.store, progress, { table, kept, key });
+      : loadEntry(deps, progress, { table, kept, key });
   };
   /** What changed last comes first: certificates, policies and custody statements never change after they are issued. */
   const list = async <T>(table: RegisterTable, uuid: string): Promise<readonly T[]> => {
     const name = `${table}/${uuid}`;
-    const known = isFresh() ? cache.lists.get(name) : undefined;
-    if (known !== undefined) return known as readonly T[];
+    const known = cache.lists.get(name);
+    if (known !== undefined && counts(known.readAtMs)) return known.facts as readonly T[];
     const { seen } = progress;
+    const readAtMs = deps.clock.now();
     const entries = await deps.store.list(table, uuid);
     const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
-    if (seen === progress.seen) cache.lists.set(name, facts);
+    if (seen === progress.seen) cache.lists.set(name, { facts, readAtMs });
     return facts;
   };
   return {
@@ -151,35 +170,36 @@ export function createRegister(deps: RegisterDeps): Register {
 }
 
 async function loadEntry<T>(
-  store: RegisterStore,
+  deps: RegisterDeps,
   progress: Progress,
   wanted: { readonly table: RegisterTable; readonly kept: RecentMap<string, Kept<T>>; readonly key: string },
 ): Promise<T | null> {
   const { seen } = progress;
-  const entry = await store.get(wanted.table, wanted.key);
+  const readAtMs = deps.clock.now();
+  const entry = await deps.store.get(wanted.table, wanted.key);
   if (entry === null) return null;
   const facts = JSON.parse(entry.body) as T;
-  if (seen === progress.seen) wanted.kept.set(wanted.key, { facts, change: entry.change });
+  if (seen === progress.seen) wanted.kept.set(wanted.key, { facts, change: entry.change, readAtMs });
   return facts;
 }
 
 async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Promise<void> {
   const startedAtMs = deps.clock.now();
-  for (;;) {
-    const page = await deps.store.changes(progress.cursor, pageLimit);
+  for (let more = true; more; ) {
+    const page = await progress.feed.next(pageLimit);
     if (page.entries.length > 0) progress.seen += 1;
-    for (const entry of page.entries) apply(cache, entry);
-    progress.cursor = page.cursor;
-    if (page.entries.length < pageLimit) break;
+    for (const entry of page.entries) apply(cache, entry, startedAtMs);
+    more = page.more;
   }
   progress.refreshedAtMs = startedAtMs;
 }
 
-function apply(cache: Cache, entry: RegisterEntry): void {
+/** Takes an entry in; one that is known already changes nothing. */
+function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   cache.lists.delete(`${entry.table}/${entry.partition}`);
-  if (entry.table === "key") replace(cache.keys, entry);
+  if (entry.table === "key") replace(cache.keys, entry, readAtMs);
   if (entry.table === "party") {
-    replace(cache.parties, entry);
+    replace(cache.parties, entry, readAtMs);
     cache.blocks.put(entry.key, (JSON.parse(entry.body) as PartyFacts).blocked_groups, entry.change);
   }
   if (entry.table === "policy") {
@@ -189,10 +209,11 @@ function apply(cache: Cache, entry: RegisterEntry): void {
   }
 }
 
-function replace<T>(kept: RecentMap<string, Kept<T>>, entry: RegisterEntry): void {
+function replace<T>(kept: RecentMap<string, Kept<T>>, entry: RegisterEntry, readAtMs: number): void {
   const known = kept.get(entry.key);
   if (known === undefined || known.change > entry.change) return;
-  kept.set(entry.key, { facts: JSON.parse(entry.body) as T, change: entry.change });
+  const facts = known.change === entry.change ? known.facts : (JSON.parse(entry.body) as T);
+  kept.set(entry.key, { facts, change: entry.change, readAtMs });
 }
 
 /** Text of the masks that rows are served with under this policy. */

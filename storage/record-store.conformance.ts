@@ -1,59 +1,16 @@
-// What every implementation of the port in record-store.ts must pass: obligations R1–R4 and the reads beside them.
+// What every implementation of the port in record-store.ts must pass: obligations R1–R5 and the reads beside them.
 // An adapter's test calls `recordStoreConformance` with a way to open it.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RecordHead, RecordStore, RecordVersion, StoredSeal } from "./record-store.ts";
+import { listed, recordListingTests } from "./record-listing.conformance.ts";
+import { bytes, fresh, hash, head, seal, version } from "./record-store.fixture.ts";
+import type { RecordStore } from "./record-store.ts";
 
 export interface OpenRecordStore {
   readonly store: RecordStore;
   /** Ends this handle as the loss of the process would, and opens the same contents anew. */
   reopen(): Promise<OpenRecordStore>;
   close(): Promise<void>;
-}
-
-let counter = 0;
-/** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
-function fresh(prefix: string): string {
-  counter += 1;
-  return `${prefix}_${Date.now().toString(36)}_${counter}`;
-}
-
-function bytes(...values: readonly number[]): Uint8Array {
-  return Uint8Array.from(values);
-}
-
-function hash(digit: string): string {
-  return `sha256:${digit.repeat(64)}`;
-}
-
-const business = "6f1c2f5e-8a8b-4a37-9d0c-2f1d7c3b5a10";
-
-function version(record_id: string, seal_id: string, changes: Partial<RecordVersion> = {}): RecordVersion {
-  return {
-    record_id,
-    business_uuid: business,
-    type: "products",
-    generation: 1,
-    hash: hash("1"),
-    bytes: bytes(0, 123, 255, 128, 10),
-    seal_id,
-    leaf_index: 3,
-    proof: new Uint8Array(64).fill(9),
-    sidecar: '{"payloadType":"sidecar","payload":"é\\u0000"}',
-    row: '{"product_name":"Größe 4 – 日本語 😀"}',
-    cert_id: hash("c"),
-    published_at_ms: 1_780_000_000_123,
-    ...changes,
-  };
-}
-
-function head(record_id: string, changes: Partial<RecordHead> = {}): RecordHead {
-  const common = { record_id, business_uuid: business, type: "products" };
-  return { ...common, live: true, generation: 1, change: 1, hash: hash("1"), ...changes };
-}
-
-function seal(seal_id: string, changes: Partial<StoredSeal> = {}): StoredSeal {
-  return { seal_id, envelope: '{"payloadType":"batch-seal","signatures":[]}', tree_size: 8, ...changes };
 }
 
 export function recordStoreConformance(name: string, open: () => Promise<OpenRecordStore>): void {
@@ -73,6 +30,7 @@ export function recordStoreConformance(name: string, open: () => Promise<OpenRec
 
     describe("versions and heads", () => versionTests(() => store, reopen));
     describe("what is served", () => servingTests(() => store));
+    describe("listings", () => recordListingTests(() => store, reopen));
     describe("staged pushes", () => stagingTests(() => store, reopen));
   });
 }
@@ -125,10 +83,28 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       await store().putHeads([change === 5 ? withdrawn : head(id, { change, generation: change })]);
     }
     expect(await store().readHead(id)).toEqual(withdrawn);
-    await store().putHeads([head(id, { change: 5, generation: 9 })]);
+    await store().putHeads([withdrawn]);
     expect(await store().readHead(id)).toEqual(withdrawn);
     await store().putHeads([head(id, { change: 6, generation: 4, hash: hash("6") })]);
     expect(await store().readHead(id)).toEqual(head(id, { change: 6, generation: 4, hash: hash("6") }));
+  });
+
+  it("keep one of two heads that share a change, whole, and the same everywhere (R2)", async () => {
+    const a = { live: false, change: 5, generation: 9, hash: hash("1") };
+    const b = { live: true, change: 5, generation: 2, hash: hash("7") };
+    for (const [first, second] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const id = fresh("svc");
+      const uuid = fresh("uuid");
+      for (const each of [first, second, first]) {
+        await store().putHeads([head(id, { ...each, business_uuid: uuid })]);
+      }
+      const kept = await store().readHead(id);
+      expect([a, b].map((each) => head(id, { ...each, business_uuid: uuid }))).toContainEqual(kept);
+      expect(await listed((cursor) => store().listCatalogue(uuid, cursor, 5))).toEqual([kept]);
+    }
   });
 
   it("take two heads of one record in one call", async () => {

@@ -1,9 +1,12 @@
 // Port: record bytes, published versions and what is served of them now.
 // Every implementation passes storage/record-store.conformance.ts.
 //   R1. Every write is an idempotent upsert: repeating it changes nothing.
-//   R2. Bytes, versions and seals are immutable; a head is replaced only by one with a higher `change`.
+//   R2. Bytes, versions and seals are immutable; a head is replaced only by one with a higher `change`. Two heads of one
+//       record with one change are the same head; were they not, one of both is kept, whole, and the same for everyone.
 //   R3. A write that returned survives the loss of the process.
 //   R4. `readServed` never returns a head without its bytes, seal and sidecar, and null unless the head is live.
+//   R5. Whoever turns the pages of a listing meets every head that was there all the while exactly once, live or not,
+//       as it was at some instant since the first page was asked for.
 
 /** One published version of a record, exactly as it is served. */
 export interface RecordVersion {
@@ -60,6 +63,13 @@ export interface ServedRecord {
   readonly seal: StoredSeal;
 }
 
+/** One page of a listing (R5); it may hold less than was asked for, even nothing, while others follow. */
+export interface HeadPage {
+  readonly heads: readonly RecordHead[];
+  /** Opaque: for the next page; null behind the last. */
+  readonly cursor: string | null;
+}
+
 export interface RecordStore {
   /** Keeps leaves of a push that is not complete. Leaf `firstLeaf + i` is `leaves[i]`. */
   stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void>;
@@ -79,6 +89,10 @@ export interface RecordStore {
   putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void>;
   putHeads(heads: readonly RecordHead[]): Promise<void>;
   readHead(recordId: string): Promise<RecordHead | null>;
+  /** Every head there is, to make an index again from. `cursor` null begins. Throws RangeError for one of elsewhere. */
+  listHeads(cursor: string | null, limit: number): Promise<HeadPage>;
+  /** The catalogue of a business: the heads of its records. `cursor` as in {@link listHeads}. */
+  listCatalogue(businessUuid: string, cursor: string | null, limit: number): Promise<HeadPage>;
   /** The live version of a record, or null when there is none (R4). */
   readServed(recordId: string): Promise<ServedRecord | null>;
   /** Version rows by (record_id, hash), for indexing: those that exist, in the order asked for. */

@@ -1,7 +1,12 @@
-// What every implementation of the port in register-store.ts must pass: obligations G1 and G2 and the reads beside them.
+// What every implementation of the port in register-store.ts must pass: obligations G1–G4 and the reads beside them.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type RegisterEntry, type RegisterStore, registerTables } from "./register-store.ts";
+import {
+  type RegisterEntry,
+  type RegisterFeed,
+  type RegisterStore,
+  registerTables,
+} from "./register-store.ts";
 
 export interface OpenRegisterStore {
   readonly store: RegisterStore;
@@ -11,7 +16,7 @@ export interface OpenRegisterStore {
 }
 
 /** More pages than any of these tests has to turn. */
-const pagesMax = 2_000;
+const pagesMax = 5_000;
 
 let counter = 0;
 /** Unlike any other of this run or an earlier one, so that stores which keep their contents can be used. */
@@ -47,7 +52,7 @@ export function registerStoreConformance(name: string, open: () => Promise<OpenR
     afterEach(() => opened.close());
 
     describe("entries", () => entryTests(() => store, reopen));
-    describe("changes", () => changeTests(() => store, reopen));
+    describe("a feed", () => feedTests(() => store, reopen));
   });
 }
 
@@ -64,11 +69,27 @@ function entryTests(store: () => RegisterStore, reopen: () => Promise<void>): vo
   it("are replaced only by those with a higher change, in whatever order they come (G1)", async () => {
     const key = fresh("k");
     for (const change of [2, 7, 7, 3]) await store().put([entry(key, { change, body: `{"n":${change}}` })]);
-    await store().put([entry(key, { change: 7, body: '{"other":true}' })]);
     expect(await store().get("key", key)).toEqual(entry(key, { change: 7, body: '{"n":7}' }));
     await store().put([entry(key, { change: 8, body: "{}" })]);
     expect(await store().get("key", key)).toEqual(entry(key, { change: 8, body: "{}" }));
   });
+
+  it.each([
+    ["a", "b"],
+    ["b", "a"],
+  ])(
+    "that share key and change, which no two of one writer do, are one of both for every read (G1): %s, %s",
+    async (...names) => {
+      const key = fresh("k");
+      const [first, second] = names.map((name) => entry(key, { change: 3, body: JSON.stringify({ name }) }));
+      if (first === undefined || second === undefined) throw new Error("two were named");
+      for (const each of [first, second, first]) await store().put([each]);
+      const kept = await store().get("key", key);
+      expect([first, second]).toContainEqual(kept);
+      expect(await store().list("key", first.partition)).toEqual([kept]);
+      expect((await drain(store().follow(), 100)).get(`key/${key}`)).toEqual(kept);
+    },
+  );
 
   it("are judged one by one within a call, the same entry twice included", async () => {
     const [a, b] = [fresh("k"), fresh("k")];
@@ -99,74 +120,98 @@ function entryTests(store: () => RegisterStore, reopen: () => Promise<void>): vo
   });
 }
 
-function changeTests(store: () => RegisterStore, reopen: () => Promise<void>): void {
-  /** Everything after `cursor`, and the cursor behind it. */
-  const follow = async (
-    cursor: string,
-    limit: number,
-  ): Promise<{ entries: RegisterEntry[]; cursor: string }> => {
-    const entries: RegisterEntry[] = [];
-    let at = cursor;
-    for (let pages = 0; pages < pagesMax; pages += 1) {
-      const page = await store().changes(at, limit);
-      expect(page.entries.length).toBeLessThanOrEqual(limit);
-      if (page.entries.length === 0) return { entries, cursor: page.cursor };
-      entries.push(...page.entries);
-      at = page.cursor;
+/** Everything that a feed has to give, each entry as it came last, by `table/key`. */
+async function drain(feed: RegisterFeed, limit: number): Promise<ReadonlyMap<string, RegisterEntry>> {
+  const given = new Map<string, RegisterEntry>();
+  for (let pages = 0; pages < pagesMax; pages += 1) {
+    const { entries, more } = await feed.next(limit);
+    expect(entries.length).toBeLessThanOrEqual(limit);
+    for (const each of entries) {
+      const name = `${each.table}/${each.key}`;
+      expect(each.change).toBeGreaterThanOrEqual(given.get(name)?.change ?? 0);
+      given.set(name, each);
     }
-    throw new Error(`the changes after cursor "${cursor}" do not end`);
-  };
+    if (!more) return given;
+  }
+  throw new Error("the feed has always more to give");
+}
 
-  it("are followed from the end to whatever is written later, page by page, oldest first", async () => {
-    const start = (await follow("", 100)).cursor;
+function feedTests(store: () => RegisterStore, reopen: () => Promise<void>): void {
+  it("gives all there is, and then whatever is put, page by page (G3)", async () => {
+    const before = fresh("k");
+    await store().put([entry(before)]);
+    const limits = [1, 2, 3, 7, 100];
+    const feeds = limits.map((limit) => ({ limit, feed: store().follow() }));
+    for (const { feed, limit } of feeds) {
+      expect((await drain(feed, limit)).get(`key/${before}`)).toEqual(entry(before));
+    }
     const keys = Array.from({ length: 7 }, () => fresh("k"));
     for (const key of keys) await store().put([entry(key)]);
-    for (const limit of [1, 2, 3, 7, 100]) {
-      expect((await follow(start, limit)).entries.map((each) => each.key)).toEqual(keys);
+    await store().put([entry(before, { change: 2 })]);
+    for (const { feed, limit } of feeds) {
+      const given = await drain(feed, limit);
+      for (const key of keys) expect(given.get(`key/${key}`)).toEqual(entry(key));
+      expect(given.get(`key/${before}`)).toEqual(entry(before, { change: 2 }));
     }
-    const end = (await follow(start, 3)).cursor;
-    expect((await store().changes(end, 3)).entries).toEqual([]);
-    await store().put([entry(keys[2] ?? "", { change: 2 })]);
-    expect((await follow(end, 3)).entries).toEqual([entry(keys[2] ?? "", { change: 2 })]);
   });
 
-  it("show an entry as it is now, and not what changed nothing", async () => {
-    const start = (await follow("", 100)).cursor;
+  it("shows an entry as it is now, and not what changed nothing (G4)", async () => {
+    const feed = store().follow();
+    await drain(feed, 100);
     const [a, b] = [fresh("k"), fresh("k")];
-    await store().put([entry(a), entry(b)]);
-    const middle = (await follow(start, 100)).cursor;
+    await store().put([entry(a), entry(b, { change: 2 })]);
     await store().put([entry(a, { change: 2, body: "{}" })]);
-    await store().put([entry(b)]);
-    expect((await follow(middle, 100)).entries).toEqual([entry(a, { change: 2, body: "{}" })]);
-    const seen = new Map((await follow(start, 1)).entries.map((each) => [each.key, each]));
-    expect(seen.get(a)).toEqual(entry(a, { change: 2, body: "{}" }));
-    expect(seen.get(b)).toEqual(entry(b));
+    await store().put([entry(b, { change: 1, body: "late" })]);
+    const given = await drain(feed, 1);
+    expect(given.get(`key/${a}`)).toEqual(entry(a, { change: 2, body: "{}" }));
+    expect(given.get(`key/${b}`)).toEqual(entry(b, { change: 2 }));
+    await store().put([entry(b, { change: 3, body: "[3]" })]);
+    expect((await drain(feed, 1)).get(`key/${b}`)).toEqual(entry(b, { change: 3, body: "[3]" }));
   });
 
-  it("hold everything from the empty cursor, and a cursor outlives the process", async () => {
+  it("tells what the other reads tell too (G3)", async () => {
+    const feed = store().follow();
+    await drain(feed, 100);
+    const key = fresh("k");
+    for (const change of [1, 2, 3]) {
+      await store().put([entry(key, { change })]);
+      const given = (await drain(feed, 100)).get(`key/${key}`);
+      expect(given?.change).toBe(change);
+      expect(await store().get("key", key)).toEqual(given);
+      expect(await store().list("key", `party of ${key}`)).toEqual([given]);
+    }
+  });
+
+  it("begins anew after a loss of the process, with everything", async () => {
     const [a, b] = [fresh("k"), fresh("k")];
     await store().put([entry(a)]);
-    const { entries, cursor } = await follow("", 50);
-    expect(entries).toContainEqual(entry(a));
+    await drain(store().follow(), 50);
     await reopen();
-    expect((await store().changes(cursor, 10)).entries).toEqual([]);
+    const feed = store().follow();
+    expect((await drain(feed, 50)).get(`key/${a}`)).toEqual(entry(a));
     await store().put([entry(b)]);
-    expect((await store().changes(cursor, 10)).entries).toEqual([entry(b)]);
+    expect((await drain(feed, 50)).get(`key/${b}`)).toEqual(entry(b));
   });
 
-  it("miss nothing that is written side by side", async () => {
-    const start = (await follow("", 100)).cursor;
+  it("misses nothing that is written side by side (G3)", async () => {
+    const feed = store().follow();
     const keys = Array.from({ length: 40 }, () => fresh("k"));
     const seen = new Set<string>();
-    let cursor = start;
     const writes = Promise.all(keys.map((key) => store().put([entry(key)])));
     for (let rounds = 0; rounds < 20; rounds += 1) {
-      const page = await store().changes(cursor, 7);
-      for (const each of page.entries) seen.add(each.key);
-      cursor = page.cursor;
+      for (const each of (await feed.next(7)).entries) seen.add(`key/${each.key}`);
     }
     await writes;
-    for (const each of (await follow(cursor, 7)).entries) seen.add(each.key);
-    expect(keys.filter((key) => !seen.has(key))).toEqual([]);
+    for (const name of (await drain(feed, 7)).keys()) seen.add(name);
+    expect(keys.filter((key) => !seen.has(`key/${key}`))).toEqual([]);
+  });
+
+  it("is each reader's own", async () => {
+    const key = fresh("k");
+    const [one, other] = [store().follow(), store().follow()];
+    await drain(one, 100);
+    await store().put([entry(key)]);
+    expect((await drain(one, 100)).has(`key/${key}`)).toBe(true);
+    expect((await drain(other, 100)).has(`key/${key}`)).toBe(true);
   });
 }

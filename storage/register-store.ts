@@ -1,7 +1,11 @@
 // Port: the public register that every region reads: parties, keys, mandates, certificates, AI policies, custody,
 // blocks. The business actor is the truth; this is its projection. Passes storage/register-store.conformance.ts.
-//   G1. An entry is replaced only by one with a higher `change`, so a repeated or late write undoes nothing.
+//   G1. An entry is replaced only by one with a higher `change`, so a repeated or late write undoes nothing. Two entries
+//       of one key with one change are the same entry; were they not, one of both is kept, the same for everyone.
 //   G2. A write that returned survives the loss of the process.
+//   G3. A feed gives every entry: those that were there when it began, and each that changes later, however late it
+//       becomes readable here. What it gives is read by `get` and `list` in that state or a later one.
+//   G4. A feed may give an entry again, and entries in any order, but never an entry in an earlier state than before.
 
 export const registerTables = ["party", "key", "mandate", "certificate", "policy", "custody"] as const;
 export type RegisterTable = (typeof registerTables)[number];
@@ -23,6 +27,16 @@ export interface RegisterStore {
   get(table: RegisterTable, key: string): Promise<RegisterEntry | null>;
   /** All entries of a party in one table, ascending by key. */
   list(table: RegisterTable, partition: string): Promise<readonly RegisterEntry[]>;
-  /** Every entry written after `cursor` (opaque; empty for the start), oldest first, at most `limit`. Caches follow it. */
-  changes(cursor: string, limit: number): Promise<{ entries: readonly RegisterEntry[]; cursor: string }>;
+  /** Begins to follow the register: G3, G4. */
+  follow(): RegisterFeed;
+}
+
+/** What one reader has been given so far; lost with the process, which then begins anew. Asked by one call at a time. */
+export interface RegisterFeed {
+  /**
+   * At most `limit` entries that were not given yet, and maybe some that were. `more` says that there are others to be
+   * had at once; without it, everything that was put in this region before the call began has been given. What a call
+   * that failed would have given is given by a later one.
+   */
+  next(limit: number): Promise<{ readonly entries: readonly RegisterEntry[]; readonly more: boolean }>;
 }

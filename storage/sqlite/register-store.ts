@@ -1,9 +1,10 @@
-// The public register in SQLite: the port's obligations G1 and G2. Every write gives its entry the next number of the
+// The public register in SQLite: the port's obligations G1–G4. Every write gives its entry the next number of the
 // file, within the one writer's transaction: a reader that saw number n has seen everything before it.
 
 import type { StatementSync } from "node:sqlite";
 import {
   type RegisterEntry,
+  type RegisterFeed,
   type RegisterStore,
   type RegisterTable,
   registerTables,
@@ -50,15 +51,15 @@ class SqliteRegisterStore implements RegisterStore {
     return this.#sql.list.all(table, partition).map(entryOf);
   }
 
-  async changes(
-    cursor: string,
-    limit: number,
-  ): Promise<{ entries: readonly RegisterEntry[]; cursor: string }> {
-    const rows = this.#sql.changes.all(parseCursor(cursor), limit);
-    const last = rows.at(-1);
+  follow(): RegisterFeed {
+    let given = 0;
     return {
-      entries: rows.map(entryOf),
-      cursor: last === undefined ? cursor : String(numberOf(last["seq"])),
+      next: async (limit) => {
+        const rows = this.#sql.changes.all(given, limit);
+        const last = rows.at(-1);
+        if (last !== undefined) given = numberOf(last["seq"]);
+        return { entries: rows.map(entryOf), more: rows.length === limit };
+      },
     };
   }
 }
@@ -84,11 +85,6 @@ function prepareStatements(database: SqliteDatabase): Statements {
     list: database.prepare(`${entries} WHERE tbl = ? AND partition = ? ORDER BY key`),
     changes: database.prepare(`${entries} WHERE seq > ? ORDER BY seq LIMIT ?`),
   };
-}
-
-function parseCursor(cursor: string): number {
-  if (/^\d{0,15}$/.test(cursor)) return Number(cursor);
-  throw new RangeError("not a cursor of this register");
 }
 
 function entryOf(row: Row): RegisterEntry {

@@ -99,10 +99,11 @@ describe("after its process was killed", () => {
       const store = openSqliteRegisterStore(database);
       const entries = new Map((await store.list("key", "p")).map((each) => [each.key, each.body]));
       expect(told.map((n) => entries.get(`${n}`))).toEqual(told.map(body));
-      const { entries: all, cursor } = await store.changes("", 100_000);
+      const feed = store.follow();
+      const all = (await feed.next(100_000)).entries;
       expect(new Set(all.map((each) => each.key))).toEqual(new Set(entries.keys()));
-      await store.put([{ table: "key", partition: "p", key: "next", change: 1, body: "{}" }]);
-      expect((await store.changes(cursor, 5)).entries.map((each) => each.key)).toEqual(["next"]);
+      await store.put([{ table: "party", partition: "p", key: "next", change: 1, body: "{}" }]);
+      expect((await feed.next(5)).entries.map((each) => each.key)).toEqual(["next"]);
     },
   );
 });
@@ -141,11 +142,44 @@ describe("the SQLite stores", () => {
     expect(await store.readClosed("r", closed.batch)).toMatchObject({ root: "y", tree_size: 2 });
   });
 
-  it("refuse a cursor that is none of theirs", async () => {
+  it("keep the first of two heads, and of two entries, that share a change", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const [records, register] = [openSqliteRecordStore(database), openSqliteRegisterStore(database)];
+    const head = {
+      record_id: "r",
+      business_uuid: "b",
+      type: "products",
+      live: true,
+      generation: 1,
+      change: 5,
+    };
+    for (const hash of ["h2", "h1", "h3"]) await records.putHeads([{ ...head, hash }]);
+    expect(await records.readHead("r")).toEqual({ ...head, hash: "h2" });
+    const entry = { table: "key", partition: "p", key: "k", change: 5 } as const;
+    for (const body of ["2", "1", "3"]) await register.put([{ ...entry, body }]);
+    expect(await register.get("key", "k")).toEqual({ ...entry, body: "2" });
+  });
+
+  it("give a follower each entry once, oldest first, and nothing twice", async () => {
     await using database = SqliteDatabase.open(freshFile());
     const store = openSqliteRegisterStore(database);
-    for (const cursor of ["x", "-1", "1.5", "9".repeat(16)]) {
-      await expect(store.changes(cursor, 1)).rejects.toThrow(RangeError);
+    const put = (key: string, change: number) =>
+      store.put([{ table: "key", partition: "p", key, change, body: "{}" }]);
+    for (const key of ["c", "a", "b"]) await put(key, 1);
+    await put("a", 2);
+    await put("c", 1);
+    const feed = store.follow();
+    const pages = [await feed.next(2), await feed.next(2), await feed.next(2)];
+    expect(pages.map((page) => page.entries.map((each) => each.key))).toEqual([["c", "b"], ["a"], []]);
+    expect(pages.map((page) => page.more)).toEqual([true, false, false]);
+  });
+
+  it("refuse a cursor of a listing that is none of theirs", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    const store = openSqliteRecordStore(database);
+    for (const cursor of ["", "x", "after"]) {
+      await expect(store.listHeads(cursor, 1)).rejects.toThrow(RangeError);
+      await expect(store.listCatalogue("b", cursor, 1)).rejects.toThrow(RangeError);
     }
   });
 

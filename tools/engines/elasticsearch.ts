@@ -49,7 +49,6 @@ export async function startElasticsearch(
   const [command = "", ...args] = [...(account?.command ?? []), "bash", ...start];
   const process = startEngineProcess(
     {
-      name: `elasticsearch ${plan.httpPort}`,
       command,
       args,
       env: {

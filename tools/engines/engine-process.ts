@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 export interface EngineCommand {
-  readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -40,7 +39,7 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** Starts a guard. It does not keep this process alive. */
+/** Starts a guard. It does not keep this process alive; engines do. */
 export function startGuard(): Guard {
   const child = spawn(process.execPath, [join(import.meta.dirname, "guard.ts")], {
     detached: true,
@@ -53,7 +52,6 @@ export function startGuard(): Guard {
   // The guard was ended by somebody: the engines stay stoppable by us.
   input.on("error", () => {});
   child.unref();
-  (input as unknown as { unref?: () => void }).unref?.();
   return {
     watch: (pid) => void input.write(`watch ${pid}\n`),
     forget: (pid) => void input.write(`forget ${pid}\n`),
@@ -88,7 +86,6 @@ export function startEngineProcess(engine: EngineCommand, guard: Guard): EngineP
   child.on("error", end);
   child.on("exit", end);
   if (child.pid !== undefined) guard.watch(child.pid);
-  child.unref();
   const signal = (name: NodeJS.Signals): void => signalGroup(child, name);
   return {
     pid: child.pid ?? 0,
@@ -97,7 +94,6 @@ export function startEngineProcess(engine: EngineCommand, guard: Guard): EngineP
     signal,
     stop: async (graceMs) => {
       if (isEnded) return;
-      child.ref();
       // A paused one cannot hear the request to end.
       signal("SIGCONT");
       signal("SIGTERM");

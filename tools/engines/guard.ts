@@ -4,7 +4,10 @@
 
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
 
+const goneMaxMs = 10_000;
+const pollMs = 50;
 const groups = new Set<number>();
 const folders = new Set<string>();
 
@@ -18,12 +21,18 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (word === "folder") folders.add(value);
 }
 
-for (const group of groups) {
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // It had ended by itself.
-  }
-}
+for (const group of groups) signalGroup(group, "SIGKILL");
+// What is being killed may still write into its folder.
+const lastMs = performance.now() + goneMaxMs;
+while ([...groups].some((group) => signalGroup(group, 0)) && performance.now() < lastMs) await wait(pollMs);
 for (const folder of folders)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+
+/** False when nobody is left in the group. */
+function signalGroup(group: number, signal: "SIGKILL" | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
+  }
+}

@@ -7,6 +7,8 @@ import { setTimeout as wait } from "node:timers/promises";
 const pollMs = 200;
 /** A lock file without a holder is being written; older than this it was abandoned half way. */
 const unnamedMaxMs = 5_000;
+/** Held for longer than this it is taken for abandoned: its holder's id may be another process's by now. */
+const heldMaxMs = 15 * 60_000;
 
 /** Runs `work` while no other process on the machine runs any under the same file. */
 export async function withLock<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
@@ -34,8 +36,8 @@ async function take(file: string): Promise<boolean> {
 async function isAbandoned(file: string): Promise<boolean> {
   try {
     const holder = Number(await readFile(file, "utf8"));
-    if (holder > 0) return !isRunning(holder);
-    return Date.now() - (await stat(file)).mtimeMs > unnamedMaxMs;
+    const ageMs = Date.now() - (await stat(file)).mtimeMs;
+    return holder > 0 ? !isRunning(holder) || ageMs > heldMaxMs : ageMs > unnamedMaxMs;
   } catch {
     return false;
   }

@@ -33,10 +33,7 @@ async function run(profileName: ProfileName): Promise<void> {
     });
     for (const [key, value] of Object.entries(profile.env)) console.log(`${key}=${value}`);
     console.log("Ready. Ctrl-C stops everything.");
-    // The engines and their guard do not keep this process alive; this does.
-    const alive = setInterval(() => {}, 1 << 30);
     await stopped;
-    clearInterval(alive);
     await profile.stop();
   } catch (error) {
     if (!(error instanceof EngineUnavailable)) throw error;

@@ -8,8 +8,8 @@
 
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { hashFile, isComplete, listContents } from "./contents.ts";
 import type { Distribution } from "./distributions.ts";
 import type { Host } from "./host.ts";
@@ -19,6 +19,7 @@ import { withLock } from "./lock.ts";
 const pluginVersion = "3.8.1";
 const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion}`;
 const outputMax = 4_000;
+const abandonedMs = 60 * 60_000;
 
 /** The machine cannot run an engine, for want of a JDK or of Maven. The message says what is missing. */
 export class EngineUnavailable extends Error {
@@ -49,10 +50,22 @@ export async function provide(distribution: Distribution, host: Host): Promise<R
   if (!(await isComplete(folder))) {
     await mkdir(host.cacheFolder, { recursive: true });
     await withLock(`${folder}.lock`, async () => {
-      if (!(await isComplete(folder))) await fetchInto(folder, distribution, { host, javaHome: jdk.home });
+      if (await isComplete(folder)) return;
+      await removeAbandoned(folder);
+      await fetchInto(folder, distribution, { host, javaHome: jdk.home });
     });
   }
   return { folder: join(folder, "files"), javaHome: jdk.home };
+}
+
+/** What a process left that died while it fetched. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(dirname(folder))) {
+    const path = join(dirname(folder), name);
+    if (!path.startsWith(`${folder}.part-`) || Date.now() - (await stat(path)).mtimeMs < abandonedMs)
+      continue;
+    await rm(path, { recursive: true, force: true });
+  }
 }
 
 async function fetchInto(

@@ -85,7 +85,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   const plans = planProfile(shape, { folder, base, options });
   const running = new Running(plans, { host, guard });
   const stop = async (): Promise<void> => {
-    await running.stop();
+    await running.stop(temporary ? 0 : keptGraceMs);
     await guard.close();
     if (temporary) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
@@ -154,7 +154,8 @@ function planProfile(
   };
 }
 
-const graceMs = 20_000;
+/** For engines whose data is kept; others have nothing to lose. */
+const keptGraceMs = 20_000;
 
 /** The processes of one profile. */
 class Running {
@@ -200,7 +201,7 @@ class Running {
     await untilMeshed(this.#plans.cassandra);
   }
 
-  async stop(): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     const all = [...this.#elastic.values(), ...this.#cassandra.values()];
     await Promise.all(all.map(({ process }) => process.stop(graceMs)));
   }

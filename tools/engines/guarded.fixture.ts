@@ -1,0 +1,22 @@
+// Starts, under the guard, an engine that hears no request to end, and tells its id and folder; then waits to be killed.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEngineProcess, startGuard } from "./engine-process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-guarded-"));
+const guard = startGuard();
+guard.removeLater(folder);
+const program = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("deaf");`;
+const engine = startEngineProcess(
+  {
+    command: process.execPath,
+    args: ["-e", program],
+    env: process.env,
+    cwd: folder,
+    logFile: join(folder, "log"),
+  },
+  guard,
+);
+console.log(JSON.stringify({ pid: engine.pid, folder }));

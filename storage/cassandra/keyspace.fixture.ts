@@ -1,0 +1,74 @@
+// A keyspace of a test's own on the engines that `SVC_TEST_CASSANDRA` names (addresses, comma-separated: one a data
+// centre in the profile `regions`, else all of one).
+
+import { randomUUID } from "node:crypto";
+import { type CassandraSession, openCassandraSession } from "./session.ts";
+
+const addresses = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",").filter((each) => each !== "");
+const replication = Number(process.env["SVC_TEST_REPLICATION"] ?? "1");
+const isRegions = process.env["SVC_TEST_PROFILE"] === "regions";
+
+/** Whether there is an engine; without one these tests say that they were left out. */
+export const hasCassandra = addresses.length > 0;
+/** Data centres of the engines there are. */
+export const testRegions: readonly string[] = isRegions ? ["eu-west1", "us-east1"] : ["eu-west1"];
+
+export interface TestKeyspace extends AsyncDisposable {
+  readonly name: string;
+  /** Another connection each time, to the data centre of the region. */
+  connect(region?: string): Promise<CassandraSession>;
+}
+
+/** Makes a keyspace with `tables`; disposing drops it. */
+export async function openTestKeyspace(tables: readonly string[]): Promise<TestKeyspace> {
+  const name = `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
+  const connect = (keyspace: string, region: string): Promise<CassandraSession> => {
+    const address = addresses[testRegions.indexOf(region)] ?? "";
+    return openCassandraSession({ contactPoints: [address], localDc: region, keyspace });
+  };
+  const home = testRegions[0] ?? "";
+  const admin = await connect("", home);
+  const copies = testRegions.map((region) => `'${region}': ${replication}`).join(", ");
+  await admin.define(
+    `CREATE KEYSPACE ${name} WITH replication = {'class': 'NetworkTopologyStrategy', ${copies}}`,
+  );
+  const drop = async (): Promise<void> => {
+    await admin.define(`DROP KEYSPACE ${name}`);
+    await admin.close();
+  };
+  try {
+    const definer = await connect(name, home);
+    for (const table of tables) await definer.define(table);
+    await definer.close();
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+  return { name, connect: (region = home) => connect(name, region), [Symbol.asyncDispose]: drop };
+}
+
+/** A store in a keyspace, as the conformance suites open it; a «lost» handle's connection stays open until the end. */
+export interface OpenedStore<S> {
+  readonly store: S;
+  reopen(): Promise<OpenedStore<S>>;
+  close(): Promise<void>;
+}
+
+export async function openStoreIn<S>(
+  keyspace: TestKeyspace,
+  make: (session: CassandraSession) => S,
+): Promise<OpenedStore<S>> {
+  const session = await keyspace.connect();
+  return {
+    store: make(session),
+    reopen: async () => {
+      const next = await openStoreIn(keyspace, make);
+      const close = async (): Promise<void> => {
+        await next.close();
+        await session.close();
+      };
+      return { ...next, close };
+    },
+    close: () => session.close(),
+  };
+}

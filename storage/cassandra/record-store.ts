@@ -1,0 +1,215 @@
+// Records in Cassandra: the port's obligations R1–R5. Reads and writes are LOCAL_QUORUM in the data centre of the region,
+// so a region reads what it wrote itself; what another region wrote is there once it was replicated.
+//   V1. A version and the head that moves to it are one write of one partition (record-tables.ts), so a head is never
+//       read before its version.
+//   V2. A fetch is one read, and a second one for a seal that this node has not met (seals never change) or when the
+//       newest version is not the head's.
+//   V3. All writes of a node share a bounded number of lanes: a push of 10,000 records is a stream, not a flood.
+
+import type {
+  HeadPage,
+  RecordHead,
+  RecordStore,
+  RecordVersion,
+  ServedRecord,
+  StoredSeal,
+} from "../record-store.ts";
+import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
+import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
+import { headOf, headText } from "./heads.ts";
+import { createLanes, type Lanes } from "./lanes.ts";
+import type { CassandraSession, CqlParam, CqlRow, Statement } from "./session.ts";
+import { stagedPushesIn } from "./staged-pushes.ts";
+import { createStamps, type Stamps, stampOfChange } from "./stamps.ts";
+
+/** Statements of this store under way at once, in each direction (V3). */
+const writeLanes = 128;
+const readLanes = 64;
+/** Seals kept; an envelope is about a kilobyte. */
+const sealsMax = 4_000;
+
+const served = "generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row, cert_id, published_at";
+const cql = {
+  putVersion: `INSERT INTO record (record_id, ${served})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  putHead: "UPDATE record USING TIMESTAMP ? SET head = ? WHERE record_id = ?",
+  head: "SELECT head FROM record WHERE record_id = ? LIMIT 1",
+  newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
+  version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
+  // Within one partition, newest first: the filter looks at few rows, mostly at one.
+  row: "SELECT row, bytes FROM record WHERE record_id = ? AND hash = ? LIMIT 1 ALLOW FILTERING",
+  putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
+  seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
+} as const;
+
+const plain = { idempotent: true } as const;
+
+export interface CassandraRecordOptions {
+  /** Unix milliseconds; the platform's unless given. */
+  readonly now?: () => number;
+}
+
+/** The tables of record-tables.ts must be there. */
+export function openCassandraRecordStore(
+  session: CassandraSession,
+  options: CassandraRecordOptions = {},
+): RecordStore {
+  const stamps = createStamps(options.now ?? Date.now);
+  const [writes, reads] = [createLanes(writeLanes), createLanes(readLanes)];
+  const seals = keptSeals(session);
+  const putVersions: RecordStore["putVersions"] = async (versions, heads) => {
+    const batches = [...recordWrites(versions, heads, stamps), ...catalogueWrites(heads)];
+    await writes.all(batches.map((batch) => () => write(session, batch)));
+  };
+  return {
+    ...stagedPushesIn(session, writes, stamps),
+    putSeal: async ({ seal_id, envelope, tree_size }) => {
+      const size = tree_size ?? undefined;
+      await session.execute(cql.putSeal, [seal_id, envelope, size, stamps.falling()], plain);
+    },
+    readSeal: seals,
+    putVersions,
+    putHeads: (heads) => putVersions([], heads),
+    readHead: async (recordId) => {
+      const { rows } = await session.execute(cql.head, [recordId], plain);
+      return headIn(rows[0], recordId);
+    },
+    listHeads: (cursor, limit): Promise<HeadPage> => readHeads(session, cursor, limit),
+    listCatalogue: (uuid, cursor, limit): Promise<HeadPage> => readCatalogue(session, uuid, cursor, limit),
+    readServed: (recordId) => readServed(session, seals, recordId),
+    readRows: (ids) => readRows(session, reads, ids),
+  };
+}
+
+/** One write a record: its versions, and the heads that move to them (V1). */
+function recordWrites(
+  versions: readonly RecordVersion[],
+  heads: readonly RecordHead[],
+  stamps: Stamps,
+): readonly (readonly Statement[])[] {
+  const partitions = new Map<string, Statement[]>();
+  const add = (recordId: string, statement: Statement): void => {
+    const known = partitions.get(recordId);
+    if (known === undefined) partitions.set(recordId, [statement]);
+    else known.push(statement);
+  };
+  for (const version of versions) {
+    add(version.record_id, { cql: cql.putVersion, params: versionParams(version, stamps.falling()) });
+  }
+  for (const head of heads) {
+    const params = [stampOfChange(head.change), headText(head), head.record_id];
+    add(head.record_id, { cql: cql.putHead, params });
+  }
+  return [...partitions.values()];
+}
+
+function versionParams(version: RecordVersion, stamp: number): readonly CqlParam[] {
+  return [
+    version.record_id,
+    version.generation,
+    version.hash,
+    version.bytes,
+    version.seal_id,
+    // Left unset: a null would be a tombstone.
+    version.leaf_index ?? undefined,
+    version.proof,
+    version.sidecar,
+    version.row,
+    version.cert_id,
+    version.published_at_ms,
+    stamp,
+  ];
+}
+
+async function write(session: CassandraSession, statements: readonly Statement[]): Promise<void> {
+  const [only] = statements;
+  if (only !== undefined && statements.length === 1) await session.execute(only.cql, only.params, plain);
+  else await session.batch(statements, plain);
+}
+
+type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;
+
+/** Reads a seal once and keeps it; when there are too many the oldest go. */
+function keptSeals(session: CassandraSession): ReadSeal {
+  const kept = new Map<string, StoredSeal>();
+  return async (sealId) => {
+    const known = kept.get(sealId);
+    if (known !== undefined) return known;
+    const { rows } = await session.execute(cql.seal, [sealId], plain);
+    const [row] = rows;
+    if (row === undefined) return null;
+    const seal = {
+      seal_id: sealId,
+      envelope: textOf(row["envelope"]),
+      tree_size: numberOrNull(row["tree_size"] ?? null),
+    };
+    const [oldest] = kept.keys();
+    if (kept.size >= sealsMax && oldest !== undefined) kept.delete(oldest);
+    kept.set(sealId, seal);
+    return seal;
+  };
+}
+
+/** See V2. */
+async function readServed(
+  session: CassandraSession,
+  seals: ReadSeal,
+  recordId: string,
+): Promise<ServedRecord | null> {
+  const { rows } = await session.execute(cql.newest, [recordId], plain);
+  const head = headIn(rows[0], recordId);
+  if (head === null || !head.live) return null;
+  const version = versionIn(rows[0], head) ?? (await readVersion(session, head));
+  if (version === null) return null;
+  const seal = await seals(version.seal_id);
+  return seal === null ? null : { head, version, seal };
+}
+
+async function readVersion(session: CassandraSession, head: RecordHead): Promise<RecordVersion | null> {
+  const params = [head.record_id, head.generation, head.hash];
+  const { rows } = await session.execute(cql.version, params, plain);
+  return versionIn(rows[0], head);
+}
+
+async function readRows(
+  session: CassandraSession,
+  lanes: Lanes,
+  ids: readonly { record_id: string; hash: string }[],
+): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
+  const found = await lanes.all(
+    ids.map(({ record_id, hash }) => async () => {
+      const { rows } = await session.execute(cql.row, [record_id, hash], plain);
+      const [row] = rows;
+      return row === undefined
+        ? []
+        : [{ record_id, hash, row: textOf(row["row"]), bytes: bytesOf(row["bytes"]) }];
+    }),
+  );
+  return found.flat();
+}
+
+/** A partition with versions alone has no head yet. */
+function headIn(row: CqlRow | undefined, recordId: string): RecordHead | null {
+  const text = row?.["head"] ?? null;
+  return text === null ? null : headOf(recordId, textOf(text));
+}
+
+/** The version in `row` if it is the one that the head names. */
+function versionIn(row: CqlRow | undefined, head: RecordHead): RecordVersion | null {
+  if (row === undefined || row["generation"] !== head.generation || row["hash"] !== head.hash) return null;
+  return {
+    record_id: head.record_id,
+    business_uuid: head.business_uuid,
+    type: head.type,
+    generation: head.generation,
+    hash: head.hash,
+    bytes: bytesOf(row["bytes"]),
+    seal_id: textOf(row["seal_id"]),
+    leaf_index: numberOrNull(row["leaf_index"] ?? null),
+    proof: bytesOf(row["proof"]),
+    sidecar: textOf(row["sidecar"]),
+    row: textOf(row["row"]),
+    cert_id: textOf(row["cert_id"]),
+    published_at_ms: numberOf(row["published_at"]),
+  };
+}

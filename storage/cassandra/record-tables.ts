@@ -1,0 +1,67 @@
+// Tables of records, receipts and the public register. Which column is stamped how is in stamps.ts.
+
+const compaction = "compaction = {'class': 'UnifiedCompactionStrategy'}";
+
+/** Records, what is staged for pushes, and the catalogue. */
+const records: readonly string[] = [
+  // One partition a record: its head, in one static cell (W1), and its versions, newest first (W2). So a version and the
+  // head that moves to it are one write, and what is served is read at once. Bytes that are published again are stored
+  // again: finding them elsewhere would cost every fetch a second read.
+  `CREATE TABLE IF NOT EXISTS record (
+     record_id text, generation bigint, hash text, head text static,
+     bytes blob, seal_id text, leaf_index int, proof blob, sidecar text, row text, cert_id text, published_at bigint,
+     PRIMARY KEY (record_id, generation, hash))
+   WITH CLUSTERING ORDER BY (generation DESC, hash ASC) AND ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS record_seal (seal_id text PRIMARY KEY, envelope text, tree_size int) WITH ${compaction}`,
+  // The heads of a business again, by bucket of the record id (W1): what an index is made from.
+  `CREATE TABLE IF NOT EXISTS record_catalogue (
+     business_uuid text, bucket smallint, record_id text, head text,
+     PRIMARY KEY ((business_uuid, bucket), record_id)) WITH ${compaction}`,
+  // What is staged of a push; bounded by what one request may carry.
+  `CREATE TABLE IF NOT EXISTS staged_leaf (
+     push_id text, leaf int, bytes blob, PRIMARY KEY (push_id, leaf)) WITH ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS staged_document (
+     push_id text, name text, body text, PRIMARY KEY (push_id, name)) WITH ${compaction}`,
+  // Which pushes have anything staged, and the stamp of the newest of it. A row that comes back from the dead after
+  // gc_grace names a push with nothing staged, which is dropped once more; tombstones would slow every listing.
+  `CREATE TABLE IF NOT EXISTS staged_push (
+     shard smallint, push_id text, stamp bigint, PRIMARY KEY (shard, push_id))
+   WITH gc_grace_seconds = 3600 AND ${compaction}`,
+];
+
+/** Receipts and their batches. */
+const receipts: readonly string[] = [
+  // A batch is what one node served in one minute, spread over shards (W2); "batch" is a word of the language.
+  `CREATE TABLE IF NOT EXISTS receipt (
+     region text, name text, shard smallint, retrieval_id text,
+     key_id text, nonce text, billable boolean, served_at bigint, envelope text,
+     PRIMARY KEY ((region, name, shard), retrieval_id)) WITH ${compaction}`,
+  // Batches not closed, by hour (`YYYYMMDDHH`), and the hours that may hold any. Tombstones stay few: a partition is
+  // left behind with its hour.
+  `CREATE TABLE IF NOT EXISTS receipt_open (
+     region text, hour text, name text, PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS receipt_hour (region text, hour text, PRIMARY KEY (region, hour)) WITH ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS receipt_closed (
+     region text, hour text, name text, root text, tree_size bigint, closed_at bigint,
+     PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
+];
+
+/** References in the feed are read for four hours; then they only take space. */
+const feedSeconds = 86_400;
+
+/** The public register. */
+const register: readonly string[] = [
+  // The entries, and the same by party (W1).
+  `CREATE TABLE IF NOT EXISTS register_entry (
+     tbl text, key text, party text, change bigint, body text, PRIMARY KEY ((tbl, key))) WITH ${compaction}`,
+  `CREATE TABLE IF NOT EXISTS register_of_party (
+     tbl text, party text, key text, change bigint, body text, PRIMARY KEY ((tbl, party), key)) WITH ${compaction}`,
+  // Which entries changed, by the writer's time: references without contents.
+  `CREATE TABLE IF NOT EXISTS register_feed (
+     slot bigint, at bigint, tbl text, key text, change bigint, party text,
+     PRIMARY KEY ((slot), at, tbl, key, change))
+   WITH default_time_to_live = ${feedSeconds} AND gc_grace_seconds = 10800 AND ${compaction}`,
+];
+
+/** Statements that make the tables, each to be run by itself; repeating them changes nothing. */
+export const recordTables: readonly string[] = [...records, ...receipts, ...register];

@@ -1,0 +1,134 @@
+// What is staged of pushes that are not complete, in Cassandra.
+//   P1. A push is listed before anything of it is stored, and until everything of it is gone.
+//   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
+//       it says: a push that is staged again later is not touched (W4 in stamps.ts).
+
+import type { RecordStore } from "../record-store.ts";
+import { bucketOf } from "./buckets.ts";
+import { bytesOf, numberOf, textOf } from "./columns.ts";
+import type { Lanes } from "./lanes.ts";
+import { type CassandraSession, executeAll, type Statement } from "./session.ts";
+import type { Stamps } from "./stamps.ts";
+
+type StagedPushes = Pick<
+  RecordStore,
+  "stageLeaves" | "loadLeaves" | "dropStaged" | "putStagedDocument" | "readStagedDocument" | "stagedPushes"
+>;
+
+/** Partitions of the list of pushes. Changing it loses what is listed. */
+const shards = 8;
+/** Leaves and bytes in one write: far below what the engine takes, and enough to make writes few. */
+const leavesPerWrite = 100;
+const bytesPerWrite = 256 * 1024;
+/** Leaves a page: of the longest, 8 MB. */
+const leavesPerPage = 50;
+
+const cql = {
+  list: "INSERT INTO staged_push (shard, push_id, stamp) VALUES (?, ?, ?) USING TIMESTAMP ?",
+  listed: "SELECT stamp FROM staged_push WHERE shard = ? AND push_id = ?",
+  unlist: "DELETE FROM staged_push USING TIMESTAMP ? WHERE shard = ? AND push_id = ?",
+  pushes: "SELECT push_id FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
+  stage: "INSERT INTO staged_leaf (push_id, leaf, bytes) VALUES (?, ?, ?) USING TIMESTAMP ?",
+  leaves: "SELECT bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
+  dropLeaves: "DELETE FROM staged_leaf USING TIMESTAMP ? WHERE push_id = ?",
+  putDocument: "INSERT INTO staged_document (push_id, name, body) VALUES (?, ?, ?) USING TIMESTAMP ?",
+  document: "SELECT body FROM staged_document WHERE push_id = ? AND name = ?",
+  dropDocuments: "DELETE FROM staged_document USING TIMESTAMP ? WHERE push_id = ?",
+} as const;
+
+const plain = { idempotent: true } as const;
+
+export function stagedPushesIn(session: CassandraSession, lanes: Lanes, stamps: Stamps): StagedPushes {
+  const list = async (pushId: string): Promise<number> => {
+    const stamp = stamps.rising();
+    await session.execute(cql.list, [shardOf(pushId), pushId, stamp, stamp], plain);
+    return stamp;
+  };
+  return {
+    stageLeaves: async (pushId, firstLeaf, leaves) => {
+      if (leaves.length === 0) return;
+      const stamp = await list(pushId);
+      const statements = leaves.map((bytes, index) => ({
+        cql: cql.stage,
+        params: [pushId, firstLeaf + index, bytes, stamp],
+      }));
+      const writes = slices(leaves).map(
+        ([from, end]) =>
+          () =>
+            writeLeaves(session, statements.slice(from, end)),
+      );
+      await lanes.all(writes);
+    },
+    loadLeaves: async (pushId, firstLeaf, count) => {
+      const params = [pushId, firstLeaf, firstLeaf + count];
+      const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: leavesPerPage });
+      return rows.map((row) => bytesOf(row["bytes"]));
+    },
+    dropStaged: (pushId) => drop(session, pushId),
+    putStagedDocument: async (pushId, name, body) => {
+      const stamp = await list(pushId);
+      await session.execute(cql.putDocument, [pushId, name, body, stamp], plain);
+    },
+    readStagedDocument: async (pushId, name) => {
+      const { rows } = await session.execute(cql.document, [pushId, name], plain);
+      return rows[0] === undefined ? null : textOf(rows[0]["body"]);
+    },
+    stagedPushes: (afterId, limit) => listPushes(session, afterId, limit),
+  };
+}
+
+/** Leaves of one push are one partition, so a write is whole or not at all. */
+async function writeLeaves(session: CassandraSession, statements: readonly Statement[]): Promise<void> {
+  await session.batch(statements, plain);
+}
+
+/** Ranges of leaves that go into one write each. */
+function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, number])[] {
+  const ranges: (readonly [number, number])[] = [];
+  let from = 0;
+  let bytes = 0;
+  for (const [index, leaf] of leaves.entries()) {
+    const isFull = index - from >= leavesPerWrite || bytes + leaf.length > bytesPerWrite;
+    if (isFull && index > from) {
+      ranges.push([from, index]);
+      from = index;
+      bytes = 0;
+    }
+    bytes += leaf.length;
+  }
+  ranges.push([from, leaves.length]);
+  return ranges;
+}
+
+/** See P2. Whoever stages meanwhile does so under a later stamp. */
+async function drop(session: CassandraSession, pushId: string): Promise<void> {
+  const { rows } = await session.execute(cql.listed, [shardOf(pushId), pushId], plain);
+  if (rows[0] === undefined) return;
+  const stamp = numberOf(rows[0]["stamp"]);
+  await Promise.all([
+    session.execute(cql.dropLeaves, [stamp, pushId], plain),
+    session.execute(cql.dropDocuments, [stamp, pushId], plain),
+  ]);
+  await session.execute(cql.unlist, [stamp, shardOf(pushId), pushId], plain);
+}
+
+async function listPushes(
+  session: CassandraSession,
+  afterId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const reads = Array.from({ length: shards }, (_, shard) =>
+    executeAll(session, cql.pushes, [shard, afterId, limit], plain),
+  );
+  const ids = (await Promise.all(reads)).flat().map((row) => textOf(row["push_id"]));
+  return ids.toSorted(inByteOrder).slice(0, limit);
+}
+
+/** Ids are ASCII, whose code units are their bytes. */
+function inByteOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function shardOf(pushId: string): number {
+  return bucketOf(pushId, shards);
+}

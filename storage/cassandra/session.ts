@@ -21,6 +21,7 @@ export type Consistency =
   | "LOCAL_QUORUM"
   | "QUORUM"
   | "EACH_QUORUM"
+  | "ALL"
   /** Reads only: they see, and complete, conditional writes that are under way. */
   | "LOCAL_SERIAL"
   | "SERIAL";
@@ -186,6 +187,7 @@ const levels: Readonly<Record<Consistency, cassandra.types.consistencies>> = {
   LOCAL_QUORUM: consistencies.localQuorum,
   QUORUM: consistencies.quorum,
   EACH_QUORUM: consistencies.eachQuorum,
+  ALL: consistencies.all,
   LOCAL_SERIAL: consistencies.localSerial,
   SERIAL: consistencies.serial,
 };

@@ -1,0 +1,200 @@
+// Taking an actor over: the only way to become its writer.
+//   A1. A claim raises the epoch by a conditional write of the actor's home region. Whoever claimed before is refused
+//       from then on; what it committed before is read after the claim, serially, so nothing acknowledged is missing.
+//   A2. A claim whose outcome is unknown is recognised by its id.
+//   A3. Conditional writes of two regions do not exclude each other. An actor is claimed in its home region only,
+//       with two exceptions: its home handed it over to this region, or an operator declared its home dead.
+//   A4. After either, its last writer was another data centre, with other clocks. Nothing is written before this
+//       region has all that the other wrote, and unless this region's clock is past what the other wrote last: an
+//       older write would be taken and then not be seen.
+//   A5. The names of an actor are written before its first claim, so that none can be overlooked later.
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Activation, ActorRef } from "../actor-store.ts";
+import { StoreError } from "../actor-store.ts";
+import {
+  neverWakes,
+  noOperation,
+  readStatics,
+  readSystemRows,
+  readThrough,
+  type Statics,
+} from "./actor-rows.ts";
+import type { CassandraSession, Consistency, Statement } from "./session.ts";
+
+export interface ClaimRules {
+  readonly region: string;
+  /** Of a claim's commit. */
+  readonly consistency: Consistency;
+  /** Whether the actor may live in this region now; asked before anything makes this region its home. */
+  readonly homeAllowed: (ref: ActorRef, region: string) => boolean;
+  /** Regions that are dead and whose actors this region takes over. */
+  readonly deadRegions: () => ReadonlySet<string>;
+  /** How the partition is read before a dead region's actor is taken over. */
+  readonly takeoverConsistency: Consistency;
+  /** Called before the first claim of an actor (A5). */
+  readonly announce: (ref: ActorRef) => Promise<void>;
+}
+
+export interface Claimed {
+  readonly activation: Activation;
+  readonly statics: Statics;
+  /** The last writer was another region (A4). */
+  readonly arrived: boolean;
+}
+
+/** Attempts of one claim, of which each lost one means that somebody else claimed meanwhile. */
+const attemptsMax = 12;
+/** How far this region's clock may be behind what it has to write over; more is a clock that is wrong. */
+const clockBehindMs = 5_000;
+
+const cql = {
+  first: `UPDATE actor SET epoch = 1, owner = ?, claim = ?, head = 0, op = ${noOperation}, snap_seq = 0, schema_v = 0,
+    wake_at = ${neverWakes}, outbox_low = 0, home = ? WHERE kind = ? AND id = ? IF epoch = NULL`,
+  anchor: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, 0, 0, '', 0x00)",
+  again:
+    "UPDATE actor SET epoch = ?, owner = ?, claim = ? WHERE kind = ? AND id = ? IF epoch = ? AND home = ?",
+  arrive: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, home = ?, moved_from = NULL WHERE kind = ? AND id = ?
+    IF epoch = ? AND home = ?`,
+  time: "SELECT toUnixTimestamp(now()) AS time FROM system.local",
+} as const;
+
+/** Throws {@link StoreError}: `not_applied` when the actor is not this region's to claim. */
+export async function claimActor(
+  session: CassandraSession,
+  rules: ClaimRules,
+  ref: ActorRef,
+  owner: string,
+): Promise<Claimed> {
+  const claim = randomUUID();
+  let failure: unknown = null;
+  let arrived = false;
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const seen = await readStatics(session, ref, "LOCAL_SERIAL");
+    if (seen?.claim === claim) return load(session, ref, seen, arrived);
+    const from = await originOf(session, rules, ref, seen);
+    if (from === "here" && seen === null) await rules.announce(ref);
+    if (from === "elsewhere" && seen !== null) await catchUp(session, rules, ref, seen);
+    arrived = from === "elsewhere";
+    try {
+      const batch = claimBatch({ rules, ref, owner, claim, seen, from });
+      const options = { consistency: rules.consistency, idempotent: false };
+      if (!(await session.batch(batch, options)).applied) continue;
+    } catch (error) {
+      // Not sent or not agreed on, or nobody knows: the next read tells (A2).
+      if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
+      failure = error;
+      continue;
+    }
+    if (seen === null) return firstActivation(rules, ref, owner, claim);
+    const after = await readStatics(session, ref, "LOCAL_SERIAL");
+    // Taken and yet not seen: written over something with a later time (A4).
+    if (after === null || after.epoch <= seen.epoch) continue;
+    const statics = after.claim === claim ? after : { ...after, epoch: seen.epoch + 1, owner, claim };
+    return load(session, ref, statics, arrived);
+  }
+  const message = `${ref.kind}/${ref.id} was not claimed in ${attemptsMax} attempts: others claim it, too`;
+  throw failure ?? new StoreError("not_applied", message);
+}
+
+/** Where the last writer was; throws when the actor is not this region's to claim (A3). */
+async function originOf(
+  session: CassandraSession,
+  rules: ClaimRules,
+  ref: ActorRef,
+  seen: Statics | null,
+): Promise<"here" | "elsewhere"> {
+  const { region } = rules;
+  const isAllowed = rules.homeAllowed(ref, region);
+  const refuse = (why: string) => new StoreError("not_applied", `${ref.kind}/${ref.id} ${why}`);
+  if (seen === null || seen.home !== region) {
+    if (!isAllowed)
+      throw refuse(`does not belong to ${region}${seen === null ? "" : `: its home is ${seen.home}`}`);
+  }
+  if (seen === null) return "here";
+  if (seen.home === region) return seen.movedFrom === null ? "here" : "elsewhere";
+  if (rules.deadRegions().has(seen.home)) return "elsewhere";
+  // It may have been handed over and this data centre has not heard; reading everywhere brings it here.
+  const now = await readStatics(session, ref, "EACH_QUORUM");
+  if (now !== null && now.home === region) return "elsewhere";
+  throw refuse(`is not claimed in ${region}: its home is ${now?.home ?? seen.home}`);
+}
+
+/** A4. */
+async function catchUp(
+  session: CassandraSession,
+  rules: ClaimRules,
+  ref: ActorRef,
+  seen: Statics,
+): Promise<void> {
+  const lastHome = seen.movedFrom ?? seen.home;
+  const isLost = rules.deadRegions().has(lastHome);
+  await readThrough(session, ref, isLost ? rules.takeoverConsistency : "EACH_QUORUM");
+  const statics = await readStatics(session, ref, "LOCAL_QUORUM");
+  await waitForClock(session, ref, statics?.epochAtUs ?? seen.epochAtUs);
+}
+
+async function waitForClock(session: CassandraSession, ref: ActorRef, writtenAtUs: number): Promise<void> {
+  const { rows } = await session.execute(cql.time, [], { consistency: "LOCAL_ONE", idempotent: true });
+  const behindMs = Math.floor(writtenAtUs / 1_000) + 1 - Number(rows[0]?.["time"]);
+  if (behindMs < 0) return;
+  if (behindMs > clockBehindMs) {
+    const message = `the clock of ${session.localDc} is ${behindMs} ms behind what wrote ${ref.kind}/${ref.id} last`;
+    throw new StoreError("not_applied", message);
+  }
+  await delay(behindMs + 1);
+}
+
+interface ClaimWrite {
+  readonly rules: ClaimRules;
+  readonly ref: ActorRef;
+  readonly owner: string;
+  readonly claim: string;
+  readonly seen: Statics | null;
+  readonly from: "here" | "elsewhere";
+}
+
+function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): readonly Statement[] {
+  const { region } = rules;
+  const key = [ref.kind, ref.id];
+  if (seen === null) {
+    return [
+      { cql: cql.first, params: [owner, claim, region, ...key] },
+      { cql: cql.anchor, params: key },
+    ];
+  }
+  const epoch = seen.epoch + 1;
+  if (from === "here") return [{ cql: cql.again, params: [epoch, owner, claim, ...key, seen.epoch, region] }];
+  return [{ cql: cql.arrive, params: [epoch, owner, claim, region, ...key, seen.epoch, seen.home] }];
+}
+
+/** Nothing was ever committed before a first claim, so there is nothing to read after it. */
+function firstActivation(rules: ClaimRules, ref: ActorRef, owner: string, claim: string): Claimed {
+  const head = { epoch: 1, owner, head: 0, op: "", snapshotSeq: 0, snapshot: null, schemaVersion: 0 };
+  return {
+    activation: { head, events: [], outbox: [], timers: [], inbox: [] },
+    statics: {
+      ...head,
+      claim,
+      wakeAtMs: null,
+      outboxLow: 0,
+      home: rules.region,
+      movedFrom: null,
+      epochAtUs: 0,
+    },
+    arrived: false,
+  };
+}
+
+async function load(
+  session: CassandraSession,
+  ref: ActorRef,
+  statics: Statics,
+  arrived: boolean,
+): Promise<Claimed> {
+  const { epoch, owner, head, op, snapshotSeq, snapshot, schemaVersion } = statics;
+  const rows = await readSystemRows(session, ref, statics);
+  const headOnly = { epoch, owner, head, op, snapshotSeq, snapshot, schemaVersion };
+  return { activation: { head: headOnly, ...rows }, statics, arrived };
+}

@@ -1,0 +1,73 @@
+// Handing an actor over to another region, by its home, while both are there.
+//   V1. First the epoch is raised, so that nothing is written any more; then everything is brought to a quorum of
+//       every region; last the home is changed. Until then the actor is this region's, from then on the other's.
+//   V2. Whatever step was reached, doing it again goes on from there.
+
+import { randomUUID } from "node:crypto";
+import { type ActorRef, StoreError } from "../actor-store.ts";
+import { readStatics, readThrough, type Statics } from "./actor-rows.ts";
+import type { CassandraSession, Consistency } from "./session.ts";
+
+export interface HandOver {
+  readonly ref: ActorRef;
+  /** Its home. */
+  readonly region: string;
+  readonly to: string;
+  /** Writes what leads to the actor for every region: its names, and when the other region has to wake it. */
+  readonly introduce: (wakeAtMs: number | null) => Promise<void>;
+}
+
+const attemptsMax = 8;
+
+const cql = {
+  fence:
+    "UPDATE actor SET epoch = ?, owner = '', claim = ? WHERE kind = ? AND id = ? IF epoch = ? AND home = ?",
+  leave: `UPDATE actor SET epoch = ?, claim = ?, home = ?, moved_from = ? WHERE kind = ? AND id = ?
+    IF epoch = ? AND home = ?`,
+} as const;
+
+/** Returns when the other region is the actor's home, or there is no such actor. Throws {@link StoreError}. */
+export async function handOverActor(session: CassandraSession, move: HandOver): Promise<void> {
+  const { ref, region, to } = move;
+  if (to === region) return;
+  const claim = randomUUID();
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const seen = await readStatics(session, ref, "LOCAL_SERIAL");
+    if (seen === null || seen.home === to) return;
+    if (seen.home !== region) {
+      const message = `${ref.kind}/${ref.id} is not ${region}'s to hand over: its home is ${seen.home}`;
+      throw new StoreError("not_applied", message);
+    }
+    if (seen.claim !== claim) {
+      await step(
+        session,
+        cql.fence,
+        [seen.epoch + 1, claim, ref.kind, ref.id, seen.epoch, region],
+        "LOCAL_QUORUM",
+      );
+      continue;
+    }
+    await readThrough(session, ref, "EACH_QUORUM");
+    await move.introduce(seen.wakeAtMs);
+    await step(session, cql.leave, leaveParams(move, seen), "EACH_QUORUM");
+  }
+  throw new StoreError("unknown", `${ref.kind}/${ref.id} was not handed over in ${attemptsMax} attempts`);
+}
+
+function leaveParams({ ref, region, to }: HandOver, seen: Statics): readonly (string | number)[] {
+  return [seen.epoch + 1, randomUUID(), to, region, ref.kind, ref.id, seen.epoch, region];
+}
+
+/** One conditional write; what became of it is for the next read to tell. */
+async function step(
+  session: CassandraSession,
+  cqlText: string,
+  params: readonly (string | number)[],
+  consistency: Consistency,
+): Promise<void> {
+  try {
+    await session.execute(cqlText, params, { consistency, idempotent: false });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
+  }
+}

@@ -1,0 +1,59 @@
+// Which actors there are: lists beside the partitions, written before an actor's first claim and never shortened.
+
+import { Buffer } from "node:buffer";
+import type { ActorRef } from "../actor-store.ts";
+import { type CassandraSession, type Consistency, executeAll } from "./session.ts";
+
+/** Partitions over which the ids of a kind are spread. */
+const buckets = 16;
+
+const cql = {
+  name: "INSERT INTO actor_name (kind, bucket, id) VALUES (?, ?, ?)",
+  ofParty: "INSERT INTO actor_of_party (party, kind, id) VALUES (?, ?, ?)",
+  list: "SELECT id FROM actor_name WHERE kind = ? AND bucket = ? AND id > ? LIMIT ?",
+  party: "SELECT kind, id FROM actor_of_party WHERE party = ?",
+} as const;
+
+export class ActorNames {
+  readonly #session: CassandraSession;
+  readonly #partyOf: (ref: ActorRef) => string | null;
+
+  constructor(session: CassandraSession, partyOf: (ref: ActorRef) => string | null) {
+    this.#session = session;
+    this.#partyOf = partyOf;
+  }
+
+  async write(ref: ActorRef, consistency: Consistency): Promise<void> {
+    const options = { consistency, idempotent: true };
+    const party = this.#partyOf(ref);
+    await Promise.all([
+      this.#session.execute(cql.name, [ref.kind, bucketOf(ref.id), ref.id], options),
+      party === null ? null : this.#session.execute(cql.ofParty, [party, ref.kind, ref.id], options),
+    ]);
+  }
+
+  /** In the order of the ids' UTF-8 bytes, which is the engine's own. */
+  async list(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    const found = await Promise.all(
+      Array.from({ length: buckets }, (_, bucket) =>
+        executeAll(this.#session, cql.list, [kind, bucket, afterId, limit], { idempotent: true }),
+      ),
+    );
+    return found
+      .flat()
+      .map((row) => String(row["id"]))
+      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      .slice(0, limit);
+  }
+
+  async ofParty(party: string): Promise<readonly ActorRef[]> {
+    const rows = await executeAll(this.#session, cql.party, [party], { idempotent: true });
+    return rows.map((row) => ({ kind: String(row["kind"]), id: String(row["id"]) }));
+  }
+}
+
+function bucketOf(id: string): number {
+  let mixed = 0;
+  for (let at = 0; at < id.length; at += 1) mixed = (Math.imul(mixed, 31) + id.charCodeAt(at)) | 0;
+  return ((mixed % buckets) + buckets) % buckets;
+}

@@ -1,0 +1,274 @@
+// Actor journals in Cassandra: one partition an actor, written by conditional batches only. The obligations S1–S7 are
+// those of the port.
+//   F1. A commit is one conditional batch and nothing else, but for a hint now and then (wake-hints, H1), which goes
+//       before it. A refusal shows the operation at the head: the commit's own means that it was applied (S3).
+//   F2. A commit whose outcome is unknown is reported so; no plain read follows it before a conditional write or a
+//       serial read of the same partition has completed or buried it. The caller's own next steps are both.
+//   F3. Deletes and puts of one commit never name the same key: within a batch the delete would win.
+//   F4. With `replicateBeforeAck` a commit answers when the other regions have it, too. The commit's level counts
+//       replicas of all regions together, so a takeover asks every replica that is left.
+//
+// A batch of one partition is not bound by Cassandra's batch size thresholds, but by half a commit log segment
+// (16 MiB as delivered); the largest commit of the actor system is well below.
+
+import type {
+  Activation,
+  ActorCommit,
+  ActorHead,
+  ActorRef,
+  ActorStore,
+  CommitOutcome,
+  PartitionRow,
+  RowSelection,
+} from "../actor-store.ts";
+import { rowTable, StoreError } from "../actor-store.ts";
+import { type ClaimRules, claimActor } from "./actor-claim.ts";
+import { handOverActor } from "./actor-move.ts";
+import { ActorNames } from "./actor-names.ts";
+import {
+  encodeBody,
+  fromOperation,
+  neverWakes,
+  readRowsThrough,
+  readSelection,
+  readStatics,
+  toOperation,
+} from "./actor-rows.ts";
+import { ActorTrack, ActorTracks } from "./actor-track.ts";
+import type { CassandraSession, Consistency, CqlParam, CqlResult, Statement } from "./session.ts";
+import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
+
+export interface CassandraActorStoreOptions {
+  /** This node's region; the name of the session's data centre. */
+  readonly region: string;
+  /** Unix milliseconds, for expiry and wake-up hints. */
+  readonly now: () => number;
+  /** Whether the actor may live in `home` now; asked before a region becomes an actor's home. Yes unless told. */
+  readonly homeAllowed?: (ref: ActorRef, home: string) => boolean;
+  /** Regions declared dead whose actors this region takes over. None unless told. */
+  readonly deadRegions?: () => ReadonlySet<string>;
+  /** The party that the actor belongs to, for {@link CassandraActorStore.actorsOf}; null for none. */
+  readonly partyOf?: (ref: ActorRef) => string | null;
+  /** Answers a commit only once other regions have it (F4). */
+  readonly replicateBeforeAck?: boolean;
+}
+
+export interface CassandraActorStore extends ActorStore {
+  /**
+   * Makes another region the actor's home; this region must be it. Repeatable. The activation that has the actor is
+   * fenced off. Throws {@link StoreError}.
+   */
+  handOver(ref: ActorRef, to: string): Promise<void>;
+  /** All actors of a party that were ever claimed, in any region. */
+  actorsOf(party: string): Promise<readonly ActorRef[]>;
+}
+
+export function openCassandraActorStore(
+  session: CassandraSession,
+  options: CassandraActorStoreOptions,
+): CassandraActorStore {
+  return new ActorJournals(session, options);
+}
+
+class ActorJournals implements CassandraActorStore {
+  readonly #session: CassandraSession;
+  readonly #options: CassandraActorStoreOptions;
+  readonly #consistency: Consistency;
+  readonly #rules: ClaimRules;
+  readonly #hints: WakeHints;
+  readonly #names: ActorNames;
+  readonly #tracks = new ActorTracks();
+
+  constructor(session: CassandraSession, options: CassandraActorStoreOptions) {
+    const { region, now, homeAllowed, deadRegions, partyOf, replicateBeforeAck } = options;
+    const consistency = replicateBeforeAck === true ? "EACH_QUORUM" : "LOCAL_QUORUM";
+    this.#session = session;
+    this.#options = options;
+    this.#consistency = consistency;
+    this.#hints = new WakeHints(session, { now, consistency });
+    this.#names = new ActorNames(session, partyOf ?? (() => null));
+    this.#rules = {
+      region,
+      consistency,
+      homeAllowed: homeAllowed ?? (() => true),
+      deadRegions: deadRegions ?? (() => new Set()),
+      takeoverConsistency: replicateBeforeAck === true ? "ALL" : "LOCAL_QUORUM",
+      announce: (ref) => this.#names.write(ref, consistency),
+    };
+  }
+
+  async claim(ref: ActorRef, owner: string): Promise<Activation> {
+    this.#tracks.forget(ref);
+    const { activation, statics, arrived } = await claimActor(this.#session, this.#rules, ref, owner);
+    const { wakeAtMs, outboxLow } = statics;
+    if (arrived && wakeAtMs !== null) await this.#hints.write(this.#options.region, ref, wakeAtMs);
+    const { epoch, head } = activation.head;
+    const outbox = activation.outbox.map((row) => row.k);
+    this.#tracks.set(ref, new ActorTrack({ epoch, head, outboxLow, outbox, wakeAtMs }));
+    return activation;
+  }
+
+  async commit(commit: ActorCommit): Promise<CommitOutcome> {
+    const { ref, wakeAtMs } = commit;
+    const sinceMs = this.#options.now();
+    const track = this.#tracks.before(commit);
+    await this.#hint(commit, track, sinceMs);
+    const statements = commitBatch(commit, track, sinceMs);
+    const options = { consistency: this.#consistency, idempotent: false };
+    const result = await this.#session.batch(statements, options);
+    if (!result.applied) {
+      const refused = refusalOf(result);
+      if (refused.op !== commit.op) {
+        this.#tracks.forget(ref);
+        return refused;
+      }
+      await this.#ensureReplicated(commit);
+    }
+    track?.follow(commit);
+    if (wakeAtMs !== null && wasSlow(sinceMs, this.#options.now())) await this.#rewriteHint(commit);
+    return { status: "applied" };
+  }
+
+  async readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]> {
+    const track = this.#tracks.get(ref);
+    const found = await Promise.all(
+      selections.map((selection) => readSelection(this.#session, ref, selection, track)),
+    );
+    return found.length === 1 ? (found[0] ?? []) : found.flat();
+  }
+
+  async readHead(ref: ActorRef): Promise<ActorHead | null> {
+    const statics = await readStatics(this.#session, ref, "LOCAL_SERIAL");
+    if (statics === null) return null;
+    const { epoch, owner, head, op, snapshotSeq, snapshot, schemaVersion } = statics;
+    return { epoch, owner, head, op, snapshotSeq, snapshot, schemaVersion };
+  }
+
+  dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {
+    return this.#hints.due([this.#options.region, ...this.#rules.deadRegions()], nowMs, limit);
+  }
+
+  listActors(kind: string, afterId: string, limit: number): Promise<readonly string[]> {
+    return this.#names.list(kind, afterId, limit);
+  }
+
+  actorsOf(party: string): Promise<readonly ActorRef[]> {
+    return this.#names.ofParty(party);
+  }
+
+  async handOver(ref: ActorRef, to: string): Promise<void> {
+    this.#tracks.forget(ref);
+    await handOverActor(this.#session, {
+      ref,
+      region: this.#options.region,
+      to,
+      introduce: async (wakeAtMs) => {
+        await this.#names.write(ref, "EACH_QUORUM");
+        if (wakeAtMs !== null) await this.#hints.write(to, ref, wakeAtMs, "EACH_QUORUM");
+      },
+    });
+  }
+
+  /** Without its hint a commit is not sent (F1): nothing is applied, whatever became of the hint. */
+  async #hint(commit: ActorCommit, track: ActorTrack | undefined, nowMs: number): Promise<void> {
+    const { ref, wakeAtMs } = commit;
+    if (wakeAtMs === null || !needsHint(wakeAtMs, track?.hintAtMs ?? null, nowMs)) return;
+    try {
+      await this.#hints.write(this.#options.region, ref, wakeAtMs);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError("not_applied", `no wake-up hint was written: ${error.message}`, { cause: error });
+    }
+    if (track !== undefined) track.hintAtMs = wakeAtMs;
+  }
+
+  /** The commit is applied: a hint that fails now leaves the caller to send the commit, and the hint, again. */
+  async #rewriteHint({ ref, wakeAtMs }: ActorCommit): Promise<void> {
+    try {
+      await this.#hints.write(this.#options.region, ref, wakeAtMs ?? 0);
+    } catch (error) {
+      this.#tracks.forget(ref);
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError("unknown", `no wake-up hint was written: ${error.message}`, { cause: error });
+    }
+  }
+
+  /** F4, for a commit that an earlier attempt applied, of which nobody knows how far it got. */
+  async #ensureReplicated(commit: ActorCommit): Promise<void> {
+    if (this.#options.replicateBeforeAck !== true) return;
+    try {
+      await readRowsThrough(this.#session, commit.ref, [...commit.puts, ...commit.deletes], "EACH_QUORUM");
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError("unknown", error.message, { cause: error });
+    }
+  }
+}
+
+const ofActor = "WHERE kind = ? AND id = ?";
+const fence = "IF epoch = ? AND head = ? AND op = ?";
+const cql = {
+  advance: `UPDATE actor SET head = ?, op = ?, wake_at = ?, outbox_low = ? ${ofActor} ${fence}`,
+  snapshot: `UPDATE actor SET head = ?, op = ?, wake_at = ?, outbox_low = ?, snap_seq = ?, snap = ?, schema_v = ?
+    ${ofActor} ${fence}`,
+  put: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, ?, ?, ?, ?)",
+  putExpiring: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, ?, ?, ?, ?) USING TTL ?",
+  remove: `DELETE FROM actor ${ofActor} AND rt = ? AND k = ? AND k2 = ?`,
+  prune: `DELETE FROM actor ${ofActor} AND rt = ${rowTable.event} AND k <= ?`,
+} as const;
+
+function commitBatch(
+  commit: ActorCommit,
+  track: ActorTrack | undefined,
+  nowMs: number,
+): readonly Statement[] {
+  const { ref, epoch, expectedHead, expectedOp, op, wakeAtMs, snapshot } = commit;
+  const { kind, id } = ref;
+  const head: CqlParam[] = [expectedHead + 1, op, wakeAtMs ?? neverWakes, outboxLow(commit, track)];
+  const fenced: CqlParam[] = [kind, id, epoch, expectedHead, fromOperation(expectedOp)];
+  const statements: Statement[] = [];
+  if (snapshot === undefined) statements.push({ cql: cql.advance, params: [...head, ...fenced] });
+  else {
+    const body = new TextEncoder().encode(snapshot.body);
+    const params = [...head, snapshot.seq, body, snapshot.schemaVersion, ...fenced];
+    statements.push({ cql: cql.snapshot, params }, { cql: cql.prune, params: [kind, id, snapshot.seq] });
+  }
+  for (const key of commit.deletes) {
+    statements.push({ cql: cql.remove, params: [kind, id, key.rt, key.k, key.k2] });
+  }
+  for (const row of commit.puts) {
+    const params = [kind, id, row.rt, row.k, row.k2, encodeBody(row)];
+    const ttl = row.expiresAtMs === undefined ? null : ttlSeconds(row.expiresAtMs, nowMs);
+    if (ttl === null) statements.push({ cql: cql.put, params });
+    else statements.push({ cql: cql.putExpiring, params: [...params, ttl] });
+  }
+  return statements;
+}
+
+/** Unset, and so left as it is, when it does not change. */
+function outboxLow(commit: ActorCommit, track: ActorTrack | undefined): number | undefined {
+  if (track === undefined) return commit.puts.some((row) => row.rt === rowTable.outbox) ? 0 : undefined;
+  const { low } = track.nextOutbox(commit);
+  return low === track.outboxLow ? undefined : low;
+}
+
+/** Rows last this much longer than asked for: clocks of nodes differ (S6). */
+const ttlSpareSeconds = 10;
+/** Cassandra refuses expiry beyond 2038 by default; what lasts longer than this is not forgotten. */
+const ttlMaxSeconds = 5 * 366 * 86_400;
+
+function ttlSeconds(expiresAtMs: number, nowMs: number): number | null {
+  const seconds = Math.ceil((expiresAtMs - nowMs) / 1_000) + ttlSpareSeconds;
+  return seconds > ttlMaxSeconds ? null : Math.max(seconds, 1);
+}
+
+/** An actor that was never claimed has no row to show. */
+function refusalOf(result: CqlResult): Extract<CommitOutcome, { status: "refused" }> {
+  const row = result.rows[0] ?? {};
+  return {
+    status: "refused",
+    epoch: Number(row["epoch"] ?? 0),
+    head: Number(row["head"] ?? 0),
+    op: toOperation(row["op"]),
+  };
+}

@@ -1,0 +1,134 @@
+// What this process remembers of an actor that it claimed, so that a commit needs no read.
+//   T1. A track counts only for the commit that follows exactly what it saw last (epoch and head). Forgetting one is
+//       always safe: the next commit then assumes the least.
+//   T2. `outboxLow` is never above the `k` of an outbox row that is there.
+//   T3. `hintAtMs` is a time at or before which the store has a hint for the actor, and until which it keeps one.
+
+import { type ActorCommit, type ActorRef, rowTable } from "../actor-store.ts";
+
+/** What a claim found, from which a track starts. */
+export interface TrackStart {
+  readonly epoch: number;
+  readonly head: number;
+  readonly outboxLow: number;
+  /** `k` of the outbox rows, ascending. */
+  readonly outbox: readonly number[];
+  readonly wakeAtMs: number | null;
+}
+
+/** A commit's outbox, as it will be: what {@link ActorTrack.follow} takes over once the commit is applied. */
+interface NextOutbox {
+  readonly low: number;
+  readonly added: readonly number[];
+  readonly removed: ReadonlySet<number>;
+}
+
+const none: ReadonlySet<number> = new Set();
+
+export class ActorTrack {
+  readonly epoch: number;
+  #head: number;
+  /** In the order in which they were put, which is ascending unless `#isAscending` says otherwise. */
+  readonly #outbox: Set<number>;
+  #isAscending = true;
+  #highest: number;
+  #low: number;
+  readonly #onlyZeros = new Set<number>();
+  hintAtMs: number | null;
+
+  constructor(start: TrackStart) {
+    this.epoch = start.epoch;
+    this.#head = start.head;
+    this.#outbox = new Set(start.outbox);
+    this.#low = start.outboxLow;
+    this.#highest = start.outbox.at(-1) ?? start.outboxLow - 1;
+    this.hintAtMs = start.wakeAtMs;
+  }
+
+  /** T1. */
+  precedes(commit: Pick<ActorCommit, "epoch" | "expectedHead">): boolean {
+    return commit.epoch === this.epoch && commit.expectedHead === this.#head;
+  }
+
+  get outboxLow(): number {
+    return this.#low;
+  }
+
+  /** The bound after `commit` (T2). */
+  nextOutbox(commit: ActorCommit): NextOutbox {
+    const added = commit.puts.filter((row) => row.rt === rowTable.outbox).map((row) => row.k);
+    const gone = commit.deletes.filter((key) => key.rt === rowTable.outbox);
+    const removed = gone.length === 0 ? none : new Set(gone.map((key) => key.k));
+    return { low: this.#lowest(added, removed), added, removed };
+  }
+
+  /** The commit was applied. */
+  follow(commit: ActorCommit): void {
+    const { low, added, removed } = this.nextOutbox(commit);
+    for (const k of removed) this.#outbox.delete(k);
+    for (const k of added) {
+      if (k < this.#highest) this.#isAscending = false;
+      this.#highest = Math.max(this.#highest, k);
+      this.#outbox.add(k);
+    }
+    if (this.#outbox.size === 0) this.#isAscending = true;
+    this.#low = low;
+    this.#head = commit.expectedHead + 1;
+    for (const row of commit.puts) if (row.k > 0) this.#onlyZeros.delete(row.rt);
+  }
+
+  hasOnlyZeros(rt: number): boolean {
+    return this.#onlyZeros.has(rt);
+  }
+
+  /** No row of the table has a `k` above 0. */
+  noteOnlyZeros(rt: number): void {
+    this.#onlyZeros.add(rt);
+  }
+
+  #lowest(added: readonly number[], removed: ReadonlySet<number>): number {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const k of this.#outbox) {
+      if (removed.has(k)) continue;
+      lowest = Math.min(lowest, k);
+      if (this.#isAscending) break;
+    }
+    for (const k of added) lowest = Math.min(lowest, k);
+    // An empty outbox: whatever comes next is above all that was there, or lowers the bound again.
+    return lowest === Number.POSITIVE_INFINITY ? this.#highest + 1 : lowest;
+  }
+}
+
+/** Tracks kept at hand; the oldest are forgotten first (T1). */
+const tracksMax = 50_000;
+
+export class ActorTracks {
+  readonly #tracks = new Map<string, ActorTrack>();
+
+  set(ref: ActorRef, track: ActorTrack): void {
+    const key = keyOf(ref);
+    this.#tracks.delete(key);
+    this.#tracks.set(key, track);
+    if (this.#tracks.size <= tracksMax) return;
+    const oldest = this.#tracks.keys().next().value;
+    if (oldest !== undefined) this.#tracks.delete(oldest);
+  }
+
+  get(ref: ActorRef): ActorTrack | undefined {
+    return this.#tracks.get(keyOf(ref));
+  }
+
+  /** Of the activation that `commit` belongs to, and up to date for it (T1). */
+  before(commit: ActorCommit): ActorTrack | undefined {
+    const track = this.get(commit.ref);
+    return track?.precedes(commit) === true ? track : undefined;
+  }
+
+  forget(ref: ActorRef): void {
+    this.#tracks.delete(keyOf(ref));
+  }
+}
+
+function keyOf(ref: ActorRef): string {
+  return `${ref.kind}\n${ref.id}`;
+}

@@ -61,7 +61,7 @@ export function signedHandler(route: SignedRoute): Route["handle"] {
 async function answerOf(route: SignedRoute, call: SignedCall): Promise<Outcome> {
   const isJson = isJsonOrSilent(call.request);
   if (route.claimsMeanwhile && isJson) return route.answer(call);
-  const reused = await call.authenticated.nonceClaimed;
+  const reused = await call.authenticated.claimNonce().claimed;
   if (reused !== null) return reused;
   if (isJson) return route.answer(call);
   return refused(

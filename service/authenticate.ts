@@ -77,12 +77,17 @@ export interface Candidate {
 export interface Authenticated {
   readonly kind: "authenticated";
   readonly caller: Caller;
-  /** Check 7, under way: null once the nonce is claimed. No answer may leave before it is known. */
-  readonly nonceClaimed: Promise<Refused | null>;
-  /** What check 7 will say unless its commit fails: for what becomes true only with that commit. */
-  readonly nonceDecided: Promise<NonceDecided>;
+  /** Check 7: begins it, or gives what was begun. No answer may leave before the claim is known. */
+  readonly claimNonce: () => NonceClaim;
   /** For the answer, whatever it is: the bearer token that a registration returns once. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface NonceClaim {
+  /** Null once the nonce is claimed. */
+  readonly claimed: Promise<Refused | null>;
+  /** What the claim will say unless its commit fails: for what becomes true only with that commit. */
+  readonly decided: Promise<NonceDecided>;
 }
 
 export interface NonceDecided {
@@ -247,7 +252,7 @@ async function bearerCandidate(
     : withKey(deps, base, key, null);
 }
 
-/** Checks 5 and 6; then the nonce claim is begun and its outcome handed back apart, so that work may go on meanwhile. */
+/** Checks 5 and 6; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
 export function authenticateBody(
   deps: AuthenticationDeps,
   candidate: Candidate,
@@ -294,18 +299,20 @@ function admit(
   caller: Caller,
   headers: Readonly<Record<string, string>>,
 ): MaybeLater<Authenticated | Refused> {
-  const nonce = candidate.received === null ? noNonce : claimNonce(deps, caller);
+  let begun: NonceClaim | null = candidate.received === null ? noNonce : null;
+  const claim = (): NonceClaim => {
+    begun ??= claimNonce(deps, caller);
+    return begun;
+  };
   const { roles } = candidate.accepted;
-  if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, ...nonce, headers };
+  if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, claimNonce: claim, headers };
   const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
-  return nonce.nonceClaimed.then((reused) => reused ?? denied("role_not_allowed", detail));
+  return claim().claimed.then((reused) => reused ?? denied("role_not_allowed", detail));
 }
 
-type NonceClaim = Pick<Authenticated, "nonceClaimed" | "nonceDecided">;
-
 const noNonce: NonceClaim = {
-  nonceClaimed: Promise.resolve(null),
-  nonceDecided: Promise.resolve({ refused: null, commit: null }),
+  claimed: Promise.resolve(null),
+  decided: Promise.resolve({ refused: null, commit: null }),
 };
 
 function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
@@ -317,12 +324,12 @@ function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
   const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
   const refusalOf = (reply: NonceReply): Refused | null =>
     reply.status === "claimed" ? null : nonceReused();
-  const nonceClaimed = asked.reply.then(refusalOf);
-  const nonceDecided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
+  const claimed = asked.reply.then(refusalOf);
+  const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
   // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
-  nonceClaimed.catch(() => {});
-  nonceDecided.catch(() => {});
-  return { nonceClaimed, nonceDecided };
+  claimed.catch(() => {});
+  decided.catch(() => {});
+  return { claimed, decided };
 }
 
 function nonceReused(): Refused {

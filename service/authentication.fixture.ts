@@ -234,7 +234,7 @@ export async function authenticate(
   if (candidate.kind === "problem") return candidate;
   const authenticated = await authenticateBody(region.deps, candidate, body);
   if (authenticated.kind === "problem") return authenticated;
-  return (await authenticated.nonceClaimed) ?? authenticated;
+  return (await authenticated.claimNonce().claimed) ?? authenticated;
 }
 
 /** The problem's code, or `authenticated`. */

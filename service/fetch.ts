@@ -56,17 +56,20 @@ interface Kept {
 export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
-    const { nonceClaimed, nonceDecided } = request.authenticated;
+    const { claimNonce } = request.authenticated;
     if (!isRecordId(request.recordId)) {
       return (
-        (await nonceClaimed) ??
+        (await claimNonce().claimed) ??
         refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }))
       );
     }
-    const [nonce, prepared] = await Promise.all([nonceDecided, prepare(deps, kept, request)]);
+    if (!deps.receipts.sharesCommits) claimNonce();
+    const prepared = await prepare(deps, kept, request);
+    const { claimed, decided } = claimNonce();
+    const nonce = await decided;
     if (nonce.refused === null && prepared !== null) await deps.receipts.keep(prepared.receipt, nonce.commit);
     // No answer leaves before the claim is durable.
-    const reused = await nonceClaimed;
+    const reused = await claimed;
     if (reused !== null) return reused;
     if (prepared === null) {
       await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);

@@ -50,6 +50,8 @@ export interface SignedReceipt {
 }
 
 export interface Receipts {
+  /** See {@link ReceiptStore.sharesCommits}: then a nonce is claimed when its receipt is ready, for both cost one commit. */
+  readonly sharesCommits: boolean;
   begin(): Retrieval;
   /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
   sign(served: Served): Promise<SignedReceipt>;
@@ -73,6 +75,7 @@ const payloadType = payloadTypes["receipt.v3"];
 export function createReceipts(deps: ReceiptDeps): Receipts {
   const draw = drawer(deps.crypto);
   return {
+    sharesCommits: deps.store.sharesCommits,
     begin: () => beginRetrieval(deps, draw),
     sign: (served) => signReceipt(deps, served),
     keep: (receipt, after) => keepReceipt(deps, receipt, after),

@@ -1,7 +1,7 @@
 // POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval API»).
 //   S1. Rows are served as they were signed: only the serve-time members are put in.
-//   S2. The nonce is claimed while the index works, and no answer leaves before the claim is durable; the receipt, which is
-//       never kept without the claim, becomes durable with it. A replay is told
+//   S2. The nonce is claimed while the index works, or together with the receipt where both share a commit. No answer
+//       leaves before the claim is durable, and no receipt is kept without it. A replay is told
 //       `nonce_reused` even when its body is wrong too.
 //   S3. Rows of businesses that blocked the caller's group are absent, and nothing says so.
 
@@ -39,17 +39,18 @@ export type Search = (call: SearchCall) => Promise<Outcome>;
 
 export function createSearch(deps: SearchDeps): Search {
   return async (call) => {
-    const { caller, nonceClaimed, nonceDecided } = call.authenticated;
+    const { caller, claimNonce } = call.authenticated;
     const request = readRequest(call);
-    if ("kind" in request) return (await nonceClaimed) ?? request;
+    if ("kind" in request) return (await claimNonce().claimed) ?? request;
     const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
-    const [nonce, prepared] = await Promise.all([
-      nonceDecided,
-      deps.index.search(query).then((hits) => prepare(deps, caller, request, hits)),
-    ]);
-    if (nonce.refused !== null) return (await nonceClaimed) ?? nonce.refused;
+    if (!deps.receipts.sharesCommits) claimNonce();
+    const hits = await deps.index.search(query);
+    const prepared = await prepare(deps, caller, request, hits);
+    const { claimed, decided } = claimNonce();
+    const nonce = await decided;
+    if (nonce.refused !== null) return nonce.refused;
     await deps.receipts.keep(prepared.receipt, nonce.commit);
-    const reused = await nonceClaimed;
+    const reused = await claimed;
     if (reused !== null) return reused;
     return { kind: "answer", status: 200, headers, body: prepared.body };
   };

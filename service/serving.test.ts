@@ -81,6 +81,7 @@ function world() {
       state.signed += 1;
       return { envelope: '{"receipt":1}', served: what };
     },
+    sharesCommits: true,
     keep: async () => {
       if (state.keepFails) throw new LeaseLost();
       state.kept += 1;
@@ -132,8 +133,10 @@ function caller(claim: Refused | null = null): Authenticated {
       requestHash: hash,
       tag: "svc-retrieval",
     },
-    nonceClaimed: Promise.resolve(claim),
-    nonceDecided: Promise.resolve({ refused: claim, commit: null }),
+    claimNonce: () => ({
+      claimed: Promise.resolve(claim),
+      decided: Promise.resolve({ refused: claim, commit: null }),
+    }),
     headers: {},
   };
 }

@@ -31,6 +31,8 @@ export interface ClosedBatch {
 }
 
 export interface ReceiptStore {
+  /** Whether a row appended `after` a commit that was handed in just before becomes durable in one step with it. */
+  readonly sharesCommits: boolean;
   /**
    * `after` is the promise of {@link ActorStore.commit}, given out by the store of the same node: then the row waits for
    * it, or shares its transaction (T4). Throws {@link StoreError}, `not_applied` when that commit was refused.

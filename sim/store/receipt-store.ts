@@ -15,6 +15,7 @@ export function openSimReceiptStore(client: StoreClient): ReceiptStore {
 }
 
 class SimReceiptStore implements ReceiptStore {
+  readonly sharesCommits = false;
   readonly #client: StoreClient;
   readonly #batches: PlainTable<BatchName>;
   readonly #rows: PlainTable<ReceiptRow>;

@@ -25,6 +25,7 @@ export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
 }
 
 class SqliteReceiptStore implements ReceiptStore {
+  readonly sharesCommits = true;
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
 

@@ -1,0 +1,41 @@
+// Indices of a test's own in the cluster that `SVC_TEST_ELASTIC` names (URLs, comma-separated: one a region; the first is
+// used), under a prefix that nobody else has, removed when the test is over.
+
+import { collectionNames } from "../../protocol/identifiers.ts";
+import type { Engine } from "./engine.ts";
+import { readGenerations, removeGeneration } from "./generations.ts";
+import { IndexNames } from "./names.ts";
+import { ElasticRowIndex, type ElasticRowIndexOptions } from "./row-index.ts";
+
+export const elasticUrl = (process.env["SVC_TEST_ELASTIC"] ?? "").split(",")[0] ?? "";
+/** Whether there is an engine to test with. */
+export const hasElastic = elasticUrl !== "";
+
+let opened = 0;
+
+/** Options of an index that is like no other. */
+export function freshOptions(): ElasticRowIndexOptions {
+  opened += 1;
+  const prefix = `svc-test-${process.pid}-${Math.trunc(Math.random() * 1e9).toString(36)}-${opened}-`;
+  return { nodes: [elasticUrl], prefix, replicas: 0 };
+}
+
+export async function openFresh(options: ElasticRowIndexOptions = freshOptions()) {
+  const index = await ElasticRowIndex.open(options);
+  return {
+    index,
+    options,
+    close: async () => {
+      await removeAll(index.engine, options.prefix);
+      await index.close();
+    },
+  };
+}
+
+/** Removes every generation of every collection under a prefix. */
+export async function removeAll(engine: Engine, prefix: string): Promise<void> {
+  for (const collection of collectionNames) {
+    const { serving, next, others } = await readGenerations(engine, new IndexNames(prefix, collection));
+    for (const each of [serving, next, ...others]) if (each !== null) await removeGeneration(engine, each);
+  }
+}

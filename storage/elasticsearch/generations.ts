@@ -1,0 +1,188 @@
+// The generations of a collection's index, and which of them is which. What says so are aliases alone, changed in one step
+// by the cluster; a write index is one by the cluster's own rule, so of two nodes that make one at once the second is refused.
+
+import { IndexUnavailable } from "../row-index.ts";
+import { type Engine, EngineRefusal, malformed, memberOf, textOf } from "./engine.ts";
+import type { IndexLayout } from "./layout.ts";
+import { type IndexNames, rowsAlias } from "./names.ts";
+
+export interface Generations {
+  readonly serving: string | null;
+  /** The one that is being built beside it. */
+  readonly next: string | null;
+  /** Neither: the remains of a switch. */
+  readonly others: readonly string[];
+  /** Highest number in use; 0 for none. */
+  readonly numberMax: number;
+}
+
+/** Reads which generations there are. */
+export async function readGenerations(engine: Engine, names: IndexNames): Promise<Generations> {
+  const answer = await engine.write({ method: "GET", path: `/${names.pattern}/_alias` });
+  if (typeof answer !== "object" || answer === null) throw malformed("aliases");
+  let serving: string | null = null;
+  let next: string | null = null;
+  let numberMax = 0;
+  const others: string[] = [];
+  for (const [index, entry] of Object.entries(answer)) {
+    const number = names.number(index);
+    if (number === null) continue;
+    numberMax = Math.max(numberMax, number);
+    const aliases = memberOf(entry, "aliases");
+    if (memberOf(aliases, names.serving) !== undefined) serving = index;
+    else if (memberOf(aliases, names.next) !== undefined) next = index;
+    else others.push(index);
+  }
+  return { serving, next, others, numberMax };
+}
+
+/** What is noted with a generation. */
+export interface GenerationNote {
+  /** Digest of the layout that it was last brought to. */
+  readonly digest: string;
+  /** How its documents were made, by field (layout.ts). */
+  readonly making: Readonly<Record<string, string>>;
+  /** While it is being built: when its builder was last at work, Unix milliseconds. */
+  readonly built_at_ms?: number;
+}
+
+/** Reads what is noted with a generation; null where there is no such index, or nothing is noted. */
+export async function readNote(engine: Engine, index: string): Promise<GenerationNote | null> {
+  let answer: unknown;
+  try {
+    answer = await engine.write({ method: "GET", path: `/${index}/_mapping?filter_path=*.mappings._meta` });
+  } catch (error) {
+    if (error instanceof EngineRefusal && error.status === 404) return null;
+    throw error;
+  }
+  const note = memberOf(memberOf(memberOf(answer, index), "mappings"), "_meta");
+  const making = memberOf(note, "making");
+  if (typeof making !== "object" || making === null) return null;
+  const builtAtMs = memberOf(note, "built_at_ms");
+  return {
+    digest: textOf(memberOf(note, "digest")),
+    making: Object.fromEntries(Object.entries(making).map(([name, how]) => [name, textOf(how)])),
+    ...(typeof builtAtMs === "number" ? { built_at_ms: builtAtMs } : {}),
+  };
+}
+
+/** Replaces what is noted with a generation, and adds fields. Throws `EngineRefusal` where a field cannot become so. */
+export async function writeNote(
+  engine: Engine,
+  index: string,
+  {
+    note,
+    properties = {},
+  }: { readonly note: GenerationNote; readonly properties?: IndexLayout["properties"] },
+): Promise<void> {
+  const body = { _meta: note, properties };
+  assertAcknowledged(await engine.write({ method: "PUT", path: `/${index}/_mapping`, body }));
+}
+
+export interface IndexSettings {
+  /** Primary shards of each index; 1 unless told. */
+  readonly shards?: number;
+  /** Copies of each; `0-1` unless told: one where the cluster has a second node. */
+  readonly replicas?: number | `${number}-${number}`;
+}
+
+/** Fields of the largest collection, twice over. */
+const fieldsMax = 2_000;
+
+/**
+ * Makes a generation with its aliases, in one step. False when the cluster refused because there is one already: of that
+ * number, or in that role.
+ */
+export async function makeGeneration(
+  engine: Engine,
+  wanted: {
+    readonly names: IndexNames;
+    readonly layout: IndexLayout;
+    readonly settings: IndexSettings;
+    readonly number: number;
+    readonly role: "serving" | "next";
+    /** When its building began; for the role `next`. */
+    readonly builtAtMs?: number;
+  },
+): Promise<string | null> {
+  const { names, layout, role, builtAtMs } = wanted;
+  const index = names.generation(wanted.number);
+  const { shards = 1, replicas = "0-1" } = wanted.settings;
+  const note: GenerationNote = {
+    digest: layout.digest,
+    making: layout.making,
+    ...(builtAtMs === undefined ? {} : { built_at_ms: builtAtMs }),
+  };
+  const body = {
+    settings: {
+      number_of_shards: shards,
+      ...(typeof replicas === "number"
+        ? { number_of_replicas: replicas, auto_expand_replicas: false }
+        : { auto_expand_replicas: replicas }),
+      // Rows are made visible when they are written; this is for those whose writer died in between.
+      refresh_interval: "5s",
+      "index.mapping.total_fields.limit": fieldsMax,
+    },
+    mappings: {
+      _source: { enabled: false },
+      dynamic: false,
+      _meta: note,
+      properties: layout.properties,
+    },
+    aliases: { [names[role]]: { is_write_index: true }, [rowsAlias(index)]: {} },
+  };
+  try {
+    assertAcknowledged(await engine.write({ method: "PUT", path: `/${index}`, body }));
+    return index;
+  } catch (error) {
+    // Another write index of the alias is told as an illegal state.
+    const isThere = ["resource_already_exists_exception", "illegal_state_exception"];
+    if (error instanceof EngineRefusal && isThere.includes(error.type)) return null;
+    throw error;
+  }
+}
+
+/** Makes the generation that is being built the serving one; false when the two are not that any more. */
+export async function switchGenerations(
+  engine: Engine,
+  names: IndexNames,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<boolean> {
+  const body = {
+    actions: [
+      { remove: { index: from, alias: names.serving, must_exist: true } },
+      { remove: { index: to, alias: names.next, must_exist: true } },
+      { add: { index: to, alias: names.serving, is_write_index: true } },
+    ],
+  };
+  try {
+    assertAcknowledged(await engine.write({ method: "POST", path: "/_aliases", body }));
+    return true;
+  } catch (error) {
+    if (error instanceof EngineRefusal) return false;
+    throw error;
+  }
+}
+
+/** Removes a generation; one that is not there is removed. */
+export async function removeGeneration(engine: Engine, index: string): Promise<void> {
+  try {
+    await engine.write({ method: "DELETE", path: `/${index}` });
+  } catch (error) {
+    if (!(error instanceof EngineRefusal && error.status === 404)) throw error;
+  }
+}
+
+/** Waits until searches of the index can be answered. */
+export async function awaitSearchable(engine: Engine, index: string): Promise<void> {
+  const path = `/_cluster/health/${index}?wait_for_status=yellow&timeout=20s&filter_path=timed_out`;
+  const answer = await engine.write({ method: "GET", path });
+  if (memberOf(answer, "timed_out") !== false)
+    throw new IndexUnavailable("incomplete", `Not all shards of ${index} are there.`);
+}
+
+/** Every node of the cluster knows of the change: what is read from any of them afterwards has it. */
+function assertAcknowledged(answer: unknown): void {
+  if (memberOf(answer, "acknowledged") !== true || memberOf(answer, "shards_acknowledged") === false)
+    throw new IndexUnavailable("incomplete", "Not all nodes of the cluster took the change in time.");
+}

@@ -1,0 +1,65 @@
+// The answer of a search: its rows, each checked to be what was asked for.
+
+import { distanceKm } from "../../collections/geo-distance.ts";
+import { type GeoPoint, IndexUnavailable, type RowHit, type RowQuery } from "../row-index.ts";
+import { assertAllShards, malformed, memberOf } from "./engine.ts";
+
+export interface FoundPage {
+  /** Rows that the query wants, in its order. */
+  readonly hits: readonly RowHit[];
+  /** Rows that were answered, wanted or not. */
+  readonly answered: number;
+  /** Sort values of the last of them: where the next page begins. */
+  readonly last: unknown;
+}
+
+/** Parts of the answer that are read; nothing else is sent. Sort values only where a next page may be asked for. */
+export function hitsFilterPath(query: RowQuery): string {
+  const parts = "timed_out,_shards.failed,hits.hits._id,hits.hits.fields";
+  return query.clauses.some(({ op }) => op === "near") ? `${parts},hits.hits.sort` : parts;
+}
+
+/** Reads an answer. Throws `IndexUnavailable` unless all of every shard was searched (X5). */
+export function parseHits(answer: unknown, query: RowQuery): FoundPage {
+  assertAllShards(answer);
+  if (memberOf(answer, "timed_out") !== false)
+    throw new IndexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
+  // Of no rows at all nothing is left to be sent.
+  const found = memberOf(memberOf(answer, "hits"), "hits") ?? [];
+  if (!Array.isArray(found)) throw malformed("hits");
+  const circles = query.clauses.filter((clause) => clause.op === "near");
+  const hits: RowHit[] = [];
+  for (const hit of found as readonly unknown[]) {
+    const fields = memberOf(hit, "fields");
+    if (!circles.every((circle) => isNear(fields, circle))) continue;
+    const record_id = memberOf(hit, "_id");
+    if (typeof record_id !== "string") throw malformed("the id of a hit");
+    hits.push({ record_id, business_uuid: stored(fields, "business_uuid"), row: stored(fields, "row") });
+  }
+  return { hits, answered: found.length, last: memberOf(found.at(-1), "sort") };
+}
+
+function stored(fields: unknown, name: string): string {
+  const values = memberOf(fields, name);
+  const value: unknown = Array.isArray(values) ? values[0] : undefined;
+  if (typeof value !== "string") throw malformed(`the ${name} of a hit`);
+  return value;
+}
+
+function isNear(
+  fields: unknown,
+  { field, point, radiusKm }: Extract<RowQuery["clauses"][number], { readonly op: "near" }>,
+): boolean {
+  return placesOf(stored(fields, "points"), field).some((place) => distanceKm(place, point) <= radiusKm);
+}
+
+/** The exact places of a field, as document.ts stored them. */
+function placesOf(points: string, field: string): readonly GeoPoint[] {
+  try {
+    const places = memberOf(JSON.parse(points), field);
+    if (Array.isArray(places)) return places as readonly GeoPoint[];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw malformed(`the ${field} of a hit`);
+}

@@ -1,0 +1,117 @@
+// How the rows of a collection lie in Elasticsearch; it follows from the collection's definition.
+//   countries, filter fields   as the definition names them, a field that differs by country once a country (`price_US`)
+//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose term
+//                              query scores a row by the stored number alone
+//   terms                      the same of all text fields together, their impacts added up
+//   row, business_uuid, points what a hit is made of, stored as it is; `points` are the exact ones, for the engine rounds
+// Nothing else of a document is kept: there is no `_source`, and what the mapping does not name is ignored.
+
+import { createHash } from "node:crypto";
+import { collections } from "../../collections/collections.ts";
+import type { CollectionDefinition, FilterField } from "../../collections/definition.ts";
+import { relevanceVersion } from "../../collections/relevance.ts";
+import { analysisVersion } from "../../collections/text-analysis.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import { countries } from "../../protocol/records/vocabularies/countries.ts";
+
+export type FieldMapping = Readonly<Record<string, unknown>>;
+
+export interface IndexLayout {
+  readonly collection: CollectionName;
+  readonly definition: CollectionDefinition;
+  readonly properties: Readonly<Record<string, FieldMapping>>;
+  /** What each field's entries are made by, by its name; a field that differs by country stands once, as `price_*`. */
+  readonly making: Readonly<Record<string, string>>;
+  /** Digest of the above: another one means another layout. */
+  readonly digest: string;
+}
+
+/** All text fields together. */
+export const allTermsField = "terms";
+
+/** Index field of the terms of a text field. */
+export function termsField(textField: string): string {
+  return `term.${textField}`;
+}
+
+const layouts = new Map<string, IndexLayout>();
+
+/** Layout of a collection. Throws for a name that is none: a bug, since ports are called with known collections. */
+export function layoutOf(collection: string): IndexLayout {
+  const known = layouts.get(collection);
+  if (known !== undefined) return known;
+  const definition = Object.values(collections).find((each) => each.name === collection);
+  if (definition === undefined) throw new Error(`There is no collection ${collection}`);
+  const layout = makeLayout(definition);
+  layouts.set(collection, layout);
+  return layout;
+}
+
+const keyword = { type: "keyword", doc_values: false };
+/** Longer values than any operand may have match nothing; Lucene takes no term above 32,766 bytes. */
+const filtered = { ...keyword, ignore_above: 4_096 };
+const storedText = { type: "text", index: false, norms: false, store: true };
+const terms = { type: "sparse_vector" };
+
+const ownProperties: Readonly<Record<string, FieldMapping>> = {
+  countries: keyword,
+  record_id: { type: "keyword", index: false },
+  business_uuid: { ...keyword, store: true },
+  row: storedText,
+  points: storedText,
+  [allTermsField]: terms,
+};
+
+/** Makes the layout of a definition. */
+export function makeLayout(definition: CollectionDefinition): IndexLayout {
+  const properties: Record<string, FieldMapping> = { ...ownProperties };
+  const textMaking = `terms ${analysisVersion}.${relevanceVersion}`;
+  const making: Record<string, string> = {};
+  const add = (name: string, mapping: FieldMapping): void => {
+    if (Object.hasOwn(properties, name))
+      throw new Error(`${definition.name}: the index has a field ${name} already`);
+    properties[name] = mapping;
+  };
+  for (const field of definition.fields) {
+    if (field.type === "country") continue;
+    const mapping = mappingOf(field);
+    making[makingName(field)] = textOfMaking(field);
+    if (field.countryStem === null) add(field.name, mapping);
+    else for (const code of countries.codes) add(`${field.countryStem}${code}`, mapping);
+  }
+  for (const name of definition.textFields) {
+    add(termsField(name), terms);
+    making[termsField(name)] = textMaking;
+  }
+  making[allTermsField] = `${textMaking} of ${definition.textFields.join(" ")}`;
+  const digest = createHash("sha256")
+    .update(JSON.stringify([properties, making]))
+    .digest("hex");
+  return { collection: definition.name, definition, properties, making, digest };
+}
+
+/** Name of a filter field in {@link IndexLayout.making}. */
+export function makingName(field: FilterField): string {
+  return field.countryStem === null ? field.name : `${field.countryStem}*`;
+}
+
+function textOfMaking(field: FilterField): string {
+  return `${field.type}${field.multiple ? " many" : ""}`;
+}
+
+/** Numbers of every kind are doubles, as they are elsewhere: an amount, a year, milliseconds. */
+function mappingOf({ type }: FilterField): FieldMapping {
+  switch (type) {
+    case "keyword":
+    case "country":
+      return filtered;
+    case "boolean":
+      return { type: "boolean" };
+    case "geopoint":
+      return { type: "geo_point" };
+    case "integer":
+    case "money":
+    case "timestamp":
+      return { type: "double" };
+  }
+}

@@ -1,0 +1,93 @@
+// Start-up: every collection has a serving generation, and its layout is this node's, as far as it can be brought to it.
+// Any number of nodes do this at once; what one has done the others find done.
+//   L1. Fields that are new are added to the mapping, so that rows from now on have them.
+//   L2. Rows from before do not. Until the index is built anew (rebuild.ts), a field that its rows may lack is `lacking`, and
+//       a search about it is refused rather than answered with fewer rows (X5).
+
+import { IndexUnavailable } from "../row-index.ts";
+import { type Engine, EngineRefusal } from "./engine.ts";
+import {
+  awaitSearchable,
+  type IndexSettings,
+  makeGeneration,
+  readGenerations,
+  readNote,
+  writeNote,
+} from "./generations.ts";
+import type { IndexLayout } from "./layout.ts";
+import type { IndexNames } from "./names.ts";
+
+export interface PreparedIndex {
+  readonly engine: Engine;
+  readonly names: IndexNames;
+  readonly layout: IndexLayout;
+}
+
+/** The serving generation, and the names in `layout.making` that its rows may lack (L2). */
+export interface Prepared {
+  readonly generation: string;
+  readonly lacking: ReadonlySet<string>;
+}
+
+/** Others may be making or switching generations meanwhile. */
+const attemptsMax = 5;
+
+/** Makes the index of a collection if there is none, and brings the mapping of an older one up to date. */
+export async function prepareIndex(index: PreparedIndex, settings: IndexSettings): Promise<Prepared> {
+  const { engine, names, layout } = index;
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const { serving, numberMax } = await readGenerations(engine, names);
+    if (serving === null) {
+      await makeGeneration(engine, { names, layout, settings, number: numberMax + 1, role: "serving" });
+      continue;
+    }
+    await awaitSearchable(engine, serving);
+    const lacking = await extend(index, serving);
+    if (lacking !== null) return { generation: serving, lacking };
+  }
+  throw new IndexUnavailable("incomplete", `The index ${names.serving} is being changed by others.`);
+}
+
+/** What the rows of a generation may lack; null when there is no such index any more. */
+async function extend(
+  { engine, layout }: PreparedIndex,
+  generation: string,
+): Promise<ReadonlySet<string> | null> {
+  const note = await readNote(engine, generation);
+  if (note === null) return null;
+  const lacking = lackingOf(layout, note.making);
+  if (note.digest === layout.digest) return lacking;
+  try {
+    const properties = Object.fromEntries(
+      Object.entries(layout.properties).filter(([name]) => !isRemade(layout, note.making, name)),
+    );
+    await writeNote(engine, generation, { note: { ...note, digest: layout.digest }, properties });
+    return lacking;
+  } catch (error) {
+    if (!(error instanceof EngineRefusal)) throw error;
+    if (error.status === 404) return null;
+    // A field that every row has would have to become another: nothing of it can be searched by this node.
+    return new Set(Object.keys(layout.making));
+  }
+}
+
+/** Reads anew what the rows of the serving generation may lack: it may have been built anew. */
+export async function readLacking({ engine, names, layout }: PreparedIndex): Promise<ReadonlySet<string>> {
+  const { serving } = await readGenerations(engine, names);
+  const note = serving === null ? null : await readNote(engine, serving);
+  return note === null ? new Set(Object.keys(layout.making)) : lackingOf(layout, note.making);
+}
+
+function lackingOf(layout: IndexLayout, making: Readonly<Record<string, string>>): ReadonlySet<string> {
+  return new Set(Object.keys(layout.making).filter((name) => layout.making[name] !== making[name]));
+}
+
+/** Whether a field was there, made otherwise: its mapping may be another, which cannot be changed. */
+function isRemade(layout: IndexLayout, making: Readonly<Record<string, string>>, property: string): boolean {
+  const name = Object.keys(layout.making).find((each) =>
+    each.endsWith("*")
+      ? property.startsWith(each.slice(0, -1)) && property.length === each.length + 1
+      : each === property,
+  );
+  return name !== undefined && making[name] !== undefined && making[name] !== layout.making[name];
+}

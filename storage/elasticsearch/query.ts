@@ -1,0 +1,113 @@
+// A row query as the body of a search. Conditions are filters, which score nothing; terms score only where relevance is
+// asked for. What is answered of a hit is its stored text, never a parsed document.
+
+import { textMatchKey } from "../../collections/definition.ts";
+import { earthRadiusKm } from "../../collections/geo-distance.ts";
+import type { RowClause, RowQuery } from "../row-index.ts";
+import { allTermsField, layoutOf, termsField } from "./layout.ts";
+
+type Clause = Readonly<Record<string, unknown>>;
+
+/** Businesses in one clause: Elasticsearch takes 65,536 terms. */
+const businessesMax = 50_000;
+
+/** Body of a search, for the first rows of a query. */
+export function searchBody(query: RowQuery): Readonly<Record<string, unknown>> {
+  const filter: Clause[] = [{ term: { countries: query.country } }];
+  const must: Clause[] = [];
+  const mustNot: Clause[] = [];
+  for (const clause of query.clauses) addClause(clause, filter, mustNot);
+  for (let from = 0; from < query.excludeBusinesses.length; from += businessesMax) {
+    mustNot.push({ terms: { business_uuid: query.excludeBusinesses.slice(from, from + businessesMax) } });
+  }
+  const isRanked = query.sort.some(({ field }) => field === textMatchKey);
+  if (query.text !== undefined) (isRanked ? must : filter).push(...textClauses(query.collection, query.text));
+  const hasPoints = query.clauses.some(({ op }) => op === "near");
+  return {
+    query: {
+      bool: {
+        filter,
+        ...(must.length === 0 ? {} : { must }),
+        ...(mustNot.length === 0 ? {} : { must_not: mustNot }),
+      },
+    },
+    sort: sortOf(query),
+    size: query.limit,
+    track_total_hits: false,
+    _source: false,
+    stored_fields: hasPoints ? ["row", "business_uuid", "points"] : ["row", "business_uuid"],
+  };
+}
+
+/** Each term must be in one of the fields. */
+function textClauses(
+  collection: string,
+  { terms, fields }: NonNullable<RowQuery["text"]>,
+): readonly Clause[] {
+  const { textFields } = layoutOf(collection).definition;
+  const isAll = textFields.every((name) => fields.includes(name));
+  const names = isAll ? [allTermsField] : fields.map(termsField);
+  return terms.map((term) => {
+    const each = names.map((name) => ({ term: { [name]: term } }));
+    return each.length === 1 ? (each[0] as Clause) : { bool: { should: each } };
+  });
+}
+
+const nothing: Clause = { match_none: {} };
+
+function addClause(clause: RowClause, filter: Clause[], mustNot: Clause[]): void {
+  const { field } = clause;
+  switch (clause.op) {
+    case "eq":
+    case "ne":
+      (clause.op === "eq" ? filter : mustNot).push(
+        isWritable(clause.value) ? { term: { [field]: clause.value } } : nothing,
+      );
+      return;
+    case "in":
+    case "nin":
+      (clause.op === "in" ? filter : mustNot).push({ terms: { [field]: clause.values.filter(isWritable) } });
+      return;
+    case "near":
+      filter.push(circle(field, clause));
+      return;
+    default:
+      filter.push(
+        isWritable(clause.value) ? { range: { [field]: { [clause.op]: clause.value } } } : beyond(clause),
+      );
+  }
+}
+
+/** JSON has no infinity, which a long enough decimal is. No row has it either. */
+function isWritable(value: unknown): boolean {
+  return typeof value !== "number" || Number.isFinite(value);
+}
+
+/** A comparison with infinity holds for every number or for none. */
+function beyond(clause: Extract<RowClause, { readonly op: "lt" | "lte" | "gt" | "gte" }>): Clause {
+  const isBelow = clause.op === "lt" || clause.op === "lte";
+  return isBelow === clause.value > 0 ? { exists: { field: clause.field } } : nothing;
+}
+
+/** No two places are farther apart. */
+const distanceKmMax = Math.PI * earthRadiusKm;
+
+/**
+ * A circle that holds every place of the wanted one and perhaps a few outside its rim: the engine keeps places rounded to
+ * a centimetre, and its distances are inexact by up to 40 cm where they are great. hits.ts measures again.
+ */
+function circle(field: string, { point, radiusKm }: Extract<RowClause, { readonly op: "near" }>): Clause {
+  const meters = radiusKm * 1_000 + (radiusKm < 500 ? 0.1 : 2);
+  if (meters >= distanceKmMax * 1_000) return { exists: { field } };
+  return { geo_distance: { distance: `${meters}m`, [field]: { lat: point.lat, lon: point.lng } } };
+}
+
+/** A row without the field comes last; ties are broken by record id. */
+function sortOf({ sort }: RowQuery): readonly Clause[] {
+  const keys = sort.map(({ field, direction: order }) =>
+    field === textMatchKey
+      ? { _score: { order } }
+      : { [field]: { order, missing: "_last", unmapped_type: "double" } },
+  );
+  return [...keys, { record_id: { order: "asc" } }];
+}

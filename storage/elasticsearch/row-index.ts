@@ -1,0 +1,227 @@
+// The searchable rows in Elasticsearch: the port's obligations X1–X5, and of this engine:
+//   E1. A change is written to the serving generation and to the one being built, if there is one. After writing, the
+//       aliases are read again, and a generation that had appeared by then is written to too. A generation appears before
+//       its builder reads the first row, so it gets every change: from the builder, or from here (rebuild.ts).
+//   E2. A search says nothing of relevance where the order does not ask for it, and reads nothing but the stored text.
+
+import { fieldByName } from "../../collections/definition.ts";
+import { collectionNames } from "../../protocol/identifiers.ts";
+import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
+import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
+import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
+import { type Generations, type IndexSettings, readGenerations } from "./generations.ts";
+import { type FoundPage, hitsFilterPath, parseHits } from "./hits.ts";
+import { type IndexLayout, layoutOf, makingName, termsField } from "./layout.ts";
+import { IndexNames } from "./names.ts";
+import { prepareIndex, readLacking } from "./prepare.ts";
+import { searchBody } from "./query.ts";
+import { Refresher } from "./refresher.ts";
+import { Slots } from "./slots.ts";
+
+export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
+  /** What the names of its indices begin with: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
+  readonly prefix: string;
+}
+
+/** Bulk requests under way at once. */
+const bulkSlots = 4;
+/** Rows of the further pages that a search around a place may need. */
+const furtherRows = 1_000;
+const furtherPagesMax = 10;
+/** How often the generations may change while one call writes. */
+const roundsMax = 8;
+
+interface Part {
+  readonly names: IndexNames;
+  readonly layout: IndexLayout;
+  /** Null before the first write. */
+  generations: Generations | null;
+  lacking: ReadonlySet<string>;
+}
+
+export class ElasticRowIndex implements RowIndex, AsyncDisposable {
+  readonly engine: Engine;
+  readonly settings: IndexSettings;
+  readonly #prefix: string;
+  readonly #refresher: Refresher;
+  readonly #slots = new Slots(bulkSlots);
+  readonly #parts = new Map<string, Part>();
+
+  /** Does not speak to the cluster: `prepare` does. */
+  constructor(options: ElasticRowIndexOptions) {
+    if (!/^[a-z0-9][a-z0-9-]*$/.test(options.prefix))
+      throw new Error("The prefix of index names is malformed");
+    this.engine = new Engine(options);
+    this.settings = options;
+    this.#prefix = options.prefix;
+    this.#refresher = new Refresher(this.engine);
+  }
+
+  /** Opens the index and prepares it. Throws `IndexUnavailable` when the cluster cannot be asked. */
+  static async open(options: ElasticRowIndexOptions): Promise<ElasticRowIndex> {
+    const index = new ElasticRowIndex(options);
+    try {
+      await index.prepare();
+      return index;
+    } catch (error) {
+      await index.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Makes what is missing; may be repeated, and done by many nodes at once. The answer names the collections whose rows
+   * must be built anew (rebuild.ts), each with what cannot be asked of it until then.
+   */
+  async prepare(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const outdated = new Map<string, readonly string[]>();
+    for (const collection of collectionNames) {
+      const part = this.#part(collection);
+      const { lacking } = await prepareIndex({ engine: this.engine, ...part }, this.settings);
+      part.lacking = lacking;
+      if (lacking.size > 0) outdated.set(collection, [...lacking]);
+    }
+    return outdated;
+  }
+
+  async apply(changes: readonly RowChange[]): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = [];
+    const byCollection = Map.groupBy(changes.entries(), ([, { collection }]) => collection);
+    await Promise.all(
+      [...byCollection].map(async ([collection, entries]) => {
+        const applied = await this.#applyTo(
+          collection,
+          entries.map(([, change]) => change),
+        );
+        for (const [at, [place]] of entries.entries()) outcomes[place] = applied[at] as Outcome;
+      }),
+    );
+    return outcomes;
+  }
+
+  async search(query: RowQuery): Promise<readonly RowHit[]> {
+    const part = this.#part(query.collection);
+    if (part.lacking.size > 0) await this.#assertComplete(part, query);
+    const first = await this.#find(part, query, {});
+    // A row that was answered for a place was measured again, and others may have to take its place.
+    const isShort = first.hits.length < query.limit && first.answered === query.limit;
+    return isShort ? this.#findFurther(part, query, first) : first.hits;
+  }
+
+  async count(collection: string): Promise<number> {
+    const path = `/${this.#part(collection).names.serving}/_count?filter_path=count,_shards.failed`;
+    const body = { query: { exists: { field: "countries" } } };
+    const answer = await this.#read({ method: "POST", path, body });
+    assertAllShards(answer);
+    const count = memberOf(answer, "count");
+    if (typeof count !== "number") throw malformed("a count");
+    return count;
+  }
+
+  /** Names of a collection's index in the cluster. */
+  namesOf(collection: string): IndexNames {
+    return this.#part(collection).names;
+  }
+
+  close(): Promise<void> {
+    return this.engine.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #part(collection: string): Part {
+    const known = this.#parts.get(collection);
+    if (known !== undefined) return known;
+    const layout = layoutOf(collection);
+    const names = new IndexNames(this.#prefix, collection);
+    const part: Part = { names, layout, generations: null, lacking: new Set() };
+    this.#parts.set(collection, part);
+    return part;
+  }
+
+  /** See E1. The outcomes are those of the generation that serves in the end. */
+  async #applyTo(collection: string, changes: readonly RowChange[]): Promise<readonly Outcome[]> {
+    const part = this.#part(collection);
+    const requests = bulkRequests(changes);
+    const written = new Map<string, readonly Outcome[]>();
+    part.generations ??= await readGenerations(this.engine, part.names);
+    for (let round = 0; round < roundsMax; round += 1) {
+      const { serving, next }: Generations = part.generations;
+      const targets = [serving, next].filter((each) => each !== null && !written.has(each)) as string[];
+      const outcomes = serving === null ? undefined : written.get(serving);
+      if (targets.length === 0 && outcomes !== undefined) return outcomes;
+      await Promise.all(
+        targets.map(async (target) => {
+          const result = await this.#write(target, requests);
+          if (result !== null) written.set(target, result);
+        }),
+      );
+      const [generations] = await Promise.all([
+        readGenerations(this.engine, part.names),
+        ...targets.filter((each) => written.has(each)).map((each) => this.#refresher.refresh(each)),
+      ]);
+      part.generations = generations;
+    }
+    throw new IndexUnavailable("incomplete", `The index ${part.names.serving} is missing or being replaced.`);
+  }
+
+  #write(generation: string, requests: readonly BulkRequest[]): Promise<readonly Outcome[] | null> {
+    return sendBulk({ engine: this.engine, slots: this.#slots, generation }, requests);
+  }
+
+  async #find({ names }: Part, query: RowQuery, more: Readonly<Record<string, unknown>>): Promise<FoundPage> {
+    const path = `/${names.serving}/_search?allow_partial_search_results=false&filter_path=${hitsFilterPath(query)}`;
+    return parseHits(
+      await this.#read({ method: "POST", path, body: { ...searchBody(query), ...more } }),
+      query,
+    );
+  }
+
+  async #findFurther(part: Part, query: RowQuery, first: FoundPage): Promise<readonly RowHit[]> {
+    const hits = [...first.hits];
+    let { last } = first;
+    for (let page = 0; page < furtherPagesMax; page += 1) {
+      const found = await this.#find(part, query, { size: furtherRows, search_after: last });
+      hits.push(...found.hits);
+      if (hits.length >= query.limit || found.answered < furtherRows) return hits.slice(0, query.limit);
+      last = found.last;
+    }
+    throw new IndexUnavailable("incomplete", "Too many rows lie on the rim of the circle.");
+  }
+
+  async #read(request: Parameters<Engine["read"]>[0]): Promise<unknown> {
+    try {
+      return await this.engine.read(request);
+    } catch (error) {
+      if (error instanceof EngineRefusal && error.status === 404)
+        throw new IndexUnavailable("incomplete", error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async #assertComplete(part: Part, query: RowQuery): Promise<void> {
+    const isLacking = () => namesAsked(part.layout, query).filter((name) => part.lacking.has(name));
+    if (isLacking().length === 0) return;
+    part.lacking = await readLacking({ engine: this.engine, ...part });
+    const names = isLacking();
+    if (names.length === 0) return;
+    const message = `Rows of ${query.collection} must be built anew to be asked about ${names.join(", ")}.`;
+    throw new IndexUnavailable("incomplete", message, { retryAfterSeconds: 30 });
+  }
+}
+
+/** What a query asks about, by name in `layout.making`. */
+function namesAsked(
+  { definition }: IndexLayout,
+  { country, clauses, sort, text }: RowQuery,
+): readonly string[] {
+  const fields = [...clauses, ...sort].flatMap(({ field: name }) => {
+    const field =
+      fieldByName(definition, name) ??
+      definition.fields.find((each) => each.countryStem !== null && name === `${each.countryStem}${country}`);
+    return field === undefined ? [] : [makingName(field)];
+  });
+  return [...fields, ...(text?.fields.map(termsField) ?? [])];
+}

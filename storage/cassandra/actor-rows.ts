@@ -38,8 +38,8 @@ const staticColumns = `epoch, owner, claim, head, op, snap_seq, snap, schema_v, 
   moved_from, WRITETIME(epoch) AS epoch_at`;
 const ofActor = "FROM actor WHERE kind = ? AND id = ?";
 const cql = {
-  statics: `SELECT ${staticColumns} ${ofActor} AND rt = 0 AND k = 0 AND k2 = ''`,
-  wake: `SELECT wake_at, home ${ofActor} AND rt = 0 AND k = 0 AND k2 = ''`,
+  statics: `SELECT body, ${staticColumns} ${ofActor} AND rt = 0 AND k = 0 AND k2 = ''`,
+  wake: `SELECT wake_at, home, body ${ofActor} AND rt = 0 AND k = 0 AND k2 = ''`,
   events: `SELECT rt, k, k2, body ${ofActor} AND rt = ${rowTable.event} AND k > ?`,
   outbox: `SELECT rt, k, k2, body ${ofActor} AND rt = ${rowTable.outbox} AND k >= ?`,
   others: `SELECT rt, k, k2, body ${ofActor} AND rt IN (${rowTable.timer}, ${rowTable.inbox})`,
@@ -47,7 +47,7 @@ const cql = {
   anyNumbered: `SELECT k ${ofActor} AND rt = ? AND k > 0 LIMIT 1`,
   numbered: `SELECT rt, k, k2, body ${ofActor} AND rt = ? AND k > 0`,
   range: `SELECT rt, k, k2, body ${ofActor} AND rt = ? AND (k, k2) > (?, ?) LIMIT ?`,
-  row: `SELECT head, body ${ofActor} AND rt = ? AND k = ? AND k2 = ?`,
+  row: `SELECT body ${ofActor} AND rt = ? AND k = ? AND k2 = ?`,
   whole: `SELECT rt, k, k2, body, ${staticColumns} ${ofActor}`,
 } as const;
 

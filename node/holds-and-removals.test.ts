@@ -232,7 +232,7 @@ describe("a removal", () => {
     const { removeRecord } = businessActivities({
       register: registerStore,
       records,
-      regions: [],
+      regions: () => [],
       registerChanged: async () => {},
     });
     const params = { record_id, collection: "products", change: 2, generation: 1, hash: served.head.hash };

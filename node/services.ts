@@ -151,7 +151,7 @@ function createActors(
   log: (entry: LogEntry) => void,
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock } = services;
-  const regions = [config.region];
+  const regions = (): readonly string[] => [config.region];
   return createActorSystem({
     store: services.actorStore,
     definitions: [
@@ -175,9 +175,10 @@ function createActors(
         trees: services.trees,
         recordIdOf: services.recordIdOf,
         lists: { protectedNames: [], blockedHosts: [] },
+        region: config.region,
         regions,
       }),
-      ...regionActivities({ index, receipts, sha256: nativeCrypto.sha256 }),
+      ...regionActivities({ index, receipts, records, sha256: nativeCrypto.sha256 }),
     },
     clock,
     timers: nodeTimers,

@@ -11,8 +11,8 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 export interface BusinessPorts {
   readonly register: RegisterStore;
   readonly records: RecordStore;
-  /** Regions whose indexes are told. */
-  readonly regions: readonly string[];
+  /** Regions whose indexes are told now. */
+  readonly regions: () => readonly string[];
   /** Told after the register changed, so that this node's cache need not wait for its next look. */
   readonly registerChanged: () => Promise<void>;
 }
@@ -39,7 +39,11 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
         hash,
       };
       await ports.records.putHeads([head]);
-      for (const region of ports.regions) await removeRow(params, region, context);
+      // One region that cannot be reached keeps none of the others waiting.
+      const told = await Promise.allSettled(
+        ports.regions().map((region) => removeRow(params, region, context)),
+      );
+      for (const each of told) if (each.status === "rejected") throw each.reason;
       return null;
     },
   };

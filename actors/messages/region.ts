@@ -2,6 +2,7 @@
 
 import type { RowChange } from "../../storage/row-index.ts";
 import type { Message } from "../system/definition.ts";
+import type { RowReference } from "./push.ts";
 
 export type RegionCommand =
   /** Starts the clock that closes receipt batches; harmless when repeated. */
@@ -11,6 +12,13 @@ export type RegionCommand =
       readonly type: "rows.apply";
       readonly work_id: string;
       readonly changes: readonly RowChange[];
+    })
+  /** As `rows.apply`, with rows that the region reads from its own store: answered when they are there and found. */
+  | (Message & {
+      readonly type: "rows.index";
+      readonly work_id: string;
+      readonly collection: string;
+      readonly references: readonly RowReference[];
     })
   | (Message & {
       readonly type: "rows.applied";

@@ -13,7 +13,7 @@ import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
-import type { PushCommand, PushFacts } from "../messages/push.ts";
+import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
@@ -29,8 +29,10 @@ export interface PushPorts {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** Lists that the content rules judge by. */
   readonly lists: ContentLists;
-  /** Regions whose indexes are told. */
-  readonly regions: readonly string[];
+  /** The region that pushes are processed in: their business is at home here. */
+  readonly region: string;
+  /** Regions whose indexes are told now. */
+  readonly regions: () => readonly string[];
   /** Chunks made ready before their turn. */
   readonly ahead: LookAhead<PreparedChunk>;
 }
@@ -52,21 +54,21 @@ export async function processChunk(
     ports.ahead.begin(keyOf(facts, next.chunk), () => prepareChunk(ports, next, context.ask));
   }
   const changes = await storeVersions(ports, facts, prepared);
-  const unindexed: string[] = [];
-  for (const region of ports.regions) {
-    if (changes.length > 0 && !(await applyRows(region, changes, context))) unindexed.push(region);
-  }
-  return {
-    type: "chunk.settle",
-    chunk,
-    outcomes: prepared.outcomes,
-    references: prepared.published.map(({ leaf, assignment }) => ({
-      record_id: assignment.record_id,
-      hash: leaf.claim.hash,
-      change: assignment.change,
-    })),
-    unindexed,
-  };
+  const references = prepared.published.map(({ leaf, assignment }) => ({
+    record_id: assignment.record_id,
+    hash: leaf.claim.hash,
+    change: assignment.change,
+  }));
+  const regions = changes.length > 0 ? ports.regions() : [];
+  const told = await Promise.all(
+    regions.map((region) =>
+      region === ports.region
+        ? applyRows(region, changes, context)
+        : indexRows(region, { collection: facts.collection, references }, context),
+    ),
+  );
+  const unindexed = regions.filter((_, index) => told[index] !== true);
+  return { type: "chunk.settle", chunk, outcomes: prepared.outcomes, references, unindexed };
 }
 
 function keyOf(facts: PushFacts, chunk: number): string {
@@ -124,17 +126,29 @@ async function storeVersions(
   return changes;
 }
 
-/** False when the region's index cannot be reached now. */
-export async function applyRows(
+/** Tells the region's own index, with the rows. False when it cannot be reached now. */
+function applyRows(
   region: string,
   changes: readonly RowChange[],
   context: ActivityContext,
 ): Promise<boolean> {
-  const command: RegionCommand = {
-    type: "rows.apply",
-    work_id: `${context.actor.id}/${context.workId}`,
-    changes,
-  };
+  return tell(region, { type: "rows.apply", work_id: workIdOf(context), changes }, context);
+}
+
+/** Tells any region's index, which reads the rows from its own store. False when it cannot be reached now. */
+export function indexRows(
+  region: string,
+  rows: { readonly collection: string; readonly references: readonly RowReference[] },
+  context: ActivityContext,
+): Promise<boolean> {
+  return tell(region, { type: "rows.index", work_id: workIdOf(context), ...rows }, context);
+}
+
+function workIdOf(context: ActivityContext): string {
+  return `${context.actor.id}/${context.workId}`;
+}
+
+async function tell(region: string, command: RegionCommand, context: ActivityContext): Promise<boolean> {
   try {
     const reply = await context.ask<RowsReply>(regionRef(region), command);
     return reply.status === "applied";

@@ -1,18 +1,22 @@
 // What the region actor has done outside: rows into its index, receipts into closed batches.
 
+import { rowPut } from "../../collections/row-change.ts";
 import { toHex, utf8 } from "../../protocol/bytes.ts";
 import type { Sha256 } from "../../protocol/hash.ts";
-import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
 import type { RowChange, RowIndex } from "../../storage/row-index.ts";
+import type { RowReference } from "../messages/push.ts";
 import type { RegionCommand } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
 export interface RegionPorts {
   readonly index: RowIndex;
   readonly receipts: ReceiptStore;
+  readonly records: Pick<RecordStore, "readRows">;
   readonly sha256: Sha256;
 }
 
@@ -20,28 +24,55 @@ export interface RegionPorts {
 const batchesMax = 1_000;
 /** A batch is closed this long after its minute, so that receipts under way when the minute ended are in it. */
 const closeLagMs = 30_000;
+/** How long rows written in another region are waited for before their asker is told to ask again. */
+const replicationWaitMs = 5_000;
 
 export function regionActivities(ports: RegionPorts): Record<string, Activity> {
   return {
     applyRows: async (params: { work_id: string; changes: readonly RowChange[] }): Promise<RegionCommand> => {
-      const { work_id, changes } = params;
-      try {
-        const outcomes = await ports.index.apply(changes);
-        const stale = outcomes.filter((outcome) => outcome === "stale").length;
-        return { type: "rows.applied", work_id, stale, rows: changes.length };
-      } catch (error) {
-        return {
-          type: "rows.failed",
-          work_id,
-          detail: error instanceof Error ? error.message : String(error),
-        };
-      }
+      return apply(ports.index, params.work_id, params.changes);
+    },
+    indexRows: async (params: IndexRows, context: ActivityContext): Promise<RegionCommand> => {
+      const changes = await readChanges(ports, params);
+      if (changes.length === params.references.length) return apply(ports.index, params.work_id, changes);
+      const detail = `${params.references.length - changes.length} rows are not readable in this region yet.`;
+      // A throw is tried again: what was written in another region is on its way here.
+      if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
+      return { type: "rows.failed", work_id: params.work_id, detail };
     },
     closeReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
       const closed = await closeReceiptBatches(ports, params.region, context.nowMs());
       return { type: "receipts.closed", batches: closed };
     },
   };
+}
+
+interface IndexRows {
+  readonly work_id: string;
+  readonly collection: string;
+  readonly references: readonly RowReference[];
+  readonly asked_at_ms: number;
+}
+
+/** The rows that are readable here. */
+async function readChanges(ports: RegionPorts, params: IndexRows): Promise<readonly RowChange[]> {
+  const rows = await ports.records.readRows(params.references);
+  const byVersion = new Map(rows.map((row) => [`${row.record_id} ${row.hash}`, row.row]));
+  return params.references.flatMap((reference) => {
+    const row = byVersion.get(`${reference.record_id} ${reference.hash}`);
+    return row === undefined ? [] : [rowPut(params.collection as CollectionName, reference, row)];
+  });
+}
+
+async function apply(index: RowIndex, workId: string, changes: readonly RowChange[]): Promise<RegionCommand> {
+  try {
+    const outcomes = await index.apply(changes);
+    const stale = outcomes.filter((outcome) => outcome === "stale").length;
+    return { type: "rows.applied", work_id: workId, stale, rows: changes.length };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return { type: "rows.failed", work_id: workId, detail };
+  }
 }
 
 /** Closes every batch whose minute has passed: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */

@@ -28,7 +28,20 @@ function decide(command: RegionCommand, view: ActorView): Decision<Reply> {
     case "region.open":
       return { reply: { status: "done" } };
     case "rows.apply":
-      return applyRows(command, view);
+      return work(command.work_id, view, {
+        name: "applyRows",
+        params: { work_id: command.work_id, changes: command.changes },
+      });
+    case "rows.index":
+      return work(command.work_id, view, {
+        name: "indexRows",
+        params: {
+          work_id: command.work_id,
+          collection: command.collection,
+          references: command.references,
+          asked_at_ms: view.nowMs,
+        },
+      });
     case "rows.applied":
       return { reply: { status: "done" }, events: [command] };
     case "rows.failed":
@@ -38,26 +51,26 @@ function decide(command: RegionCommand, view: ActorView): Decision<Reply> {
   }
 }
 
-function applyRows(
-  command: Extract<RegionCommand, { type: "rows.apply" }>,
+/** Begins a piece of work, or answers what became of it. */
+function work(
+  workId: string,
   view: ActorView,
+  activity: { readonly name: string; readonly params: unknown },
 ): Decision<Reply> {
-  const { work } = view.snapshot.context as RegionContext;
-  const result = work[command.work_id];
+  const { work: known } = view.snapshot.context as RegionContext;
+  const result = known[workId];
   if (result) {
-    const answered: Message = { type: "rows.answered", work_id: command.work_id } as Message;
+    const answered: Message = { type: "rows.answered", work_id: workId } as Message;
     return result.status === "applied"
       ? { reply: { status: "applied", stale: result.stale }, events: [answered] }
       : { reply: { status: "unavailable", retry_after_seconds: 1 }, events: [answered] };
   }
   if (result === null) return { wait: true };
-  if (Object.values(work).filter((each) => each === null).length >= workMax)
+  if (Object.values(known).filter((each) => each === null).length >= workMax)
     return { reply: { status: "unavailable", retry_after_seconds: 1 } };
   return {
     wait: true,
-    events: [{ type: "rows.queued", work_id: command.work_id } as Message],
-    effects: [
-      { kind: "activity", name: "applyRows", params: { work_id: command.work_id, changes: command.changes } },
-    ],
+    events: [{ type: "rows.queued", work_id: workId } as Message],
+    effects: [{ kind: "activity", ...activity }],
   };
 }

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { noPolicyMasks } from "../../protocol/ai-policy.ts";
+import { sha256 } from "../../protocol/hash.ts";
+import type { RowReference } from "../messages/push.ts";
+import { regionActivities } from "./activities.ts";
+
+const row = (recordId: string) =>
+  JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
+
+/** A region whose store has the rows of `readable`, and an index that notes what it is told. */
+function region(readable: readonly string[]) {
+  const state = { nowMs: 0, readable: [...readable], applied: [] as unknown[], fails: false };
+  const activities = regionActivities({
+    index: {
+      apply: async (changes) => {
+        if (state.fails) throw new Error("no index");
+        state.applied.push(...changes);
+        return changes.map(() => "applied" as const);
+      },
+      search: async () => [],
+      count: async () => 0,
+    },
+    receipts: {} as never,
+    records: {
+      readRows: async (ids) =>
+        ids
+          .filter(({ record_id }) => state.readable.includes(record_id))
+          .map(({ record_id, hash }) => ({ record_id, hash, row: row(record_id), bytes: new Uint8Array() })),
+    },
+    sha256,
+  });
+  const indexRows = (references: readonly RowReference[]) =>
+    activities["indexRows"]?.(
+      { work_id: "w", collection: "updates", references, asked_at_ms: 0 } as never,
+      { nowMs: () => state.nowMs } as never,
+    );
+  return { state, indexRows };
+}
+
+const reference = (record_id: string, change: number): RowReference => ({ record_id, hash: "h", change });
+
+describe("rows that were published in another region", () => {
+  it("are indexed from the region's own store", async () => {
+    const { state, indexRows } = region(["a", "b"]);
+    expect(await indexRows([reference("a", 4), reference("b", 7)])).toEqual({
+      type: "rows.applied",
+      work_id: "w",
+      stale: 0,
+      rows: 2,
+    });
+    expect(state.applied).toMatchObject([
+      { kind: "put", record_id: "a", change: 4, business_uuid: "b", row: row("a") },
+      { kind: "put", record_id: "b", change: 7 },
+    ]);
+  });
+
+  it("are waited for while they may be on their way, and none is indexed before all are there", async () => {
+    const { state, indexRows } = region(["a"]);
+    await expect(indexRows([reference("a", 1), reference("late", 1)])).rejects.toThrow(
+      "1 rows are not readable",
+    );
+    expect(state.applied).toEqual([]);
+    state.readable.push("late");
+    expect(await indexRows([reference("a", 1), reference("late", 1)])).toMatchObject({
+      type: "rows.applied",
+    });
+  });
+
+  it("that stay away are said to have failed, so that the asker asks again later", async () => {
+    const { state, indexRows } = region([]);
+    state.nowMs = 60_000;
+    expect(await indexRows([reference("late", 1)])).toMatchObject({ type: "rows.failed", work_id: "w" });
+    expect(state.applied).toEqual([]);
+  });
+
+  it("say so when the index fails", async () => {
+    const { state, indexRows } = region(["a"]);
+    state.fails = true;
+    expect(await indexRows([reference("a", 1)])).toMatchObject({ type: "rows.failed", detail: "no index" });
+  });
+});

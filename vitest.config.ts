@@ -8,10 +8,17 @@ const pureTests = [
   "transport/*.test.ts",
   "tools/*.test.ts",
 ];
-const notTests = ["**/node_modules/**", ".svc/**", "coverage/**"];
+const notTests = ["**/node_modules/**", ".svc/**", ".svc-cluster/**", "coverage/**"];
 /** Left out by `npm run check`. */
 const manyCases = ["**/*.property.test.ts", "**/*.wycheproof.test.ts", "tools/steps.test.ts"];
 const endToEnd = "**/*.e2e.test.ts";
+/** Tests against real engines, which whoever starts them names in the environment: see tools/engine-suites.ts. */
+const onEngines = {
+  engines: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"],
+  regions: ["**/*.regions.test.ts"],
+  quorum: ["**/*.quorum.test.ts"],
+};
+const notHere = [...notTests, endToEnd, ...Object.values(onEngines).flat()];
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -23,7 +30,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "pure",
           include: pureTests,
-          exclude: [...notTests, endToEnd, ...(mode === "quick" ? manyCases : [])],
+          exclude: [...notHere, ...(mode === "quick" ? manyCases : [])],
           pool: "threads",
           isolate: false,
           testTimeout: 20_000,
@@ -34,7 +41,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "io",
           include: ["**/*.test.ts"],
-          exclude: [...notTests, ...pureTests, endToEnd],
+          exclude: [...notHere, ...pureTests],
           pool: "forks",
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -51,6 +58,19 @@ export default defineConfig(({ mode }) => ({
           hookTimeout: 300_000,
         },
       },
+      ...Object.entries(onEngines).map(([name, include]) => ({
+        extends: true as const,
+        test: {
+          name,
+          include,
+          exclude: notTests,
+          pool: "forks" as const,
+          // Their engines are one: a fault that one file makes must not be another's.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      })),
     ],
   },
 }));

@@ -1,5 +1,6 @@
 // Which steps there are. A new kind of test is one more entry here.
 
+import { engineStep, engineSuites, hasTests } from "./engine-suites.ts";
 import { addCounts, binOf, type Counts, checkStep, formatCounts, type Step, vitestStep } from "./steps.ts";
 
 const tsc = binOf("typescript", "tsc");
@@ -24,8 +25,13 @@ export const allChecks: readonly Step[] = [
   vitestStep("quick tests", ["--project", "pure", "--mode", "quick"], { show: false }),
 ];
 
+const withoutEngines = ["pure", "io", "e2e"].flatMap((project) => ["--project", project]);
+
 /** Test suites, run one after another because each uses all cores. */
-export const testSuites: readonly Step[] = [vitestStep("tests", [], { show: true })];
+export const testSuites: readonly Step[] = [
+  vitestStep("tests", withoutEngines, { show: true }),
+  ...engineSuites.filter(hasTests).map((suite) => engineStep(suite)),
+];
 
 /** Runs the steps side by side; prints the time of each and the output of those that failed. */
 export async function runAll(steps: readonly Step[]): Promise<Counts> {

@@ -6,6 +6,13 @@ import { dirname } from "node:path";
 /** The project's root folder, absolute. */
 export const root: string = dirname(import.meta.dirname);
 
+export interface RunOptions {
+  /** Passes the output on as it comes. */
+  readonly show?: boolean;
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export interface ProcessResult {
   /** Exit code; null when a signal ended the process. */
   readonly code: number | null;
@@ -16,12 +23,9 @@ export interface ProcessResult {
 
 /**
  * Runs a program of the project to its end under this Node.
- * `show` passes the output on as it comes. Never rejects: a program that cannot start is a result with code 127.
+ * Never rejects: a program that cannot start is a result with code 127.
  */
-export function runNode(
-  args: readonly string[],
-  options: { readonly show?: boolean } = {},
-): Promise<ProcessResult> {
+export function runNode(args: readonly string[], options: RunOptions = {}): Promise<ProcessResult> {
   return run(process.execPath, args, options);
 }
 
@@ -29,13 +33,13 @@ export function runNode(
 export function run(
   command: string,
   args: readonly string[],
-  options: { readonly show?: boolean } = {},
+  options: RunOptions = {},
 ): Promise<ProcessResult> {
   const startedMs = performance.now();
   const { promise, resolve } = Promise.withResolvers<ProcessResult>();
   // The child writes to a pipe, so it has to be told whether a terminal reads the other end.
   const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1", FORCE_COLOR: undefined };
-  const env = { ...process.env, ...colour };
+  const env = { ...process.env, ...options.env, ...colour };
   const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   const take = (chunk: string): void => {

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type ProcessResult, root, run, runNode } from "./process.ts";
+import { type ProcessResult, type RunOptions, root, run, runNode } from "./process.ts";
 
 export interface Counts {
   readonly passed: number;
@@ -68,7 +68,11 @@ export function countedStep(
 }
 
 /** Runs vitest; every test of it counts. */
-export function vitestStep(name: string, args: readonly string[], options: { readonly show: boolean }): Step {
+export function vitestStep(
+  name: string,
+  args: readonly string[],
+  options: RunOptions & { readonly show: boolean },
+): Step {
   return {
     name,
     async run(): Promise<StepReport> {

@@ -106,6 +106,7 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
 
   it("tells why Maven failed", async () => {
     await program("commands/mvn", "echo 'no such artifact'; exit 3");
+    await expect(provide(engine, host)).rejects.toThrow(EngineUnavailable);
     await expect(provide(engine, host)).rejects.toThrow(/exit code 3.*no such artifact/s);
   });
 });

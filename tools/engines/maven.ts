@@ -21,7 +21,7 @@ const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion
 const outputMax = 4_000;
 const abandonedMs = 60 * 60_000;
 
-/** The machine cannot run an engine, for want of a JDK or of Maven. The message says what is missing. */
+/** The machine cannot run an engine, for want of a JDK, of Maven or of a network. The message says what is missing. */
 export class EngineUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -103,10 +103,10 @@ async function fetchJars(staging: string, distribution: Distribution, { mvn, env
   const goal = `${plugin}:copy-dependencies`;
   // Strict: a file whose checksum is wrong or missing fails the fetch.
   const strict = "--strict-checksums";
-  await runQuietly(
+  await runMaven(
     mvn,
     [...quiet, strict, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`],
-    env,
+    { env, cwd: staging },
   );
   await checkPinned(join(files, distribution.file), distribution);
 }
@@ -118,15 +118,14 @@ async function fetchZip(
 ): Promise<void> {
   const download = join(staging, "download");
   await mkdir(download);
-  await runQuietly(
+  await runMaven(
     mvn,
     [...quiet, `${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`],
-    env,
-    staging,
+    { env, cwd: staging },
   );
   const zip = join(download, distribution.file);
   await checkPinned(zip, distribution);
-  await runQuietly(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], env, download);
+  await runQuietly(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], { env, cwd: download });
   const [top] = (await readdir(download, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   if (top === undefined) throw new Error(`${distribution.file} holds no folder`);
   const files = join(staging, "files");
@@ -179,14 +178,26 @@ export function findCommand(host: Pick<Host, "path" | "platform">, name: string)
   return null;
 }
 
+/** Maven says by its exit code that it could not get a file: the machine may have no way to the repository. */
+async function runMaven(
+  command: string,
+  args: readonly string[],
+  options: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
+): Promise<void> {
+  try {
+    await runQuietly(command, args, options);
+  } catch (error) {
+    throw new EngineUnavailable(`Maven could not fetch it: ${(error as Error).message}`);
+  }
+}
+
 async function runQuietly(
   command: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  cwd?: string,
+  { env, cwd }: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"], ...(cwd && { cwd }) });
+  const child = spawn(command, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => {

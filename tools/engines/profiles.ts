@@ -42,6 +42,7 @@ export interface EngineFaults {
   startCassandra(index: number): Promise<void>;
   /** Stands still with its connections open, as a machine does that swaps or is suspended. */
   pauseCassandra(index: number): Promise<void>;
+  /** Once all running nodes reach one another. */
   resumeCassandra(index: number): Promise<void>;
   killElastic(index: number): Promise<void>;
   startElastic(index: number): Promise<void>;
@@ -55,7 +56,7 @@ export interface EngineProfile extends EngineFaults, AsyncDisposable {
   readonly elastic: readonly { readonly url: string; readonly region: string }[];
   /** Copies of each row in each data centre that a keyspace should ask for. */
   readonly replication: number;
-  /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REPLICATION`. */
+  /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REGIONS`, … */
   readonly env: Readonly<Record<string, string>>;
   /** Ends all engines; removes the folder if it was not given. */
   stop(): Promise<void>;
@@ -109,6 +110,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
       SVC_TEST_PROFILE: name,
       SVC_TEST_CASSANDRA: cassandra.map(({ address }) => address).join(","),
       SVC_TEST_ELASTIC: elastic.map(({ url }) => url).join(","),
+      SVC_TEST_REGIONS: shape.elastic.join(","),
       SVC_TEST_REPLICATION: String(shape.replication),
     },
     ...running.faults,
@@ -174,7 +176,10 @@ class Running {
       killCassandra: (index) => kill(this.#cassandra, index),
       startCassandra: (index) => this.#restartCassandra(index),
       pauseCassandra: async (index) => cassandraOf(index).signal("SIGSTOP"),
-      resumeCassandra: async (index) => cassandraOf(index).signal("SIGCONT"),
+      resumeCassandra: async (index) => {
+        cassandraOf(index).signal("SIGCONT");
+        await this.#untilMeshed();
+      },
       killElastic: (index) => kill(this.#elastic, index),
       startElastic: (index) => this.#startElastic(index),
       pauseElastic: async (index) => elasticOf(index).signal("SIGSTOP"),
@@ -198,7 +203,7 @@ class Running {
     ];
     const failed = (await Promise.allSettled(starts)).find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
-    await untilMeshed(this.#plans.cassandra);
+    await this.#untilMeshed();
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -214,7 +219,11 @@ class Running {
 
   async #restartCassandra(index: number): Promise<void> {
     await this.#startCassandra(index);
-    await untilMeshed(this.#plans.cassandra.filter((_, each) => this.#cassandra.has(each)));
+    await this.#untilMeshed();
+  }
+
+  #untilMeshed(): Promise<void> {
+    return untilMeshed(this.#plans.cassandra.filter((_, each) => this.#cassandra.has(each)));
   }
 
   async #startElastic(index: number): Promise<void> {

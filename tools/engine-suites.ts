@@ -1,0 +1,106 @@
+// Test suites that need real engines: each starts a profile, runs one vitest project on it, and stops it again.
+//   N1. Where a machine cannot run the engines, the suite says so and its tests count as skipped; in continuous
+//       integration that is a failure besides.
+//   N2. Engines that are there and do not start, and tests that break off, are failures.
+//   N3. The engines are gone when the suite is over, whatever became of its tests.
+
+import { globSync } from "node:fs";
+import { serveFaults } from "./engines/control.ts";
+import { readHost } from "./engines/host.ts";
+import { EngineUnavailable } from "./engines/maven.ts";
+import { type EngineProfile, type ProfileName, startProfile } from "./engines/profiles.ts";
+import { root, runNode } from "./process.ts";
+import { binOf, type Step, type StepReport, vitestStep } from "./steps.ts";
+
+export interface EngineSuite {
+  /** The vitest project, and the step's name. */
+  readonly project: string;
+  readonly profile: ProfileName;
+  /** Its test files, as vitest.config.ts has them. */
+  readonly files: readonly string[];
+}
+
+export const engineSuites: readonly EngineSuite[] = [
+  { project: "engines", profile: "one", files: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"] },
+  { project: "regions", profile: "regions", files: ["**/*.regions.test.ts"] },
+  { project: "quorum", profile: "quorum", files: ["**/*.quorum.test.ts"] },
+];
+
+/** Whether there is anything to start engines for. */
+export function hasTests(suite: EngineSuite): boolean {
+  const exclude = (path: string): boolean => /(^|[\\/])(node_modules|\.[^\\/]+)$/.test(path);
+  return suite.files.some((pattern) => globSync(pattern, { cwd: root, exclude }).length > 0);
+}
+
+export interface SuiteTools {
+  start(profile: ProfileName, options: { readonly progress: (line: string) => void }): Promise<EngineProfile>;
+  /** Runs the suite's tests with `env` added to the environment. */
+  test(suite: EngineSuite, env: Readonly<Record<string, string>>): Promise<StepReport>;
+  /** How many tests the suite has. */
+  count(suite: EngineSuite): Promise<number>;
+  readonly isCi: boolean;
+  tell(line: string): void;
+}
+
+/** The suite as a step of `npm test`. */
+export function engineStep(suite: EngineSuite, tools: SuiteTools = realTools()): Step {
+  return {
+    name: `tests on real engines (${suite.project})`,
+    async run(): Promise<StepReport> {
+      try {
+        return await runSuite(suite, tools);
+      } catch (error) {
+        if (error instanceof EngineUnavailable) return untested(suite, error, tools);
+        const output = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        return { counts: { passed: 0, failed: 1, skipped: 0 }, output };
+      }
+    },
+  };
+}
+
+async function runSuite(suite: EngineSuite, tools: SuiteTools): Promise<StepReport> {
+  tools.tell(`Starting real engines: profile ${suite.profile} …`);
+  await using engines = await tools.start(suite.profile, { progress: tools.tell });
+  await using control = await serveFaults(engines);
+  return await tools.test(suite, { ...engines.env, SVC_TEST_ENGINES: control.url });
+}
+
+async function untested(suite: EngineSuite, error: Error, tools: SuiteTools): Promise<StepReport> {
+  const skipped = await tools.count(suite);
+  const line = "!".repeat(100);
+  tools.tell(
+    [
+      line,
+      `NOT TESTED: ${skipped} tests of the project ${suite.project}, which need a real Cassandra and Elasticsearch.`,
+      `${error.message}.`,
+      "They need a JDK 17, a JDK 21 to 25, Maven, and once a network.",
+      line,
+    ].join("\n"),
+  );
+  return { counts: { passed: 0, failed: tools.isCi ? 1 : 0, skipped }, output: "" };
+}
+
+function realTools(): SuiteTools {
+  return {
+    start: startProfile,
+    test: (suite, env) => vitestStep(suite.project, ["--project", suite.project], { show: true, env }).run(),
+    count: countTests,
+    isCi: readHost().isCi,
+    tell: (line) => console.log(line),
+  };
+}
+
+/** Nobody listens there: tests are only listed, and many are there for named engines alone. */
+const nowhere = { SVC_TEST_CASSANDRA: "127.0.0.1", SVC_TEST_ELASTIC: "http://127.0.0.1:1" };
+
+/** Tests as vitest lists them, without running any; at least one where it cannot say. */
+async function countTests(suite: EngineSuite): Promise<number> {
+  const args = ["list", "--json", "--no-static-parse", "--project", suite.project];
+  const { output } = await runNode([binOf("vitest"), ...args], { env: nowhere });
+  try {
+    const listed: unknown = JSON.parse(output.slice(output.indexOf("[\n")));
+    return Array.isArray(listed) ? Math.max(listed.length, 1) : 1;
+  } catch {
+    return 1;
+  }
+}

@@ -1,0 +1,44 @@
+// The real engines that a test runs against, as whoever started the tests names them in the environment.
+
+import { faultsAt } from "./control.ts";
+import type { EngineFaults } from "./profiles.ts";
+
+export interface EnginesUnderTest {
+  /** Addresses of the Cassandra nodes; the first ones are of the first region. */
+  readonly cassandra: readonly string[];
+  /** `http://address:port` of each region's Elasticsearch. */
+  readonly elastic: readonly string[];
+  /** Data centres, which are the regions' names. */
+  readonly regions: readonly string[];
+  /** Copies of a row in each data centre. */
+  readonly replication: number;
+  /** Throws where the engines were started by hand: those are not ours to fail. */
+  readonly faults: () => EngineFaults;
+}
+
+/** Throws, saying how to get engines, where none are named. */
+export function enginesUnderTest(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): EnginesUnderTest {
+  const list = (name: string): readonly string[] => {
+    const value = env[name];
+    if (value === undefined || value === "") {
+      throw new Error(
+        `${name} is not set. Start engines with \`node tools/run.mjs tools/engines/main.ts --profile one\`, ` +
+          "and run the test with the environment that it prints; or run `npm test`.",
+      );
+    }
+    return value.split(",");
+  };
+  return {
+    cassandra: list("SVC_TEST_CASSANDRA"),
+    elastic: list("SVC_TEST_ELASTIC"),
+    regions: (env["SVC_TEST_REGIONS"] ?? "eu-west1").split(","),
+    replication: Number(env["SVC_TEST_REPLICATION"] ?? 1),
+    faults: () => {
+      const url = env["SVC_TEST_ENGINES"];
+      if (url === undefined) throw new Error("The engines were not started by the test run.");
+      return faultsAt(url);
+    },
+  };
+}

@@ -1,7 +1,18 @@
-// Port: another node, as far as actors are concerned. Nothing implements it while a node runs alone.
-//   M1. Between two actors messages arrive in the order of their `seq`, each at least once.
+// Port: another node, as far as actors are concerned. Every implementation passes actor-transport.conformance.ts.
+// A node that runs alone needs none.
+//
+// Obligations of an implementation:
+//   M1. The messages of one delivery are handed over together and in order, and the receiver's own answer comes back.
+//       Sending again what was not acknowledged is the sender's matter, knowing it again the receiver's: so between
+//       two actors messages count in the order of their `seq`, each at least once.
 //   M2. Every promise settles: a call whose answer is lost rejects, it never waits for ever.
-//   M3. Nothing is believed because it arrived: a peer proves that it is of this cluster before its first message counts.
+//   M3. Nothing is believed because it arrived: a peer proves that it is of this cluster, and which node it is,
+//       before its first message counts.
+//   M4. A call is never repeated by the transport, and a message that the network doubled is executed once.
+//   M5. A rejection is a {@link RemoteFailure}. Its effect is `not_applied` only if the other node never had the call,
+//       or said so itself; everything doubtful is `unknown`.
+//   M6. What waits is bounded: a call over the bound is refused at once as `overloaded`.
+//   M7. What crosses is plain JSON: the two sides share no object.
 
 /** Names one actor: `kind/id`. */
 export interface ActorAddress {
@@ -17,9 +28,72 @@ export interface Delivery {
   readonly message: { readonly type: string };
 }
 
+/** One incarnation of a node. */
 export interface RemoteTarget {
   /** Asks an actor there; rejects when there is no answer within `timeoutMs`. */
   ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
   /** Delivers in order and answers the highest `seq` that is committed at the receiver, 0 for none. */
   deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number>;
+}
+
+/** What a node does with the calls of others. A rejection that is a {@link RemoteFailure}, or has its members, crosses. */
+export interface TransportHandlers {
+  ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
+  deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number>;
+}
+
+export const remoteFailureReasons = [
+  "overloaded",
+  "restarting",
+  "quarantined",
+  "draining",
+  "timeout",
+  "store",
+  /** The actor does not live there, or that incarnation does not. */
+  "not_here",
+  /** No connection, or it was lost before the answer came. */
+  "unreachable",
+  /** Asking again does not help: too large, not understood, or a bug that the other node's log tells of. */
+  "refused",
+] as const;
+
+export type RemoteFailureReason = (typeof remoteFailureReasons)[number];
+
+/** Why a call to another node has no answer. */
+export class RemoteFailure extends Error {
+  readonly reason: RemoteFailureReason;
+  readonly retryAfterSeconds: number;
+  readonly effect: "not_applied" | "unknown";
+  constructor(
+    reason: RemoteFailureReason,
+    options: {
+      retryAfterSeconds: number;
+      effect: RemoteFailure["effect"];
+      /** For people and logs. */
+      detail?: string;
+      cause?: unknown;
+    },
+  ) {
+    const detail = options.detail === undefined ? "" : ` (${options.detail})`;
+    super(`the other node does not answer: ${reason}${detail}`, { cause: options.cause });
+    this.name = "RemoteFailure";
+    this.reason = reason;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.effect = options.effect;
+  }
+}
+
+/**
+ * A handler's rejection as it crosses: a {@link RemoteFailure}, or whatever has its members, keeps them; anything else
+ * is a bug there, `refused` with unknown effect.
+ */
+export function asRemoteFailure(error: unknown): RemoteFailure {
+  if (error instanceof RemoteFailure) return error;
+  const { reason, retryAfterSeconds, effect } = Object(error) as Partial<RemoteFailure>;
+  const detail = error instanceof Error ? error.message : String(error);
+  const known = remoteFailureReasons.find((each) => each === reason);
+  if (known === undefined || (effect !== "not_applied" && effect !== "unknown"))
+    return new RemoteFailure("refused", { retryAfterSeconds: 1, effect: "unknown", detail, cause: error });
+  const seconds = typeof retryAfterSeconds === "number" && retryAfterSeconds >= 0 ? retryAfterSeconds : 1;
+  return new RemoteFailure(known, { retryAfterSeconds: seconds, effect, detail, cause: error });
 }

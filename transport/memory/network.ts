@@ -1,0 +1,290 @@
+// Nodes and the network between them in one memory, for tests and the simulator: the port of
+// transport/actor-transport.ts without sockets, time or chance of its own. Nothing arrives but by `step`, no time
+// passes but by `advance`, and what becomes of each packet is asked of `fate`: so whoever drives it decides about loss,
+// doubling, delay and order, and the same decisions give the same run.
+//   N1. Within what `fate` does to it a call keeps M1–M7, as the real transport does: a doubled call is executed once,
+//       and a call that may have arrived is never `not_applied`.
+//   N2. A node that is closed, and one that never was, are refused at once when a call arrives there.
+
+import {
+  type ActorAddress,
+  asRemoteFailure,
+  type Delivery,
+  RemoteFailure,
+  type RemoteFailureReason,
+  type RemoteTarget,
+  type TransportHandlers,
+} from "../actor-transport.ts";
+
+/** Something on its way. */
+export interface Packet {
+  /** Counts all packets. */
+  readonly id: number;
+  /** Incarnations. */
+  readonly from: string;
+  readonly to: string;
+  readonly kind: "ask" | "deliver" | "answer";
+  /** What it carries, as JSON text. */
+  readonly text: string;
+}
+
+/**
+ * What becomes of a packet: one number for each copy that arrives, the milliseconds that it takes. `[]` is loss, `[0]`
+ * nothing special, `[0, 30]` a copy that comes later.
+ */
+export type Fate = (packet: Packet) => readonly number[];
+
+export interface MemoryNode {
+  readonly incarnation: string;
+  readonly address: string;
+  target(address: string, incarnation: string): RemoteTarget;
+  /** Ends it, as the loss of its process does: every call from it and to it settles. */
+  close(): void;
+}
+
+export interface MemoryNodeOptions {
+  readonly incarnation: string;
+  /** The incarnation's name without it. */
+  readonly address?: string;
+  readonly handlers: TransportHandlers;
+}
+
+export interface MemoryNetworkOptions {
+  readonly fate?: Fate;
+  /** Calls from one node under way. */
+  readonly callsMax?: number;
+  readonly deliverTimeoutMs?: number;
+}
+
+interface Call {
+  readonly from: string;
+  readonly address: string;
+  readonly to: string;
+  readonly deadlineMs: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (failure: RemoteFailure) => void;
+  /** A copy was handed to the other node's handler. */
+  isExecuted: boolean;
+}
+
+interface Copy {
+  readonly packet: Packet;
+  readonly dueMs: number;
+  readonly arrive: () => void;
+}
+
+type Request =
+  | { readonly kind: "ask"; readonly to: ActorAddress; readonly command: { readonly type: string } }
+  | {
+      readonly kind: "deliver";
+      readonly to: ActorAddress;
+      readonly from: string;
+      readonly messages: readonly Delivery[];
+    };
+
+export class MemoryNetwork {
+  /** May be replaced at any time; it is asked when a packet leaves. */
+  fate: Fate;
+  readonly #callsMax: number;
+  readonly #deliverTimeoutMs: number;
+  readonly #nodes = new Map<string, { readonly node: MemoryNode; readonly handlers: TransportHandlers }>();
+  readonly #calls = new Set<Call>();
+  readonly #cuts = new Set<string>();
+  #copies: Copy[] = [];
+  #nowMs = 0;
+  #packets = 0;
+
+  constructor(options: MemoryNetworkOptions = {}) {
+    this.fate = options.fate ?? (() => [0]);
+    this.#callsMax = options.callsMax ?? 10_000;
+    this.#deliverTimeoutMs = options.deliverTimeoutMs ?? 30_000;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** What is due, in the order in which `step` takes it; a packet may be in it more than once. */
+  get due(): readonly Packet[] {
+    return this.#copies.filter(({ dueMs }) => dueMs <= this.#nowMs).map(({ packet }) => packet);
+  }
+
+  /** When the next thing happens by itself: a late packet, or a call's time; null when nothing will. */
+  get nextMs(): number | null {
+    const times = [
+      ...this.#copies.map(({ dueMs }) => dueMs),
+      ...[...this.#calls].map((call) => call.deadlineMs),
+    ];
+    return times.length === 0 ? null : Math.max(Math.min(...times), this.#nowMs);
+  }
+
+  /** A node of this network. A later one at the same address takes the place of the earlier. */
+  open({ incarnation, address = incarnation, handlers }: MemoryNodeOptions): MemoryNode {
+    const node: MemoryNode = {
+      ...{ incarnation, address },
+      target: (at, expected) => this.#target(node, at, expected),
+      close: () => this.#close(node),
+    };
+    this.#nodes.set(address, { node, handlers });
+    return node;
+  }
+
+  /** Lets one packet arrive that is due, the `index`-th of {@link due}. False when there is none. */
+  step(index = 0): boolean {
+    let left = index;
+    const at = this.#copies.findIndex(({ dueMs }) => dueMs <= this.#nowMs && left-- === 0);
+    const [copy] = at < 0 ? [] : this.#copies.splice(at, 1);
+    copy?.arrive();
+    return copy !== undefined;
+  }
+
+  /** Lets everything arrive that is due. What answers it may leave later than this returns. */
+  run(): void {
+    while (this.step());
+  }
+
+  /** Lets time pass: calls whose time is over reject. */
+  advance(milliseconds: number): void {
+    this.#nowMs += milliseconds;
+    for (const call of this.#calls)
+      if (call.deadlineMs <= this.#nowMs) this.#fail(call, "timeout", "unknown");
+  }
+
+  /** From now on nothing that `from` sends reaches `to` (incarnations). */
+  cut(from: string, to: string): void {
+    this.#cuts.add(pairOf(from, to));
+  }
+
+  heal(from: string, to: string): void {
+    this.#cuts.delete(pairOf(from, to));
+  }
+
+  /** Ends the connections between two incarnations: what is on its way is lost, and every call between them rejects. */
+  disconnect(one: string, other: string): void {
+    const isBetween = (from: string, to: string): boolean =>
+      (from === one && to === other) || (from === other && to === one);
+    this.#copies = this.#copies.filter(({ packet }) => !isBetween(packet.from, packet.to));
+    for (const call of this.#calls)
+      if (isBetween(call.from, call.to)) this.#fail(call, "unreachable", "unknown");
+  }
+
+  #close(node: MemoryNode): void {
+    if (this.#nodes.get(node.address)?.node === node) this.#nodes.delete(node.address);
+    for (const call of this.#calls) {
+      if (call.from === node.incarnation) this.#fail(call, "draining", "unknown");
+      else if (call.to === node.incarnation) this.#fail(call, "unreachable", "unknown");
+    }
+  }
+
+  #target(from: MemoryNode, address: string, incarnation: string): RemoteTarget {
+    const call = (request: Request, timeoutMs: number): Promise<unknown> =>
+      this.#call({ from, address, incarnation, timeoutMs }, request);
+    return {
+      ask: (to, command, timeoutMs) =>
+        call({ kind: "ask", to: { kind: to.kind, id: to.id }, command }, timeoutMs),
+      deliver: (to, sender, messages) => {
+        const request: Request = {
+          ...{ kind: "deliver", to: { kind: to.kind, id: to.id } },
+          ...{ from: sender, messages },
+        };
+        return call(request, this.#deliverTimeoutMs) as Promise<number>;
+      },
+    };
+  }
+
+  #call(
+    over: { from: MemoryNode; address: string; incarnation: string; timeoutMs: number },
+    request: Request,
+  ): Promise<unknown> {
+    const { from, address, incarnation, timeoutMs } = over;
+    return new Promise((resolve, reject) => {
+      const text = JSON.stringify(request);
+      if (this.#nodes.get(from.address)?.node !== from) {
+        reject(failure("draining", "not_applied"));
+        return;
+      }
+      const open = [...this.#calls].filter((each) => each.from === from.incarnation).length;
+      if (open >= this.#callsMax) {
+        reject(failure("overloaded", "not_applied"));
+        return;
+      }
+      const deadlineMs = this.#nowMs + timeoutMs;
+      const ends = { from: from.incarnation, to: incarnation };
+      const call: Call = { ...ends, address, deadlineMs, resolve, reject, isExecuted: false };
+      this.#calls.add(call);
+      this.#send({ ...ends, kind: request.kind, text }, () => this.#execute(call, text, timeoutMs));
+    });
+  }
+
+  #execute(call: Call, text: string, timeoutMs: number): void {
+    const there = this.#nodes.get(call.address);
+    if (there === undefined || there.node.incarnation !== call.to) {
+      const reason = there === undefined ? "unreachable" : "not_here";
+      this.#fail(call, reason, call.isExecuted ? "unknown" : "not_applied");
+      return;
+    }
+    if (call.isExecuted) return;
+    call.isExecuted = true;
+    const request = JSON.parse(text) as Request;
+    const answer = (content: string, settle: () => void): void => {
+      // A node that is gone meanwhile says nothing more.
+      if (this.#nodes.get(call.address) === there)
+        this.#send({ from: call.to, to: call.from, kind: "answer", text: content }, settle);
+    };
+    const answered = this.#handle(there.handlers, request, timeoutMs);
+    answered
+      .then((value) => JSON.stringify({ value }))
+      .then(
+        (content) =>
+          answer(content, () => this.#resolve(call, (JSON.parse(content) as { value?: unknown }).value)),
+        (error: unknown) => {
+          const { reason, effect, retryAfterSeconds, message } = asRemoteFailure(error);
+          const content = JSON.stringify({ reason, effect, retryAfterSeconds, message });
+          answer(content, () => this.#fail(call, reason, effect, { retryAfterSeconds, detail: message }));
+        },
+      );
+  }
+
+  async #handle(handlers: TransportHandlers, request: Request, timeoutMs: number): Promise<unknown> {
+    return request.kind === "ask"
+      ? handlers.ask(request.to, request.command, timeoutMs)
+      : handlers.deliver(request.to, request.from, request.messages);
+  }
+
+  #send(content: Omit<Packet, "id">, arrive: () => void): void {
+    this.#packets += 1;
+    const packet: Packet = { id: this.#packets, ...content };
+    for (const delayMs of this.fate(packet))
+      this.#copies.push({ packet, dueMs: this.#nowMs + delayMs, arrive: () => this.#arrive(packet, arrive) });
+    this.#copies.sort((a, b) => a.dueMs - b.dueMs);
+  }
+
+  #arrive({ from, to }: Packet, arrive: () => void): void {
+    if (!this.#cuts.has(pairOf(from, to))) arrive();
+  }
+
+  #resolve(call: Call, value: unknown): void {
+    if (this.#calls.delete(call)) call.resolve(value);
+  }
+
+  #fail(
+    call: Call,
+    reason: RemoteFailureReason,
+    effect: RemoteFailure["effect"],
+    more?: { readonly retryAfterSeconds: number; readonly detail: string },
+  ): void {
+    if (this.#calls.delete(call)) call.reject(failure(reason, effect, more));
+  }
+}
+
+function pairOf(from: string, to: string): string {
+  return JSON.stringify([from, to]);
+}
+
+function failure(
+  reason: RemoteFailureReason,
+  effect: RemoteFailure["effect"],
+  more: { readonly retryAfterSeconds?: number; readonly detail?: string } = {},
+): RemoteFailure {
+  return new RemoteFailure(reason, { retryAfterSeconds: 1, ...more, effect });
+}

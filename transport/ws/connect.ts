@@ -1,0 +1,82 @@
+// One attempt to reach a node: TCP (or TLS), the WebSocket, the handshake; all of it within `handshakeMs`.
+
+import type { Duplex } from "node:stream";
+import { WebSocket } from "ws";
+import type { RemoteFailureReason } from "../actor-transport.ts";
+import { type Credentials, createCaller, type Established } from "./handshake.ts";
+import { type HandshakeOutcome, runHandshake } from "./handshake-run.ts";
+import { frameBytesMax, type TransportLimits } from "./limits.ts";
+import { type MutualTls, transportPath } from "./wire.ts";
+
+export interface ConnectOptions {
+  /** `host:port`, an IPv6 host in brackets. */
+  readonly address: string;
+  /** The incarnation that must answer there. */
+  readonly incarnation: string;
+  readonly credentials: Credentials;
+  readonly tls: MutualTls | null;
+  readonly limits: TransportLimits;
+}
+
+export type ConnectResult =
+  | { readonly socket: WebSocket; readonly established: Established }
+  | { readonly socket: null; readonly reason: RemoteFailureReason; readonly detail: string };
+
+const addressPattern = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i;
+
+/** Calls `done` once. What it returns gives the attempt up. */
+export function connect(options: ConnectOptions, done: (result: ConnectResult) => void): () => void {
+  const { address, incarnation, credentials, tls, limits } = options;
+  let isOver = false;
+  let stream: Duplex | null = null;
+  const url = `${tls === null ? "ws" : "wss"}://${address}${transportPath}`;
+  if (!addressPattern.test(address) || !URL.canParse(url)) {
+    const refusal = { socket: null, reason: "unreachable", detail: "its address is none" } as const;
+    const soon = setImmediate(() => done(refusal));
+    return () => {
+      clearImmediate(soon);
+      done(refusal);
+    };
+  }
+  const socket = new WebSocket(url, {
+    perMessageDeflate: false,
+    maxPayload: frameBytesMax(limits),
+    ...(tls === null ? {} : { ...tls, rejectUnauthorized: true, checkServerIdentity: anyName }),
+  });
+  const timer = setTimeout(() => fail("unreachable", "no connection in time"), limits.handshakeMs);
+  const finish = (result: ConnectResult): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    done(result);
+  };
+  const fail = (reason: RemoteFailureReason, detail: string): void => {
+    finish({ socket: null, reason, detail });
+    socket.terminate();
+  };
+  // An error is always followed by `close`; before the WebSocket is open that is all there is.
+  socket.on("error", (error) => finish({ socket: null, reason: "unreachable", detail: error.message }));
+  socket.once("upgrade", (response) => {
+    stream = response.socket;
+  });
+  socket.once("open", () => {
+    if (stream === null) fail("unreachable", "no upgrade");
+    else shakeHands(stream);
+  });
+  const shakeHands = (over: Duplex): void => {
+    runHandshake(socket, over, createCaller(credentials, incarnation), limits, (outcome) => {
+      if (outcome.established !== null) finish({ socket, established: outcome.established });
+      else fail(...reasonOf(outcome));
+    });
+  };
+  return () => fail("unreachable", "given up");
+}
+
+/** The certificate was signed by the cluster's own authority; which of its nodes it is, the handshake tells. No fault. */
+const anyName = (): false => false;
+
+function reasonOf({ refused, by }: HandshakeOutcome & { established: null }): [RemoteFailureReason, string] {
+  if (refused === "lost") return ["unreachable", "the connection ended before the handshake did"];
+  const detail = by === "us" ? `the handshake was refused here: ${refused}` : `refused there: ${refused}`;
+  return [refused === "incarnation" ? "not_here" : "unreachable", detail];
+}

@@ -1,0 +1,205 @@
+import { createSecretKey } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { openFrame, sealFrame } from "./frames.ts";
+import {
+  type Credentials,
+  createCaller,
+  createReceiver,
+  type Established,
+  type HandshakeParty,
+  type HandshakeRefusal,
+} from "./handshake.ts";
+
+const secret = createSecretKey(new Uint8Array(32).fill(1));
+const credentials = (incarnation: string, more: Partial<Credentials> = {}): Credentials => ({
+  ...{
+    cluster: "c",
+    secret,
+    self: { incarnation, region: `region of ${incarnation}` },
+    protocol: { min: 1, max: 1 },
+  },
+  ...more,
+});
+
+interface Talk {
+  /** What was said, the caller first. */
+  readonly said: readonly string[];
+  readonly caller: Established | null;
+  readonly receiver: Established | null;
+  readonly refused: { readonly by: "caller" | "receiver"; readonly why: HandshakeRefusal } | null;
+}
+
+/** Lets two sides talk; `change` stands between them. */
+function talk(
+  caller: HandshakeParty,
+  receiver: HandshakeParty,
+  change: (text: string, index: number) => string = (text) => text,
+): Talk {
+  const said: string[] = [];
+  const found: { caller: Established | null; receiver: Established | null } = {
+    caller: null,
+    receiver: null,
+  };
+  let next = caller.opening;
+  for (let turn = 0; next !== null; turn += 1) {
+    said.push(next);
+    const by = turn % 2 === 0 ? "receiver" : "caller";
+    const step = (by === "receiver" ? receiver : caller).take(change(next, turn));
+    if (step.refused !== undefined) return { said, ...found, refused: { by, why: step.refused } };
+    found[by] = step.established;
+    next = step.say;
+  }
+  return { said, ...found, refused: null };
+}
+
+const good = (): Talk => talk(createCaller(credentials("a"), "b"), createReceiver(credentials("b")));
+
+describe("the handshake", () => {
+  it("tells each side who the other is, and gives both the keys of both directions", () => {
+    const { caller, receiver, refused } = good();
+    expect(refused).toBeNull();
+    expect(caller).toMatchObject({ peer: { incarnation: "b", region: "region of b" }, protocol: 1 });
+    expect(receiver).toMatchObject({ peer: { incarnation: "a", region: "region of a" }, protocol: 1 });
+    if (caller === null || receiver === null) throw new Error("unreachable");
+    const out = sealFrame(caller.keys.sending, 1, "[1]");
+    expect(openFrame(receiver.keys.receiving, 1, out)).toEqual([1]);
+    expect(openFrame(caller.keys.receiving, 1, sealFrame(receiver.keys.sending, 1, "[2]"))).toEqual([2]);
+    // H6: what one direction says means nothing in the other, nor in another connection.
+    expect(openFrame(caller.keys.receiving, 1, out)).toBeNull();
+    expect(openFrame(good().receiver?.keys.receiving ?? secret, 1, out)).toBeNull();
+  });
+
+  it("refuses whoever has another secret, on both sides", () => {
+    const other = { secret: createSecretKey(new Uint8Array(32).fill(2)) };
+    const asCaller = talk(createCaller(credentials("a", other), "b"), createReceiver(credentials("b")));
+    expect(asCaller.refused).toEqual({ by: "caller", why: "stranger" });
+    // A caller that does not look at the challenge is found out by its proof.
+    const receiver = createReceiver(credentials("b"));
+    receiver.take(createCaller(credentials("a", other), "b").opening ?? "");
+    expect(receiver.take(asCaller.said[2] ?? '{"proof":""}')).toEqual({ refused: "stranger" });
+    expect(receiver.take(good().said[2] ?? "")).toEqual({ refused: "stranger" });
+  });
+
+  it("refuses another cluster", () => {
+    const caller = createCaller(credentials("a", { cluster: "d" }), "b");
+    expect(talk(caller, createReceiver(credentials("b"))).refused).toEqual({
+      by: "receiver",
+      why: "cluster",
+    });
+  });
+
+  it("H1: refuses a recorded handshake, whichever side repeats it", () => {
+    const { said } = good();
+    const receiver = createReceiver(credentials("b"));
+    expect(receiver.take(said[0] ?? "")).toHaveProperty("say");
+    expect(receiver.take(said[2] ?? "")).toEqual({ refused: "stranger" });
+    expect(createCaller(credentials("a"), "b").take(said[1] ?? "")).toEqual({ refused: "stranger" });
+  });
+
+  it("H2: refuses its own words sent back to it", () => {
+    // A stranger who answers a caller's hello with what that very node, called by him, says to the same nonce.
+    const caller = createCaller(credentials("a"), "a");
+    const hello = JSON.parse(caller.opening ?? "") as Record<string, unknown>;
+    const itself = createReceiver(credentials("a"));
+    const step = itself.take(JSON.stringify({ ...hello, incarnation: "x" }));
+    if (step.refused !== undefined) throw new Error(step.refused);
+    expect(caller.take(step.say ?? "")).toEqual({ refused: "stranger" });
+    // And a receiver that is given its own proof as the caller's.
+    const receiver = createReceiver(credentials("b"));
+    const challenge = receiver.take(good().said[0] ?? "");
+    if (challenge.refused !== undefined) throw new Error(challenge.refused);
+    expect(receiver.take(challenge.say ?? "")).toEqual({ refused: "stranger" });
+  });
+
+  it.each([
+    [0, "nonce", "A".repeat(43)],
+    [0, "incarnation", "z"],
+    [0, "region", "z"],
+    [0, "protocol_min", 1],
+    [0, "protocol_max", 2],
+    [1, "nonce", "A".repeat(43)],
+    [1, "incarnation", "z"],
+    [1, "region", "z"],
+    [1, "protocol_min", 1],
+    [1, "protocol_max", 2],
+    [1, "proof", "A".repeat(43)],
+    [2, "proof", "A".repeat(43)],
+  ])("H3: notices a changed member (message %i, %s)", (index, member, value) => {
+    const range = { protocol: { min: 2, max: 3 } };
+    const change = (text: string, at: number): string =>
+      at === index ? JSON.stringify({ ...(JSON.parse(text) as object), [member]: value }) : text;
+    const { refused } = talk(
+      createCaller(credentials("a", range), "b"),
+      createReceiver(credentials("b", range)),
+      change,
+    );
+    expect(refused?.why).toBe("stranger");
+  });
+
+  it("H4: leaves another incarnation alone, and is left alone by one that is not meant", () => {
+    const asReceiver = talk(createCaller(credentials("a"), "c"), createReceiver(credentials("b")));
+    expect(asReceiver.refused).toEqual({ by: "receiver", why: "incarnation" });
+    // A receiver that answers although another is meant.
+    const change = (text: string, at: number): string =>
+      at === 0 ? text.replace('"to":"c"', '"to":"b"') : text;
+    const asCaller = talk(createCaller(credentials("a"), "c"), createReceiver(credentials("b")), change);
+    expect(asCaller.refused).toEqual({ by: "caller", why: "incarnation" });
+  });
+
+  it.each([
+    [{ min: 1, max: 1 }, { min: 1, max: 2 }, 1],
+    [{ min: 1, max: 2 }, { min: 1, max: 1 }, 1],
+    [{ min: 1, max: 2 }, { min: 1, max: 2 }, 2],
+    [{ min: 2, max: 4 }, { min: 1, max: 3 }, 3],
+  ])("H5: chooses the highest common version of %j and %j", (one, other, expected) => {
+    const { caller, receiver } = talk(
+      createCaller(credentials("a", { protocol: one }), "b"),
+      createReceiver(credentials("b", { protocol: other })),
+    );
+    expect([caller?.protocol, receiver?.protocol]).toEqual([expected, expected]);
+  });
+
+  it("H5: there is no connection without a common version", () => {
+    const { refused } = talk(
+      createCaller(credentials("a", { protocol: { min: 2, max: 2 } }), "b"),
+      createReceiver(credentials("b")),
+    );
+    expect(refused).toEqual({ by: "receiver", why: "protocol" });
+  });
+
+  it("ignores members that it does not know", () => {
+    const change = (text: string): string => JSON.stringify({ ...(JSON.parse(text) as object), later: [1] });
+    const { caller, receiver } = talk(
+      createCaller(credentials("a"), "b"),
+      createReceiver(credentials("b")),
+      change,
+    );
+    expect(caller).not.toBeNull();
+    expect(receiver).not.toBeNull();
+  });
+
+  it.each(["", "null", "[]", "7", "{", '{"svc_transport":1}', '{"svc_transport":2}'])(
+    "refuses %j, from either side",
+    (text) => {
+      expect(createReceiver(credentials("b")).take(text)).toEqual({ refused: "malformed" });
+      expect(createCaller(credentials("a"), "b").take(text)).toEqual({ refused: "malformed" });
+    },
+  );
+
+  it.each([
+    { nonce: "short" },
+    { nonce: 7 },
+    { incarnation: "" },
+    { incarnation: "x".repeat(257) },
+    { region: null },
+    { protocol_min: 0 },
+    { protocol_max: 256 },
+    { protocol_min: 2, protocol_max: 1 },
+    { protocol_min: 1.5 },
+    { svc_transport: 2 },
+  ])("refuses a hello with %j", (members) => {
+    const hello = JSON.parse(createCaller(credentials("a"), "b").opening ?? "") as object;
+    const step = createReceiver(credentials("b")).take(JSON.stringify({ ...hello, ...members }));
+    expect(step).toEqual({ refused: "malformed" });
+  });
+});

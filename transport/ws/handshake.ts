@@ -1,0 +1,230 @@
+// How two nodes prove to each other who they are: a challenge and a response by HMAC-SHA-256 under the cluster's secret,
+// over everything that both said. No socket here: each side is a function from the text it heard to what it says next.
+//
+//   caller                                          receiver
+//   hello: cluster, nonce, who, whom, versions ───▶
+//                                              ◀─── challenge: nonce, who, versions, proof
+//   proof                                      ───▶
+//                                              ◀─── welcome
+//
+//   H1. Both nonces are fresh and in both proofs, so no recorded handshake is worth anything.
+//   H2. The proofs of the two sides differ by their label, so none can be sent back to its author.
+//   H3. Cluster, incarnations, regions and version ranges are under the proofs: nobody in between changes them unseen.
+//   H4. The caller names the incarnation that it means; another one that answers is left alone.
+//   H5. The highest version that both speak is chosen; without one there is no connection.
+//   H6. Frame keys follow from the same words: they belong to this connection and one direction.
+// Unknown members are ignored here too, so that a later version may add some.
+
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
+import { type FrameKeys, frameKey } from "./frames.ts";
+
+/** Version of the handshake itself, which never changes with the protocol's. */
+const handshakeVersion = 1;
+const nonceBytes = 32;
+const nameCharsMax = 256;
+
+/** Whom a node says that it is. */
+export interface NodeIdentity {
+  readonly incarnation: string;
+  readonly region: string;
+}
+
+/** Protocol versions that a node speaks: integers from 1 to 255. */
+export interface ProtocolRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface Credentials {
+  readonly cluster: string;
+  readonly secret: KeyObject;
+  readonly self: NodeIdentity;
+  readonly protocol: ProtocolRange;
+}
+
+/** Why there is no connection; as WebSocket close codes of the private range (RFC 6455 §7.4.2). */
+export const refusalCodes = {
+  malformed: 4000,
+  stranger: 4001,
+  cluster: 4002,
+  incarnation: 4003,
+  protocol: 4004,
+  busy: 4005,
+} as const;
+
+export type HandshakeRefusal = keyof typeof refusalCodes;
+
+/** What both sides know once they believe each other. */
+export interface Established {
+  readonly peer: NodeIdentity;
+  /** The version chosen. */
+  readonly protocol: number;
+  readonly keys: FrameKeys;
+}
+
+/** What one side does about a text that it heard. */
+export type HandshakeStep =
+  | { readonly say: string | null; readonly established: Established | null; readonly refused?: undefined }
+  | { readonly refused: HandshakeRefusal };
+
+export interface HandshakeParty {
+  /** What it says unasked; null for the receiver. */
+  readonly opening: string | null;
+  take(text: string): HandshakeStep;
+}
+
+/** Everything that the proofs are over. */
+interface Transcript {
+  readonly cluster: string;
+  readonly caller: NodeIdentity;
+  readonly callerRange: ProtocolRange;
+  readonly callerNonce: string;
+  readonly receiver: NodeIdentity;
+  readonly receiverRange: ProtocolRange;
+  readonly receiverNonce: string;
+}
+
+/** The side that opened the connection, to reach the incarnation `expected`. */
+export function createCaller(
+  { cluster, secret, self, protocol }: Credentials,
+  expected: string,
+): HandshakeParty {
+  const nonce = freshNonce();
+  let chosen: Established | null = null;
+  const takeChallenge = (text: string): HandshakeStep => {
+    const heard = parseMembers(text);
+    const [receiver, range, receiverNonce] = [parseIdentity(heard), parseRange(heard), heard["nonce"]];
+    if (receiver === null || range === null || !isNonce(receiverNonce)) return { refused: "malformed" };
+    const [callerRange, callerNonce, receiverRange] = [protocol, nonce, range];
+    const transcript: Transcript = {
+      ...{ cluster, caller: self, callerRange, callerNonce, receiver, receiverRange, receiverNonce },
+    };
+    if (!isProof(heard["proof"], secret, "receiver proof", transcript)) return { refused: "stranger" };
+    if (receiver.incarnation !== expected) return { refused: "incarnation" };
+    const version = commonVersion(protocol, range);
+    if (version === null) return { refused: "protocol" };
+    const keys = frameKeys(secret, transcript, "caller");
+    chosen = { peer: receiver, protocol: version, keys };
+    const proof = toBase64Url(mac(secret, "caller proof", transcript));
+    return { say: JSON.stringify({ proof }), established: null };
+  };
+  const takeWelcome = (text: string): HandshakeStep =>
+    parseMembers(text)["welcome"] === true ? { say: null, established: chosen } : { refused: "malformed" };
+  const hello = {
+    svc_transport: handshakeVersion,
+    cluster,
+    nonce,
+    ...self,
+    ...rangeMembers(protocol),
+    to: expected,
+  };
+  return {
+    opening: JSON.stringify(hello),
+    take: (text) => (chosen === null ? takeChallenge(text) : takeWelcome(text)),
+  };
+}
+
+/** The side that was called. */
+export function createReceiver({ cluster, secret, self, protocol }: Credentials): HandshakeParty {
+  let transcript: Transcript | null = null;
+  let chosen: Established | null = null;
+  const takeHello = (text: string): HandshakeStep => {
+    const heard = parseMembers(text);
+    const [caller, range, callerNonce] = [parseIdentity(heard), parseRange(heard), heard["nonce"]];
+    const isOurs = heard["svc_transport"] === handshakeVersion;
+    if (!isOurs || caller === null || range === null || !isNonce(callerNonce))
+      return { refused: "malformed" };
+    if (heard["cluster"] !== cluster) return { refused: "cluster" };
+    if (heard["to"] !== self.incarnation) return { refused: "incarnation" };
+    const version = commonVersion(protocol, range);
+    if (version === null) return { refused: "protocol" };
+    const [receiverNonce, callerRange, receiverRange] = [freshNonce(), range, protocol];
+    transcript = { cluster, caller, callerRange, callerNonce, receiver: self, receiverRange, receiverNonce };
+    chosen = { peer: caller, protocol: version, keys: frameKeys(secret, transcript, "receiver") };
+    const proof = toBase64Url(mac(secret, "receiver proof", transcript));
+    const challenge = { nonce: receiverNonce, ...self, ...rangeMembers(protocol), proof };
+    return { say: JSON.stringify(challenge), established: null };
+  };
+  const takeProof = (text: string, of: Transcript): HandshakeStep => {
+    const isRight = isProof(parseMembers(text)["proof"], secret, "caller proof", of);
+    return isRight ? { say: '{"welcome":true}', established: chosen } : { refused: "stranger" };
+  };
+  return {
+    opening: null,
+    take: (text) => (transcript === null ? takeHello(text) : takeProof(text, transcript)),
+  };
+}
+
+type Label = "caller proof" | "receiver proof" | "caller frames" | "receiver frames";
+
+function mac(secret: KeyObject, label: Label, of: Transcript): Buffer {
+  // JSON of a list of texts and numbers: no two transcripts have the same bytes.
+  const words = [
+    ...["svc_transport", handshakeVersion, label, of.cluster],
+    ...[of.caller.incarnation, of.caller.region, of.callerRange.min, of.callerRange.max, of.callerNonce],
+    ...[of.receiver.incarnation, of.receiver.region, of.receiverRange.min, of.receiverRange.max],
+    of.receiverNonce,
+  ];
+  return createHmac("sha256", secret).update(JSON.stringify(words)).digest();
+}
+
+function isProof(proof: unknown, secret: KeyObject, label: Label, of: Transcript): boolean {
+  const given = typeof proof === "string" ? parseBase64Url(proof) : null;
+  const right = mac(secret, label, of);
+  return given !== null && given.length === right.length && timingSafeEqual(given, right);
+}
+
+function frameKeys(secret: KeyObject, of: Transcript, side: "caller" | "receiver"): FrameKeys {
+  const caller = frameKey(mac(secret, "caller frames", of));
+  const receiver = frameKey(mac(secret, "receiver frames", of));
+  return side === "caller"
+    ? { sending: caller, receiving: receiver }
+    : { sending: receiver, receiving: caller };
+}
+
+/** The highest version in both ranges, null when there is none. */
+function commonVersion(one: ProtocolRange, other: ProtocolRange): number | null {
+  const highest = Math.min(one.max, other.max);
+  return highest >= Math.max(one.min, other.min) ? highest : null;
+}
+
+function freshNonce(): string {
+  return toBase64Url(randomBytes(nonceBytes));
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Whatever it is: the members of a JSON object, none of anything else. */
+function parseMembers(text: string): Members {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Members) : {};
+  } catch {
+    return {};
+  }
+}
+
+function parseIdentity({ incarnation, region }: Members): NodeIdentity | null {
+  return isName(incarnation) && isName(region) ? { incarnation, region } : null;
+}
+
+function rangeMembers({ min, max }: ProtocolRange): Members {
+  return { protocol_min: min, protocol_max: max };
+}
+
+function parseRange({ protocol_min: min, protocol_max: max }: Members): ProtocolRange | null {
+  return isVersion(min) && isVersion(max) && min <= max ? { min, max } : null;
+}
+
+function isName(name: unknown): name is string {
+  return typeof name === "string" && name.length > 0 && name.length <= nameCharsMax;
+}
+
+function isVersion(version: unknown): version is number {
+  return Number.isInteger(version) && (version as number) >= 1 && (version as number) <= 255;
+}
+
+function isNonce(nonce: unknown): nonce is string {
+  return typeof nonce === "string" && parseBase64Url(nonce)?.length === nonceBytes;
+}

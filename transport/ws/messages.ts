@@ -1,0 +1,157 @@
+// The messages of protocol version 1, as JSON.
+//
+//   {"k":"ask","id":7,"to":["kind","id"],"timeout_ms":30000,"command":{"type":…}}
+//   {"k":"deliver","id":8,"to":["kind","id"],"from":"kind/id","messages":[{"seq":1,"message":{"type":…}},…]}
+//   {"k":"answer","id":7,"value":…}
+//   {"k":"failure","id":7,"reason":"overloaded","effect":"not_applied","retry_after_seconds":1,"detail":"…"}
+//   {"k":"alive"}
+//
+// Unknown members are ignored. An unknown kind that has an id is answered by a failure of reason `unsupported`, one
+// without is ignored. Members are only ever added; a new kind needs a higher protocol version.
+
+import { type ActorAddress, type Delivery, RemoteFailure, remoteFailureReasons } from "../actor-transport.ts";
+
+const detailCharsMax = 300;
+const namePartCharsMax = 1_024;
+const timeoutMsMax = 600_000;
+const deliveriesMax = 4_096;
+
+export interface Ask {
+  readonly kind: "ask";
+  readonly id: number;
+  readonly to: ActorAddress;
+  readonly command: { readonly type: string };
+  readonly timeoutMs: number;
+}
+
+export interface Deliver {
+  readonly kind: "deliver";
+  readonly id: number;
+  readonly to: ActorAddress;
+  readonly from: string;
+  readonly messages: readonly Delivery[];
+}
+
+/** Understood far enough to be refused. */
+export interface Unfit {
+  readonly kind: "unfit";
+  readonly id: number;
+  readonly fault: "unsupported" | "malformed";
+}
+
+export type Answer =
+  | { readonly id: number; readonly failure: null; readonly value: unknown }
+  | { readonly id: number; readonly failure: RemoteFailure };
+
+export const aliveText = '{"k":"alive"}';
+
+/** Throws a TypeError for a command that is no JSON. */
+export function askText(
+  id: number,
+  to: ActorAddress,
+  command: { readonly type: string },
+  timeoutMs: number,
+): string {
+  const timeout = Math.min(Math.max(Math.ceil(timeoutMs), 1), timeoutMsMax);
+  return JSON.stringify({ k: "ask", id, to: [to.kind, to.id], timeout_ms: timeout, command });
+}
+
+/** Throws a TypeError for a message that is no JSON. */
+export function deliverText(
+  id: number,
+  to: ActorAddress,
+  from: string,
+  messages: readonly Delivery[],
+): string {
+  return JSON.stringify({ k: "deliver", id, to: [to.kind, to.id], from, messages });
+}
+
+/** Throws a TypeError for a value that is no JSON. */
+export function answerText(id: number, value: unknown): string {
+  return JSON.stringify({ k: "answer", id, value });
+}
+
+export function failureText(id: number, failure: RemoteFailure): string {
+  const { reason, effect, retryAfterSeconds, message } = failure;
+  return JSON.stringify({
+    ...{ k: "failure", id, reason, effect, retry_after_seconds: retryAfterSeconds },
+    detail: message.slice(0, detailCharsMax),
+  });
+}
+
+/** A refusal of a message that was not executed, and will not be however often it is sent. */
+export function refusalText(id: number, reason: "unsupported" | "malformed"): string {
+  const about = reason === "unsupported" ? "no message of this protocol" : "a member is wrong";
+  return JSON.stringify({
+    ...{ k: "failure", id, reason, effect: "not_applied", retry_after_seconds: 1 },
+    detail: about,
+  });
+}
+
+/** Reads what a caller sent; null for what needs no answer. */
+export function parseCall(message: unknown): Ask | Deliver | Unfit | null {
+  const { k, id, to, from, command, messages, timeout_ms: timeoutMs } = membersOf(message);
+  if (!isCallId(id)) return null;
+  if (k !== "ask" && k !== "deliver") return { kind: "unfit", id, fault: "unsupported" };
+  const address = parseAddress(to);
+  if (address === null) return { kind: "unfit", id, fault: "malformed" };
+  if (k === "ask") {
+    const isTimeout = typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= timeoutMsMax;
+    if (!isTimeout || !isCommand(command)) return { kind: "unfit", id, fault: "malformed" };
+    return { kind: "ask", id, to: address, command, timeoutMs };
+  }
+  if (typeof from !== "string" || !isDeliveries(messages)) return { kind: "unfit", id, fault: "malformed" };
+  return { kind: "deliver", id, to: address, from, messages };
+}
+
+/** Reads what a receiver sent; null for what answers nothing. */
+export function parseAnswer(message: unknown): Answer | null {
+  const { k, id, value, reason, effect, retry_after_seconds: seconds, detail } = membersOf(message);
+  if (!isCallId(id)) return null;
+  if (k === "answer") return { id, failure: null, value };
+  if (k !== "failure") return null;
+  // A reason that a later version added reads as the one that promises nothing.
+  const known = remoteFailureReasons.find((each) => each === reason) ?? "refused";
+  const failure = new RemoteFailure(known, {
+    retryAfterSeconds: typeof seconds === "number" && seconds >= 0 ? seconds : 1,
+    effect: effect === "not_applied" ? "not_applied" : "unknown",
+    detail: `it says: ${String(detail).slice(0, detailCharsMax)}`,
+  });
+  return { id, failure };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function membersOf(value: unknown): Members {
+  return typeof value === "object" && value !== null ? (value as Members) : {};
+}
+
+function isCallId(id: unknown): id is number {
+  return Number.isSafeInteger(id) && (id as number) > 0;
+}
+
+function parseAddress(to: unknown): ActorAddress | null {
+  if (!Array.isArray(to)) return null;
+  const [kind, id] = to as readonly unknown[];
+  return isNamePart(kind) && isNamePart(id) ? { kind, id } : null;
+}
+
+function isNamePart(part: unknown): part is string {
+  return typeof part === "string" && part.length > 0 && part.length <= namePartCharsMax;
+}
+
+function isCommand(command: unknown): command is { readonly type: string } {
+  return typeof membersOf(command)["type"] === "string";
+}
+
+/** A list in ascending order of `seq`. */
+function isDeliveries(messages: unknown): messages is readonly Delivery[] {
+  if (!Array.isArray(messages) || messages.length > deliveriesMax) return false;
+  let last = 0;
+  for (const each of messages as readonly unknown[]) {
+    const { seq, message } = membersOf(each);
+    if (!isCallId(seq) || seq <= last || !isCommand(message)) return false;
+    last = seq;
+  }
+  return true;
+}

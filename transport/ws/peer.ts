@@ -1,0 +1,184 @@
+// One incarnation of another node, as its callers here see it: the connection to it, made when it is needed, and the
+// calls under way.
+//   P1. A call that comes while there is no connection waits for the attempt to make one. A failed attempt rejects all
+//       that wait for it; until its back-off is over calls are rejected at once.
+//   P2. A lost connection rejects every call under way (M2). The next call makes another one.
+//   P3. What waits is bounded in calls and characters (M6).
+
+import {
+  type ActorAddress,
+  type Delivery,
+  RemoteFailure,
+  type RemoteFailureReason,
+  type RemoteTarget,
+} from "../actor-transport.ts";
+import { Channel, type ChannelEnd } from "./channel.ts";
+import { type ConnectOptions, type ConnectResult, connect } from "./connect.ts";
+import { askText, deliverText, parseAnswer } from "./messages.ts";
+import { type OpenCall, OpenCalls } from "./open-calls.ts";
+import type { PeerStats, TransportLog } from "./wire.ts";
+
+export interface PeerOptions extends ConnectOptions {
+  readonly log: TransportLog;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
+}
+
+export class Peer implements RemoteTarget {
+  readonly #options: PeerOptions;
+  readonly #calls: OpenCalls;
+  #channel: Channel | null = null;
+  #giveUp: (() => void) | null = null;
+  #lastCall = 0;
+  /** Characters of calls that wait for a connection. */
+  #waitingChars = 0;
+  #failures = 0;
+  #retryAtMs = 0;
+  #lastUsedMs: number;
+  #isClosed = false;
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+    const { limits, nowMs } = options;
+    this.#lastUsedMs = nowMs();
+    const withdraw = (call: OpenCall): void => {
+      if (this.#channel !== null) this.#channel.withdraw(call);
+      else this.#waitingChars -= call.text.length;
+    };
+    this.#calls = new OpenCalls({ sweepMs: limits.timeoutSweepMs, nowMs, withdraw });
+  }
+
+  ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown> {
+    return this.#call((id) => askText(id, to, command, timeoutMs), timeoutMs);
+  }
+
+  async deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number> {
+    const timeoutMs = this.#options.limits.deliverTimeoutMs;
+    const acknowledged = await this.#call((id) => deliverText(id, to, from, messages), timeoutMs);
+    if (Number.isSafeInteger(acknowledged)) return acknowledged as number;
+    throw failure("refused", "unknown", "a delivery was answered by something else than a number");
+  }
+
+  /** True when nothing would be lost by forgetting it: no connection, no call, no back-off that matters any more. */
+  get isForgettable(): boolean {
+    const isIdle = this.#channel === null && this.#giveUp === null && this.#calls.size === 0;
+    return isIdle && this.#options.nowMs() - this.#lastUsedMs > this.#options.limits.peerKeptMs;
+  }
+
+  stats(): PeerStats {
+    const { address, incarnation } = this.#options;
+    const channel = this.#channel;
+    return {
+      ...{ address, incarnation, openCalls: this.#calls.size, protocol: channel?.protocol ?? null },
+      state: channel !== null ? "connected" : this.#giveUp !== null ? "connecting" : "idle",
+      queuedChars: channel?.queuedChars ?? this.#waitingChars,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#giveUp?.();
+    await this.#channel?.close();
+    this.#calls.failAll("draining", "this node closes its connections");
+  }
+
+  #call(textOf: (id: number) => string, timeoutMs: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#lastCall += 1;
+      const id = this.#lastCall;
+      const text = textOf(id);
+      const refusal = this.#refusal(text);
+      if (refusal !== null) {
+        reject(refusal);
+        return;
+      }
+      this.#lastUsedMs = this.#options.nowMs();
+      const call = { text, sent: false, resolve, reject, deadlineMs: this.#lastUsedMs + timeoutMs };
+      this.#calls.add(id, call);
+      if (this.#channel !== null) {
+        this.#channel.send(call);
+        return;
+      }
+      this.#waitingChars += text.length;
+      this.#giveUp ??= connect(this.#options, (result) => this.#connected(result));
+    });
+  }
+
+  /** Why a call is not even taken; null when it is. */
+  #refusal(text: string): RemoteFailure | null {
+    const { limits, nowMs } = this.#options;
+    if (this.#isClosed) return failure("draining", "not_applied", "this node closes its connections");
+    if (isTooLong(text, limits.messageBytesMax))
+      return failure("refused", "not_applied", `a message of more than ${limits.messageBytesMax} bytes`);
+    const queuedChars = this.#channel?.queuedChars ?? this.#waitingChars;
+    if (this.#calls.size >= limits.callsMax || queuedChars + text.length > limits.queueCharsMax)
+      return failure("overloaded", "not_applied", "too much waits for the other node");
+    const isBackingOff = this.#channel === null && this.#giveUp === null && nowMs() < this.#retryAtMs;
+    return isBackingOff ? failure("unreachable", "not_applied", "it could not be reached just now") : null;
+  }
+
+  #connected(result: ConnectResult): void {
+    this.#giveUp = null;
+    this.#waitingChars = 0;
+    if (result.socket === null) {
+      this.#connectFailed(result.reason, result.detail);
+      return;
+    }
+    this.#failures = 0;
+    const { limits, log, incarnation } = this.#options;
+    this.#channel = new Channel(result.socket, result.established, limits, {
+      take: (messages) => this.#take(messages),
+      drained: () => {},
+      ended: (why) => this.#ended(why),
+    });
+    log({
+      level: "info",
+      event: "connected",
+      peer: incarnation,
+      detail: `protocol ${this.#channel.protocol}`,
+    });
+    for (const call of this.#calls.values()) this.#channel.send(call);
+  }
+
+  #connectFailed(reason: RemoteFailureReason, detail: string): void {
+    const { limits, log, incarnation, nowMs } = this.#options;
+    const backOffMs = Math.min(limits.reconnectMs * 2 ** Math.min(this.#failures, 30), limits.reconnectMaxMs);
+    this.#failures += 1;
+    // Halved at random, so that nodes that lost the same peer do not come back together.
+    this.#retryAtMs = nowMs() + backOffMs * (0.5 + Math.random() / 2);
+    log({ level: "warn", event: "connect_failed", peer: incarnation, detail });
+    this.#calls.failAll(this.#isClosed ? "draining" : reason, detail);
+  }
+
+  #take(messages: readonly unknown[]): void {
+    for (const message of messages) {
+      const answer = parseAnswer(message);
+      if (answer !== null) this.#calls.settle(answer);
+    }
+  }
+
+  #ended(why: ChannelEnd): void {
+    this.#channel = null;
+    const { log, incarnation } = this.#options;
+    log({
+      level: why === "closed" ? "info" : "warn",
+      event: "connection_ended",
+      peer: incarnation,
+      detail: why,
+    });
+    this.#calls.failAll(this.#isClosed ? "draining" : "unreachable", `the connection ended: ${why}`);
+  }
+}
+
+function failure(
+  reason: RemoteFailureReason,
+  effect: RemoteFailure["effect"],
+  detail: string,
+): RemoteFailure {
+  return new RemoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
+}
+
+/** Whether a text has more than `bytesMax` bytes of UTF-8. */
+export function isTooLong(text: string, bytesMax: number): boolean {
+  return text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
+}

@@ -1,0 +1,178 @@
+// Actors of other nodes over WebSockets: the port of transport/actor-transport.ts between real processes. What goes over
+// the wire, its limits, and what a caller learns from each failure stand in docs/transport.md.
+//
+// A connection carries the calls of the node that opened it and the answers to them, so two nodes that call each other
+// have two. It is opened by the first call, and ends when one side leaves or the other is not heard any more.
+//   T1. Nothing that a stranger sent is read but the handshake, which is bounded in bytes and time (M3).
+//   T2. A target names an incarnation. Nothing is sent to another one that answers at its address.
+//   T3. Every call settles; whatever was handed to the platform without an answer is of unknown effect (M2, M5).
+//   T4. A call is executed at most once: never repeated here, and a frame that came twice is known again (M4).
+//   T5. Everything that waits has a bound (M6): see limits.ts.
+//   T6. A peer that is not heard for `beatMs` × `silentBeatsMax` and a beat is gone.
+
+import { createSecretKey } from "node:crypto";
+import type { WebSocket } from "ws";
+import type { RemoteTarget, TransportHandlers } from "../actor-transport.ts";
+import { Caller } from "./caller.ts";
+import { Channel, type ChannelEnd } from "./channel.ts";
+import type { Credentials, Established, NodeIdentity, ProtocolRange } from "./handshake.ts";
+import { defaultTransportLimits, type TransportLimits } from "./limits.ts";
+import { Listener } from "./listener.ts";
+import { Peer } from "./peer.ts";
+import type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
+
+export type { NodeIdentity, ProtocolRange } from "./handshake.ts";
+export type { TransportLimits } from "./limits.ts";
+export type { MutualTls, TransportLog, TransportLogEntry, TransportStats } from "./wire.ts";
+
+export interface WsTransportOptions {
+  /** Where to listen; port 0 for any that is free. */
+  readonly host: string;
+  readonly port: number;
+  /** Name of the cluster: nodes of another one are refused. */
+  readonly cluster: string;
+  /** Shared by all nodes of the cluster: at least 32 bytes of randomness. */
+  readonly secret: Uint8Array;
+  readonly self: NodeIdentity;
+  /** Protocol versions that this node speaks. */
+  readonly protocol: ProtocolRange;
+  readonly handlers: TransportHandlers;
+  readonly log: TransportLog;
+  /** Without it connections are authenticated and protected against changes, but readable on the network. */
+  readonly tls?: MutualTls;
+  readonly limits?: Partial<TransportLimits>;
+  /** Monotonic milliseconds; the platform's without it. */
+  readonly monotonic?: { nowMs(): number };
+}
+
+export interface WsTransport {
+  /** `host:port` that it listens on. */
+  readonly address: string;
+  /** A node as a target of calls. Costs nothing: the connection is opened by the first call. */
+  target(address: string, incarnation: string): RemoteTarget;
+  stats(): TransportStats;
+  /** Settles every call made here, sends the answers that are there, ends all connections. */
+  close(): Promise<void>;
+}
+
+const secretBytesMin = 32;
+
+/** Rejects when the port cannot be had; throws a RangeError for options that no transport can have. */
+export async function openWsTransport(options: WsTransportOptions): Promise<WsTransport> {
+  assertOptions(options);
+  const transport = new Transport(options);
+  await transport.listen();
+  return transport;
+}
+
+function assertOptions({ secret, protocol, cluster, self }: WsTransportOptions): void {
+  if (secret.length < secretBytesMin)
+    throw new RangeError(`A cluster's secret has at least ${secretBytesMin} bytes.`);
+  const isVersion = (version: number): boolean => Number.isInteger(version) && version >= 1 && version <= 255;
+  if (!isVersion(protocol.min) || !isVersion(protocol.max) || protocol.min > protocol.max)
+    throw new RangeError("Protocol versions are integers from 1 to 255.");
+  for (const name of [cluster, self.incarnation, self.region])
+    if (name.length === 0 || name.length > 256) throw new RangeError("A name has 1 to 256 characters.");
+}
+
+class Transport implements WsTransport {
+  readonly #options: WsTransportOptions;
+  readonly #limits: TransportLimits;
+  readonly #credentials: Credentials;
+  readonly #nowMs: () => number;
+  readonly #peers = new Map<string, Peer>();
+  readonly #callers = new Set<Caller>();
+  readonly #refused: Record<string, number> = {};
+  #duplicates = 0;
+  #isClosed = false;
+  #listener: Listener | null = null;
+
+  constructor(options: WsTransportOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultTransportLimits, ...options.limits };
+    this.#nowMs = options.monotonic === undefined ? () => performance.now() : options.monotonic.nowMs;
+    const { cluster, secret, self, protocol } = options;
+    this.#credentials = { cluster, secret: createSecretKey(secret), self, protocol };
+  }
+
+  async listen(): Promise<void> {
+    const { host, port, tls } = this.#options;
+    this.#listener = await Listener.open({
+      ...{ host, port, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
+      admit: (socket, established) => this.#admit(socket, established),
+      admitted: () => this.#callers.size,
+      refused: (reason, peer) => this.#noteRefusal(reason, peer),
+    });
+  }
+
+  get address(): string {
+    return this.#listener?.address ?? "";
+  }
+
+  target(address: string, incarnation: string): RemoteTarget {
+    return {
+      ask: (to, command, timeoutMs) => this.#peer(address, incarnation).ask(to, command, timeoutMs),
+      deliver: (to, from, messages) => this.#peer(address, incarnation).deliver(to, from, messages),
+    };
+  }
+
+  stats(): TransportStats {
+    return {
+      peers: [...this.#peers.values()].map((peer) => peer.stats()),
+      callers: [...this.#callers].flatMap((caller) => caller.stats() ?? []),
+      strangers: this.#listener?.strangers ?? 0,
+      refused: { ...this.#refused },
+      duplicates: this.#duplicates,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const ends = [...this.#peers.values(), ...this.#callers].map((each) => each.close());
+    await Promise.all([...ends, this.#listener?.close()]);
+  }
+
+  #peer(address: string, incarnation: string): Peer {
+    const key = `${address} ${incarnation}`;
+    const known = this.#peers.get(key);
+    if (known !== undefined) return known;
+    for (const [other, peer] of this.#peers) if (peer.isForgettable) this.#peers.delete(other);
+    const { log, tls } = this.#options;
+    const peer = new Peer({
+      ...{ address, incarnation, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
+      ...{ log, nowMs: this.#nowMs },
+    });
+    if (this.#isClosed) void peer.close();
+    else this.#peers.set(key, peer);
+    return peer;
+  }
+
+  #admit(socket: WebSocket, established: Established): void {
+    const { handlers, log } = this.#options;
+    const caller = new Caller({
+      ...{ handlers, log, limits: this.#limits },
+      onDuplicate: () => {
+        this.#duplicates += 1;
+      },
+    });
+    const ended = (why: ChannelEnd): void => {
+      this.#callers.delete(caller);
+      caller.ended(why);
+      const peer = established.peer.incarnation;
+      log({ level: why === "closed" ? "info" : "warn", event: "connection_ended", peer, detail: why });
+    };
+    caller.attach(
+      new Channel(socket, established, this.#limits, {
+        take: (messages) => caller.take(messages),
+        drained: () => caller.drained(),
+        ended,
+      }),
+    );
+    this.#callers.add(caller);
+  }
+
+  #noteRefusal(reason: string, peer: string): void {
+    this.#refused[reason] = (this.#refused[reason] ?? 0) + 1;
+    this.#options.log({ level: "warn", event: "handshake_refused", peer, detail: reason });
+  }
+}

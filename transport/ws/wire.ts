@@ -1,0 +1,61 @@
+// What the two ends of a connection agree on beside its frames, and what an operator sees of a transport.
+
+import type { NodeIdentity } from "./handshake.ts";
+
+/** The path that a node listens on; everything else is answered 404. */
+export const transportPath = "/svc-transport";
+
+/** Certificates of a cluster that also wants its connections encrypted: each side must show one that `ca` signed. */
+export interface MutualTls {
+  /** PEM. */
+  readonly key: string;
+  readonly cert: string;
+  readonly ca: string;
+}
+
+export interface TransportLogEntry {
+  readonly level: "info" | "warn" | "error";
+  readonly event:
+    | "connected"
+    | "connection_ended"
+    | "connect_failed"
+    | "handshake_refused"
+    | "call_crashed"
+    | "answer_unfit";
+  /** Address or incarnation of the other side, empty for a stranger. */
+  readonly peer: string;
+  readonly detail: string;
+}
+
+export type TransportLog = (entry: TransportLogEntry) => void;
+
+/** A node that is called from here. */
+export interface PeerStats {
+  readonly address: string;
+  readonly incarnation: string;
+  readonly state: "idle" | "connecting" | "connected";
+  /** The version chosen; null without a connection. */
+  readonly protocol: number | null;
+  readonly openCalls: number;
+  readonly queuedChars: number;
+}
+
+/** A node that calls here. */
+export interface CallerStats extends NodeIdentity {
+  readonly protocol: number;
+  readonly openCalls: number;
+  readonly queuedChars: number;
+  /** True while its calls are not read because its answers wait. */
+  readonly isPaused: boolean;
+}
+
+export interface TransportStats {
+  readonly peers: readonly PeerStats[];
+  readonly callers: readonly CallerStats[];
+  /** Connections that have not proven themselves yet. */
+  readonly strangers: number;
+  /** Handshakes refused here, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Calls that came twice and were executed once. */
+  readonly duplicates: number;
+}

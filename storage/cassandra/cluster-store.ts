@@ -1,0 +1,195 @@
+// What nodes know of each other, in Cassandra. The obligations C1–C8 are those of the port.
+//   D1. Views and beats are agreed on in their own region's data centre and nowhere else (C3).
+//   D2. Homes and standings are agreed on by a majority of all replicas (C4) and then written to a quorum of the
+//       region that asked, which therefore reads its own (C6, C7); the majority that agreed makes them last (C2).
+//   D3. A note of a move is one value with a time of its own making, so that a later version always wins (C5).
+
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type Beat,
+  type ClusterStore,
+  type Member,
+  type PartyHome,
+  type RegionStanding,
+  type RegionView,
+  StoreError,
+} from "../cluster-store.ts";
+import { toBeat, toHome, toMembers, toNote, toStanding } from "./cluster-rows.ts";
+import {
+  type CassandraSession,
+  type Consistency,
+  type CqlParam,
+  type CqlRow,
+  executeAll,
+} from "./session.ts";
+
+/** The one partition of moves, and that of standings. */
+const part = "all";
+const dayMs = 86_400_000;
+const daySeconds = dayMs / 1_000;
+/** How long all regions are waited for before the own one's answer must do (C7). */
+const everywhereMs = 1_000;
+
+const cql = {
+  view: "SELECT version, members FROM region_view WHERE region = ?",
+  firstView: "INSERT INTO region_view (region, version, members) VALUES (?, 1, ?) IF NOT EXISTS",
+  nextView: "UPDATE region_view SET version = ?, members = ? WHERE region = ? IF version = ?",
+  beat: "INSERT INTO region_beat (region, incarnation, count, wall_ms, homes_seen) VALUES (?, ?, ?, ?, ?)",
+  beats: "SELECT incarnation, count, wall_ms, homes_seen FROM region_beat WHERE region = ?",
+  home: "SELECT party, region, moving_to, version FROM party_home WHERE party = ?",
+  firstHome: "INSERT INTO party_home (party, region, moving_to, version) VALUES (?, ?, ?, 1) IF NOT EXISTS",
+  nextHome: "UPDATE party_home SET region = ?, moving_to = ?, version = ? WHERE party = ? IF version = ?",
+  note: `INSERT INTO party_move (part, party, home) VALUES ('${part}', ?, ?) USING TTL ${daySeconds} AND TIMESTAMP ?`,
+  moves: `SELECT home FROM party_move WHERE part = '${part}'`,
+  standings: `SELECT region, status, successor, version FROM region_standing WHERE part = '${part}'`,
+  firstStanding: `INSERT INTO region_standing (part, region, status, successor, version)
+    VALUES ('${part}', ?, ?, ?, 1) IF NOT EXISTS`,
+  nextStanding: `UPDATE region_standing SET status = ?, successor = ?, version = ? WHERE part = '${part}' AND region = ?
+    IF version = ?`,
+  time: "SELECT toUnixTimestamp(now()) AS time FROM system.local",
+} as const;
+
+/** The session's data centre is the node's region. */
+export function openCassandraClusterStore(session: CassandraSession): ClusterStore {
+  return new ClusterTables(session);
+}
+
+class ClusterTables implements ClusterStore {
+  readonly #session: CassandraSession;
+
+  constructor(session: CassandraSession) {
+    this.#session = session;
+  }
+
+  async readView(region: string): Promise<RegionView> {
+    const row = await this.#one(cql.view, [region], this.#isOwn(region) ? "LOCAL_SERIAL" : "LOCAL_QUORUM");
+    if (row === undefined) return { region, version: 0, members: [] };
+    return { region, version: Number(row["version"]), members: toMembers(row["members"]) };
+  }
+
+  casView({ region, version, members }: RegionView): Promise<boolean> {
+    this.#assertOwn(region);
+    const text = JSON.stringify(members satisfies readonly Member[]);
+    return version === 1
+      ? this.#conditionally("LOCAL_SERIAL", cql.firstView, [region, text])
+      : this.#conditionally("LOCAL_SERIAL", cql.nextView, [version, text, region, version - 1]);
+  }
+
+  async beat(region: string, beat: Beat): Promise<void> {
+    this.#assertOwn(region);
+    const params = [region, beat.incarnation, beat.count, beat.wall_ms, beat.homes_seen];
+    await this.#session.execute(cql.beat, params, { idempotent: true });
+  }
+
+  async readBeats(region: string): Promise<readonly Beat[]> {
+    return (await this.#all(cql.beats, [region])).map(toBeat);
+  }
+
+  readHome(party: string): Promise<PartyHome | null> {
+    return this.#home(party, "SERIAL");
+  }
+
+  readHomeNearby(party: string): Promise<PartyHome | null> {
+    return this.#home(party, "LOCAL_QUORUM");
+  }
+
+  async casHome(next: PartyHome): Promise<boolean> {
+    const { party, region, moving_to, version } = next;
+    if (version === 1) return this.#conditionally("SERIAL", cql.firstHome, [party, region, moving_to]);
+    const params = [region, moving_to, version, party, version - 1];
+    if (!(await this.#conditionally("SERIAL", cql.nextHome, params))) return false;
+    try {
+      await this.noteMove(next);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw new StoreError("unknown", `the home is changed, but not noted: ${error.message}`, {
+        cause: error,
+      });
+    }
+    return true;
+  }
+
+  async noteMove(home: PartyHome): Promise<void> {
+    const { party, region, moving_to, version } = home;
+    const note = JSON.stringify({ party, region, moving_to, version });
+    const params = [party, note, noteTime(version, await this.storeTimeMs())];
+    try {
+      await this.#session.execute(cql.note, params, { consistency: "EACH_QUORUM", idempotent: true });
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      // A region is away: a majority of all replicas is a quorum of each that is in reach.
+      await this.#session.execute(cql.note, params, { consistency: "QUORUM", idempotent: true });
+    }
+  }
+
+  async readMoves(): Promise<readonly PartyHome[]> {
+    return (await this.#all(cql.moves, [])).map(toNote);
+  }
+
+  async readStandings(): Promise<readonly RegionStanding[]> {
+    const read = (consistency: Consistency) => this.#all(cql.standings, [], consistency);
+    const everywhere = read("EACH_QUORUM").catch(() => null);
+    const patience = new AbortController();
+    const late = delay(everywhereMs, null, { signal: patience.signal }).catch(() => null);
+    const rows = (await Promise.race([everywhere, late])) ?? (await read("LOCAL_QUORUM"));
+    patience.abort();
+    return rows.map(toStanding);
+  }
+
+  casStanding({ region, status, successor, version }: RegionStanding): Promise<boolean> {
+    return version === 1
+      ? this.#conditionally("SERIAL", cql.firstStanding, [region, status, successor])
+      : this.#conditionally("SERIAL", cql.nextStanding, [status, successor, version, region, version - 1]);
+  }
+
+  async storeTimeMs(): Promise<number> {
+    return Number((await this.#one(cql.time, [], "LOCAL_ONE"))?.["time"]);
+  }
+
+  async #home(party: string, consistency: Consistency): Promise<PartyHome | null> {
+    const row = await this.#one(cql.home, [party], consistency);
+    return row === undefined ? null : toHome(row);
+  }
+
+  async #one(
+    text: string,
+    params: readonly CqlParam[],
+    consistency: Consistency,
+  ): Promise<CqlRow | undefined> {
+    return (await this.#session.execute(text, params, { consistency, idempotent: true })).rows[0];
+  }
+
+  #all(
+    text: string,
+    params: readonly CqlParam[],
+    consistency: Consistency = "LOCAL_QUORUM",
+  ): Promise<readonly CqlRow[]> {
+    return executeAll(this.#session, text, params, { consistency, idempotent: true });
+  }
+
+  /** D1, D2. */
+  async #conditionally(
+    serial: "LOCAL_SERIAL" | "SERIAL",
+    text: string,
+    params: readonly CqlParam[],
+  ): Promise<boolean> {
+    const options = { consistency: "LOCAL_QUORUM", serial, idempotent: false } as const;
+    return (await this.#session.execute(text, params, options)).applied;
+  }
+
+  #isOwn(region: string): boolean {
+    return region === this.#session.localDc;
+  }
+
+  #assertOwn(region: string): void {
+    if (!this.#isOwn(region)) throw new Error(`${this.#session.localDc} may not write what is of ${region}`);
+  }
+}
+
+/**
+ * D3: the version decides; of two notes of one version the later day's wins, for a note that was forgotten after its
+ * day would otherwise stand in the way of the same note of another day.
+ */
+function noteTime(version: number, nowMs: number): number {
+  return version * 100_000 + Math.floor(nowMs / dayMs);
+}

@@ -1,0 +1,137 @@
+// The schema: which version of it a keyspace has, and how it gets the versions that this node knows.
+//   S1. The version in force is recorded by compare-and-set, one step at a time, after all of its statements.
+//   S2. One node at a time defines tables: it holds a lock that it renews before each statement and that ends by
+//       itself. Every statement may be repeated, so a node that dies halfway leaves nothing in the way.
+//   S3. A keyspace of a newer version than this node knows is refused: it would not know what it writes over.
+//   S4. A version only adds to the one before, so that nodes of the version before go on while it is introduced.
+
+import { createHash, randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { StoreError } from "../actor-store.ts";
+import { actorTables } from "./actor-tables.ts";
+import { clusterTables } from "./cluster-tables.ts";
+import { recordTables } from "./record-tables.ts";
+import type { CassandraSession } from "./session.ts";
+
+/** The statements that lead from version n to n + 1, at place n. */
+export type Migrations = readonly (readonly string[])[];
+
+export const migrations: Migrations = [[...actorTables, ...clusterTables, ...recordTables]];
+
+/** A keyspace that a later release of this service has changed (S3). */
+export class SchemaTooNew extends Error {
+  readonly stored: number;
+  readonly known: number;
+  constructor(stored: number, known: number) {
+    super(`the schema has version ${stored}, and this release knows none above ${known}: start a later one`);
+    this.name = "SchemaTooNew";
+    this.stored = stored;
+    this.known = known;
+  }
+}
+
+const lockSeconds = 60;
+const pollMs = 500;
+/** How long others may take before this node gives up waiting for them. */
+const waitMs = 300_000;
+
+const cql = {
+  versionHere: "SELECT version FROM schema_state WHERE part = 'schema'",
+  first: "INSERT INTO schema_state (part, version) VALUES ('schema', ?) IF NOT EXISTS",
+  next: "UPDATE schema_state SET version = ? WHERE part = 'schema' IF version = ?",
+  lock: `INSERT INTO schema_state (part, holder) VALUES ('lock', ?) IF NOT EXISTS USING TTL ${lockSeconds}`,
+  renew: `UPDATE schema_state USING TTL ${lockSeconds} SET holder = ? WHERE part = 'lock' IF holder = ?`,
+  unlock: "DELETE FROM schema_state WHERE part = 'lock' IF holder = ?",
+} as const;
+const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: false } as const;
+
+/**
+ * Brings the session's keyspace to the last of `known` versions and returns it. Any number of nodes may do so at once;
+ * a keyspace that is there already needs no other region. Throws {@link SchemaTooNew}, {@link StoreError}.
+ */
+export async function migrate(session: CassandraSession, known: Migrations = migrations): Promise<number> {
+  await session.define(stateTable(session.keyspace));
+  const untilMs = performance.now() + waitMs;
+  const holder = randomUUID();
+  for (;;) {
+    const version = await readVersion(session, "LOCAL_QUORUM");
+    if (version > known.length) throw new SchemaTooNew(version, known.length);
+    if (version === known.length) return version;
+    if (await conditionally(session, cql.lock, [holder])) {
+      try {
+        // Other regions may have got further than this one has heard of.
+        const reached = await advance(session, known, holder);
+        if (reached > known.length) throw new SchemaTooNew(reached, known.length);
+        if (reached === known.length) return reached;
+      } finally {
+        await conditionally(session, cql.unlock, [holder]).catch(() => false);
+      }
+    }
+    if (performance.now() > untilMs) {
+      throw new StoreError("not_applied", "another node holds the schema's lock and does not finish");
+    }
+    await delay(pollMs);
+  }
+}
+
+/** The schema's version; 0 for a keyspace without. */
+export async function readSchemaVersion(session: CassandraSession): Promise<number> {
+  return readVersion(session, "LOCAL_QUORUM");
+}
+
+/** The version reached: below the last one when the lock was lost. */
+async function advance(session: CassandraSession, known: Migrations, holder: string): Promise<number> {
+  let version = await readVersion(session, "SERIAL");
+  while (version < known.length) {
+    for (const statement of known[version] ?? []) {
+      if (!(await conditionally(session, cql.renew, [holder, holder]))) return version;
+      await session.define(statement);
+    }
+    const isNext =
+      version === 0
+        ? await conditionally(session, cql.first, [1])
+        : await conditionally(session, cql.next, [version + 1, version]);
+    if (!isNext) return version;
+    version += 1;
+  }
+  return version;
+}
+
+async function readVersion(
+  session: CassandraSession,
+  consistency: "LOCAL_QUORUM" | "SERIAL",
+): Promise<number> {
+  const { rows } = await session.execute(cql.versionHere, [], { consistency, idempotent: true });
+  return Number(rows[0]?.["version"] ?? 0);
+}
+
+/** Whether it was applied; what nobody knows counts as not, for every step is looked at anew (S2). */
+async function conditionally(
+  session: CassandraSession,
+  text: string,
+  params: readonly (string | number)[],
+): Promise<boolean> {
+  try {
+    return (await session.execute(text, params, serially)).applied;
+  } catch (error) {
+    if (error instanceof StoreError && error.effect === "unknown") return false;
+    throw error;
+  }
+}
+
+/**
+ * Without a table there is no lock, so this one is created by all at once: with an id that follows from its name all
+ * of them create the same.
+ */
+function stateTable(keyspace: string): string {
+  const digits = createHash("sha256").update(`${keyspace}.schema_state`).digest("hex");
+  const id = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `5${digits.slice(13, 16)}`,
+    `8${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ];
+  return `CREATE TABLE IF NOT EXISTS schema_state (part text PRIMARY KEY, version int, holder text)
+    WITH ID = ${id.join("-")}`;
+}

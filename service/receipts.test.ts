@@ -5,7 +5,7 @@ import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pae, parseEnvelope } from "../protocol/dsse.ts";
 import { openReceipt } from "../protocol/receipt.ts";
-import type { ReceiptRow, ReceiptStore } from "../storage/receipt-store.ts";
+import { type ReceiptRow, type ReceiptStore, servedAtOf } from "../storage/receipt-store.ts";
 import { companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import type { Caller } from "./caller.ts";
 import {
@@ -159,6 +159,7 @@ it("retrieval ids sort by time and never repeat", () => {
   });
   expect(ids).toEqual(ids.toSorted());
   expect(new Set(Array.from({ length: 100 }, () => receipts.begin().retrievalId)).size).toBe(100);
+  expect(servedAtOf(receipts.begin().retrievalId)).toBe(receipts.begin().servedAtMs);
 });
 
 describe("a signed row", () => {

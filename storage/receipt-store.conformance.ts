@@ -1,4 +1,4 @@
-// What every implementation of the port in receipt-store.ts must pass: obligations T1–T3 and the reads beside them.
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T4 and the reads beside them.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CommitOutcome } from "./actor-store.ts";
@@ -18,15 +18,23 @@ function freshRegion(): string {
   return `test-${Date.now().toString(36)}${counter}`;
 }
 
+/** Of the batch that these receipts are in unless told otherwise. */
+const servedAtMs = Date.parse("2026-11-21T13:58:07.123Z");
+
+/** A retrieval id of that instant. */
+function id(unique: string): string {
+  return `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`;
+}
+
 function receipt(region: string, changes: Partial<ReceiptRow> = {}): ReceiptRow {
   return {
     region,
     batch: "202611211358-i1",
-    retrieval_id: "r1",
+    retrieval_id: id("1"),
     key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
     nonce: "n-1",
     billable: true,
-    served_at_ms: 1_780_000_000_123,
+    served_at_ms: servedAtMs,
     envelope: '{"payloadType":"receipt","payload":"w6k=","note":"ü😀"}',
     ...changes,
   };
@@ -62,6 +70,7 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
     afterEach(() => opened.close());
 
     describe("receipts", () => receiptTests(() => store, reopen));
+    describe("receipts looked up", () => lookUpTests(() => store));
     describe("batches", () => batchTests(() => store, reopen));
   });
 }
@@ -69,11 +78,11 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
 function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
   it("are given back as they were appended, after a loss of the process too (T1)", async () => {
     const region = freshRegion();
-    const rows = [receipt(region), receipt(region, { retrieval_id: "r2", nonce: "n-2", billable: false })];
+    const rows = [receipt(region), receipt(region, { retrieval_id: id("2"), nonce: "n-2", billable: false })];
     for (const row of rows) await store().append(row);
     await reopen();
     expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
-    expect(await store().readReceipt(region, "r2")).toEqual(rows[1]);
+    expect(await store().readReceipt(region, id("2"))).toEqual(rows[1]);
   });
 
   it("change nothing when appended again (T2)", async () => {
@@ -89,10 +98,10 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
     const late = Promise.withResolvers<CommitOutcome>();
     const kept = store().append(receipt(region), late.promise);
     const refusal: CommitOutcome = { status: "refused", epoch: 2, head: 7, op: "other" };
-    const refused = store().append(receipt(region, { retrieval_id: "r2" }), Promise.resolve(refusal));
+    const refused = store().append(receipt(region, { retrieval_id: id("2") }), Promise.resolve(refusal));
     await expect(refused).rejects.toMatchObject({ effect: "not_applied" });
     const failed = store().append(
-      receipt(region, { retrieval_id: "r3" }),
+      receipt(region, { retrieval_id: id("3") }),
       Promise.reject(new Error("no commit")),
     );
     await expect(failed).rejects.toThrow();
@@ -127,13 +136,28 @@ function receiptTests(store: () => ReceiptStore, reopen: () => Promise<void>): v
   it("belong to one region", async () => {
     const [here, there] = [freshRegion(), freshRegion()];
     await store().append(receipt(here));
-    expect(await store().readReceipt(there, "r1")).toBeNull();
-    expect(await store().readReceipt(here, "r9")).toBeNull();
+    expect(await store().readReceipt(there, id("1"))).toBeNull();
+    expect(await store().readReceipt(here, id("9"))).toBeNull();
     expect(await store().readBatch(there, "202611211358-i1")).toEqual([]);
     expect(await store().openBatches(there, later, 10)).toEqual([]);
     await store().append(receipt(there, { nonce: "n-9" }));
-    expect(await store().readReceipt(here, "r1")).toEqual(receipt(here));
-    expect(await store().readReceipt(there, "r1")).toEqual(receipt(there, { nonce: "n-9" }));
+    expect(await store().readReceipt(here, id("1"))).toEqual(receipt(here));
+    expect(await store().readReceipt(here, "r1")).toBeNull();
+    expect(await store().readReceipt(there, id("1"))).toEqual(receipt(there, { nonce: "n-9" }));
+  });
+}
+
+function lookUpTests(store: () => ReceiptStore): void {
+  it("are found by their id in whichever batch of its minute, open or closed", async () => {
+    const region = freshRegion();
+    const rows = ["i1", "i2", "i3"].map((incarnation, index) =>
+      receipt(region, { batch: `202611211358-${incarnation}`, retrieval_id: id(`${index}`) }),
+    );
+    for (const row of rows) await store().append(row);
+    await store().closeBatch(closed(region, { batch: "202611211358-i2" }));
+    const found = await Promise.all(rows.map((row) => store().readReceipt(region, row.retrieval_id)));
+    expect(found).toEqual(rows);
+    expect(await store().readReceipt(region, id("3"))).toBeNull();
   });
 }
 
@@ -181,7 +205,7 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
     const region = freshRegion();
     await store().append(receipt(region));
     await store().closeBatch(closed(region));
-    const late = receipt(region, { retrieval_id: "r0", nonce: "n-0" });
+    const late = receipt(region, { retrieval_id: id("0"), nonce: "n-0" });
     await store().append(late);
     expect(await store().readBatch(region, "202611211358-i1")).toEqual([late, receipt(region)]);
     const again = closed(region, {

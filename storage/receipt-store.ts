@@ -11,6 +11,7 @@ export interface ReceiptRow {
   readonly region: string;
   /** Batch name `YYYYMMDDHHMM-<incarnation>`: one a minute and node incarnation. */
   readonly batch: string;
+  /** `ret_`, 12 hex digits of `served_at_ms`, then whatever makes it unique: {@link servedAtOf}. */
   readonly retrieval_id: string;
   /** key_id of the caller; with `nonce` it counts for billing once. */
   readonly key_id: string;
@@ -44,5 +45,14 @@ export interface ReceiptStore {
   readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]>;
   closeBatch(closed: ClosedBatch): Promise<void>;
   readClosed(region: string, batch: string): Promise<ClosedBatch | null>;
+  /** By the minute that the id names; null for an id that names none. */
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
+}
+
+const retrievalIdForm = /^ret_([0-9a-f]{12})/;
+
+/** Unix milliseconds that a retrieval id names; null when it is none. A receipt is found by them without an index. */
+export function servedAtOf(retrievalId: string): number | null {
+  const hex = retrievalIdForm.exec(retrievalId)?.[1];
+  return hex === undefined ? null : Number.parseInt(hex, 16);
 }

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { receiptStoreConformance } from "../receipt-store.conformance.ts";
+import type { ReceiptRow } from "../receipt-store.ts";
+import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+import { openCassandraReceiptStore } from "./receipt-store.ts";
+import { recordTables } from "./record-tables.ts";
+import type { CassandraSession } from "./session.ts";
+
+describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
+  let keyspace: TestKeyspace;
+  let session: CassandraSession;
+  beforeAll(async () => {
+    keyspace = await openTestKeyspace(recordTables);
+    session = await keyspace.connect();
+  });
+  afterAll(async () => {
+    await session?.close();
+    await keyspace?.[Symbol.asyncDispose]();
+  });
+
+  receiptStoreConformance("the Cassandra store", () => openStoreIn(keyspace, openCassandraReceiptStore));
+
+  const servedAtMs = Date.parse("2026-03-04T05:06:07.123Z");
+  const batch = "202603040506-i1";
+  const receipt = (region: string, unique: string): ReceiptRow => ({
+    region,
+    batch,
+    retrieval_id: `ret_${servedAtMs.toString(16).padStart(12, "0")}${unique}`,
+    key_id: "k",
+    nonce: unique,
+    billable: false,
+    served_at_ms: servedAtMs,
+    envelope: "{}",
+  });
+  /** Counts what is sent, and fails the statements that `fails` chooses. */
+  const watched = (fails: (cql: string) => boolean = () => false) => {
+    const sent: string[] = [];
+    const execute: CassandraSession["execute"] = async (cql, params, options) => {
+      sent.push(cql);
+      if (fails(cql)) throw new Error("refused by the test");
+      return await session.execute(cql, params, options);
+    };
+    return { sent, session: { ...session, execute } };
+  };
+
+  it("writes once a receipt, and twice more for the first of a batch (B1)", async () => {
+    const { sent, session: counted } = watched();
+    const store = openCassandraReceiptStore(counted);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => store.append(receipt("r-count", `${n}`))));
+    await store.append(receipt("r-count", "20"));
+    expect(sent).toHaveLength(21 + 2);
+  });
+
+  it("acknowledges no receipt of a batch that could not be made known, and tries again with the next (B1)", async () => {
+    let isDown = true;
+    const { session: failing } = watched((cql) => isDown && cql.startsWith("INSERT INTO receipt_open"));
+    const store = openCassandraReceiptStore(failing);
+    await expect(store.append(receipt("r-down", "0"))).rejects.toThrow();
+    isDown = false;
+    expect(await store.openBatches("r-down", "999912312359", 5)).toEqual([]);
+    await store.append(receipt("r-down", "1"));
+    expect(await store.openBatches("r-down", "999912312359", 5)).toEqual([batch]);
+  });
+
+  it("keeps a closed batch closed when another process announces it later (B2)", async () => {
+    const store = openCassandraReceiptStore(session);
+    await store.append(receipt("r-closed", "0"));
+    await store.closeBatch({ region: "r-closed", batch, root: "x", tree_size: 1, closed_at_ms: 1 });
+    const ahead = openCassandraReceiptStore(session, { now: () => Date.now() + 3_600_000 });
+    await ahead.append(receipt("r-closed", "1"));
+    expect(await store.openBatches("r-closed", "999912312359", 5)).toEqual([]);
+    expect(await store.readBatch("r-closed", batch)).toHaveLength(2);
+  });
+
+  it("keeps the closing over the most receipts, whichever is written last (B3)", async () => {
+    const store = openCassandraReceiptStore(session);
+    const closed = { region: "r-most", batch, root: "x", tree_size: 1, closed_at_ms: 1 };
+    for (const tree_size of [0, 1, 3, 2])
+      await store.closeBatch({ ...closed, root: `x${tree_size}`, tree_size });
+    expect(await store.readClosed("r-most", batch)).toEqual({ ...closed, root: "x3", tree_size: 3 });
+  });
+
+  it("forgets an hour long past without open batches, and no other (B4)", async () => {
+    const hours = async (region: string) =>
+      (
+        await session.execute(`SELECT hour FROM receipt_hour WHERE region = ?`, [region], {
+          idempotent: true,
+        })
+      ).rows.map((row) => row["hour"]);
+    const closeOf = (region: string) => ({ region, batch, root: "x", tree_size: 1, closed_at_ms: 1 });
+    const soon = openCassandraReceiptStore(session, { now: () => servedAtMs + 7_200_000 });
+    const later = openCassandraReceiptStore(session, { now: () => servedAtMs + 3 * 3_600_000 });
+    for (const region of ["r-h1", "r-h2"]) await soon.append(receipt(region, "0"));
+    await later.openBatches("r-h1", "999912312359", 5);
+    expect(await hours("r-h1")).toEqual(["2026030405"]);
+    for (const region of ["r-h1", "r-h2"]) await soon.closeBatch(closeOf(region));
+    await later.openBatches("r-h1", "999912312359", 5);
+    await soon.openBatches("r-h2", "999912312359", 5);
+    expect(await hours("r-h1")).toEqual([]);
+    expect(await hours("r-h2")).toEqual(["2026030405"]);
+    expect((await later.readReceipt("r-h1", receipt("r-h1", "0").retrieval_id))?.nonce).toBe("0");
+  });
+});

@@ -1,0 +1,233 @@
+// Receipts in Cassandra: the port's obligations T1–T4, at LOCAL_QUORUM in the data centre of the region.
+//   B1. An append is one write, to one of the batch's shards. The first of a batch by this process makes the batch known
+//       beside it, and is not acknowledged before that is durable; so no receipt that anyone has is in an unknown batch.
+//       (Should only that first receipt be lost, an empty batch is closed.)
+//   B2. A batch is open while its row in `receipt_open` lives. The row is stamped 1 and its deletion 2: once closed it
+//       stays closed, whoever announces it again and whatever their clocks say.
+//   B3. A batch is closed by the row over the most receipts: the stamp is their number. It is written before the batch
+//       ceases to be open, so who reads the open ones first and then the closed ones misses none.
+//   B4. An hour is forgotten when it has no open batch and ended hours ago. A node that slept that long with a batch of it
+//       not announced has lost its lease, so it answers nobody.
+
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { receiptMinute } from "../../protocol/receipt.ts";
+import { type CommitOutcome, StoreError } from "../actor-store.ts";
+import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
+import { bucketOf } from "./buckets.ts";
+import { numberOf, textOf } from "./columns.ts";
+import { createLanes } from "./lanes.ts";
+import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
+import { createStamps, type Stamps } from "./stamps.ts";
+
+/** Partitions of a batch: 60,000 receipts of 14 KB are 26 MB each. Changing it loses what is stored. */
+const shards = 32;
+/** Shards read at once, and receipts a page. */
+const shardsAtOnce = 8;
+const receiptsPerPage = 500;
+/** Batches that this process has announced; it writes to one a minute. */
+const announcedMax = 64;
+/** See B4. */
+const forgetAfterMs = 2 * 3_600_000;
+/** See B2. */
+const stampOf = { open: 1, notOpen: 2 } as const;
+
+const cql = {
+  append: `INSERT INTO receipt (region, name, shard, retrieval_id, key_id, nonce, billable, served_at, envelope)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  announce: "INSERT INTO receipt_open (region, hour, name) VALUES (?, ?, ?) USING TIMESTAMP ?",
+  announceHour: "INSERT INTO receipt_hour (region, hour) VALUES (?, ?) USING TIMESTAMP ?",
+  hours: "SELECT hour FROM receipt_hour WHERE region = ? AND hour <= ?",
+  forgetHour: "DELETE FROM receipt_hour USING TIMESTAMP ? WHERE region = ? AND hour = ?",
+  open: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name < ? LIMIT ?",
+  close: `INSERT INTO receipt_closed (region, hour, name, root, tree_size, closed_at)
+    VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  unopen: "DELETE FROM receipt_open USING TIMESTAMP ? WHERE region = ? AND hour = ? AND name = ?",
+  closed: "SELECT root, tree_size, closed_at FROM receipt_closed WHERE region = ? AND hour = ? AND name = ?",
+  openOfMinute: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? AND name > ? AND name < ?",
+  closedOfMinute: "SELECT name FROM receipt_closed WHERE region = ? AND hour = ? AND name > ? AND name < ?",
+  shard: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope FROM receipt
+    WHERE region = ? AND name = ? AND shard = ?`,
+  one: `SELECT retrieval_id, key_id, nonce, billable, served_at, envelope FROM receipt
+    WHERE region = ? AND name = ? AND shard = ? AND retrieval_id = ?`,
+} as const;
+
+const plain = { idempotent: true } as const;
+
+export interface CassandraReceiptOptions {
+  /** Unix milliseconds; the platform's unless given. */
+  readonly now?: () => number;
+}
+
+/** The tables of record-tables.ts must be there. */
+export function openCassandraReceiptStore(
+  session: CassandraSession,
+  options: CassandraReceiptOptions = {},
+): ReceiptStore {
+  const now = options.now ?? Date.now;
+  const stamps = createStamps(now);
+  const announce = announcer(session, stamps);
+  return {
+    sharesCommits: false,
+    append: async (row, after = null) => {
+      if (after !== null) await untilApplied(after);
+      await Promise.all([announce(row.region, row.batch), append(session, row, stamps.falling())]);
+    },
+    openBatches: (region, beforeMinute, limit) =>
+      openBatches(session, { region, beforeMinute, limit }, { now, stamps }),
+    readBatch: (region, batch) => readBatch(session, region, batch),
+    closeBatch: (closed) => closeBatch(session, closed),
+    readClosed: (region, batch) => readClosed(session, region, batch),
+    readReceipt: (region, retrievalId) => readReceipt(session, region, retrievalId),
+  };
+}
+
+/** See T4. */
+async function untilApplied(after: Promise<CommitOutcome>): Promise<void> {
+  const { status } = await after;
+  if (status === "refused") {
+    throw new StoreError("not_applied", "The commit that the receipt depends on was refused.");
+  }
+}
+
+/** `YYYYMMDDHH` of a batch or a minute. */
+function hourOf(name: string): string {
+  return name.slice(0, 10);
+}
+
+/** Makes a batch known once (B1); who comes meanwhile waits for the same writes. */
+function announcer(
+  session: CassandraSession,
+  stamps: Stamps,
+): (region: string, batch: string) => Promise<void> {
+  const announced = new Map<string, Promise<void>>();
+  const write = async (region: string, batch: string): Promise<void> => {
+    const hour = hourOf(batch);
+    await Promise.all([
+      session.execute(cql.announce, [region, hour, batch, stampOf.open], plain),
+      session.execute(cql.announceHour, [region, hour, stamps.rising()], plain),
+    ]);
+  };
+  return (region, batch) => {
+    const name = `${region} ${batch}`;
+    const known = announced.get(name);
+    if (known !== undefined) return known;
+    const [oldest] = announced.keys();
+    if (announced.size >= announcedMax && oldest !== undefined) announced.delete(oldest);
+    const written = write(region, batch);
+    announced.set(name, written);
+    written.catch(() => announced.delete(name));
+    return written;
+  };
+}
+
+async function append(session: CassandraSession, row: ReceiptRow, stamp: number): Promise<void> {
+  const shard = bucketOf(row.retrieval_id, shards);
+  const key = [row.region, row.batch, shard, row.retrieval_id];
+  const facts = [row.key_id, row.nonce, row.billable, row.served_at_ms, row.envelope];
+  await session.execute(cql.append, [...key, ...facts, stamp], plain);
+}
+
+async function openBatches(
+  session: CassandraSession,
+  wanted: { readonly region: string; readonly beforeMinute: string; readonly limit: number },
+  time: { readonly now: () => number; readonly stamps: Stamps },
+): Promise<readonly string[]> {
+  const { region, beforeMinute, limit } = wanted;
+  const hours = await executeAll(session, cql.hours, [region, hourOf(beforeMinute)], plain);
+  const forgettable = hourOf(receiptMinute(formatTimestamp(time.now() - forgetAfterMs)));
+  const names: string[] = [];
+  for (const row of hours) {
+    if (names.length >= limit) break;
+    const hour = textOf(row["hour"]);
+    const params = [region, hour, beforeMinute, limit - names.length];
+    const open = await executeAll(session, cql.open, params, plain);
+    for (const each of open) names.push(textOf(each["name"]));
+    if (open.length === 0 && hour < forgettable) {
+      await session.execute(cql.forgetHour, [time.stamps.rising(), region, hour], plain);
+    }
+  }
+  return names;
+}
+
+async function readBatch(
+  session: CassandraSession,
+  region: string,
+  batch: string,
+): Promise<readonly ReceiptRow[]> {
+  const read = { ...plain, fetchSize: receiptsPerPage };
+  const pages = await createLanes(shardsAtOnce).all(
+    Array.from(
+      { length: shards },
+      (_, shard) => () => executeAll(session, cql.shard, [region, batch, shard], read),
+    ),
+  );
+  const rows = pages.flat().map((row) => receiptOf(row, region, batch));
+  // Ids are ASCII, whose code units are their bytes.
+  return rows.sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
+}
+
+/** See B3. Two closings over as many receipts are over the same ones. */
+async function closeBatch(session: CassandraSession, closed: ClosedBatch): Promise<void> {
+  const { region, batch, root, tree_size, closed_at_ms } = closed;
+  const hour = hourOf(batch);
+  await session.execute(
+    cql.close,
+    [region, hour, batch, root, tree_size, closed_at_ms, tree_size + 1],
+    plain,
+  );
+  await session.execute(cql.unopen, [stampOf.notOpen, region, hour, batch], plain);
+}
+
+async function readClosed(
+  session: CassandraSession,
+  region: string,
+  batch: string,
+): Promise<ClosedBatch | null> {
+  const { rows } = await session.execute(cql.closed, [region, hourOf(batch), batch], plain);
+  const [row] = rows;
+  if (row === undefined) return null;
+  return {
+    region,
+    batch,
+    root: textOf(row["root"]),
+    tree_size: numberOf(row["tree_size"]),
+    closed_at_ms: numberOf(row["closed_at"]),
+  };
+}
+
+/** Looks into the batches of the minute that the id names: one a node. */
+async function readReceipt(
+  session: CassandraSession,
+  region: string,
+  retrievalId: string,
+): Promise<ReceiptRow | null> {
+  const servedAtMs = servedAtOf(retrievalId);
+  if (servedAtMs === null) return null;
+  const minute = receiptMinute(formatTimestamp(servedAtMs));
+  // A name goes on with «-»; «.» is the character behind it.
+  const range = [region, hourOf(minute), `${minute}-`, `${minute}.`];
+  const open = await executeAll(session, cql.openOfMinute, range, plain);
+  const closed = await executeAll(session, cql.closedOfMinute, range, plain);
+  const batches = new Set([...open, ...closed].map((row) => textOf(row["name"])));
+  const shard = bucketOf(retrievalId, shards);
+  const found = await createLanes(shardsAtOnce).all(
+    [...batches].map((batch) => async () => {
+      const { rows } = await session.execute(cql.one, [region, batch, shard, retrievalId], plain);
+      return rows.map((row) => receiptOf(row, region, batch));
+    }),
+  );
+  return found.flat()[0] ?? null;
+}
+
+function receiptOf(row: CqlRow, region: string, batch: string): ReceiptRow {
+  return {
+    region,
+    batch,
+    retrieval_id: textOf(row["retrieval_id"]),
+    key_id: textOf(row["key_id"]),
+    nonce: textOf(row["nonce"]),
+    billable: row["billable"] === true,
+    served_at_ms: numberOf(row["served_at"]),
+    envelope: textOf(row["envelope"]),
+  };
+}

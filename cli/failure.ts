@@ -1,7 +1,7 @@
 // What a command that failed says, and how the program then ends.
 
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
-import { ConfigError } from "../node/config.ts";
+import { ConfigError } from "../node/config-error.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
 
 export interface Failure {

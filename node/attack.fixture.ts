@@ -15,7 +15,7 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type Mandate, mandatePayload } from "../protocol/mandate.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
-import { ConfigError } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
 import { openBusiness, seal, type TestBusiness } from "./publishing.fixture.ts";
 import { type RunningNode, startNode } from "./start.ts";
 

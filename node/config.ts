@@ -1,7 +1,15 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import type { Environment } from "../service/service-keys.ts";
+import {
+  type ClusterConfig,
+  type ClusterSecrets,
+  clusterSettings,
+  parseClusterConfig,
+  parseClusterSecrets,
+} from "./cluster-config.ts";
+import { ConfigError } from "./config-error.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -16,6 +24,12 @@ export interface NodeConfig {
   readonly logLevel: string;
   /** `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for collectors. */
   readonly logTo: "file" | "stdout";
+  /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
+  readonly keys: string;
+  /** Whether the node fills a sandbox with samples. */
+  readonly samples: boolean;
+  /** Null for a node alone on the embedded default. */
+  readonly cluster: ClusterConfig | null;
 }
 
 export interface NodeOptions {
@@ -29,14 +43,6 @@ export interface NodeOptions {
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
-
-/** A setting that cannot be used: names it and says what would do. */
-export class ConfigError extends Error {
-  constructor(setting: string, fix: string) {
-    super(`${setting}: ${fix}`);
-    this.name = "ConfigError";
-  }
-}
 
 /** Options win over the environment (`SVC_*`), which wins over the defaults. Throws {@link ConfigError}. */
 export function loadConfig(
@@ -63,6 +69,11 @@ export function loadConfig(
       `is ${JSON.stringify(logLevel)}; use one of ${logLevels.join(", ")}`,
     );
   }
+  const samples = env["SVC_SAMPLES"] ?? "yes";
+  if (samples !== "yes" && samples !== "no") {
+    throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
+  }
+  const keys = env["SVC_KEYS"] ?? join(home, "keys");
   const logTo = options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout");
   if (logTo !== "file" && logTo !== "stdout") {
     throw new ConfigError("SVC_LOG_TO", `is ${JSON.stringify(logTo)}; use file or stdout`);
@@ -75,7 +86,34 @@ export function loadConfig(
     host: options.host ?? env["SVC_HOST"] ?? "127.0.0.1",
     logLevel,
     logTo,
+    keys: isAbsolute(keys) ? keys : resolve(keys),
+    samples: samples === "yes",
+    cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
   });
+}
+
+/** The secrets of a clustered node; null for one alone. Throws {@link ConfigError}. */
+export function loadSecrets(
+  config: NodeConfig,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ClusterSecrets | null {
+  return config.cluster === null ? null : parseClusterSecrets(env, config.cluster);
+}
+
+function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {
+  const store = env["SVC_STORE"] ?? "sqlite";
+  if (store === "cassandra") return true;
+  if (store !== "sqlite") {
+    throw new ConfigError("SVC_STORE", `is ${JSON.stringify(store)}; use sqlite or cassandra`);
+  }
+  const idle = clusterSettings.find((name) => env[name] !== undefined);
+  if (idle !== undefined) {
+    throw new ConfigError(
+      idle,
+      "says nothing to a node on the embedded default; set SVC_STORE=cassandra, or unset it",
+    );
+  }
+  return false;
 }
 
 function parsePort(text: string): number {

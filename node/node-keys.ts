@@ -22,7 +22,8 @@ import {
 } from "../protocol/key-set.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
-import { ConfigError, type NodeConfig } from "./config.ts";
+import type { NodeConfig } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
 import { readFileIfThere, replaceFile } from "./durable-file.ts";
 
 export interface NodeKeys {

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { loadConfig, loadSecrets } from "./config.ts";
+
+const given = {
+  SVC_STORE: "cassandra",
+  SVC_REGION: "eu-west1",
+  SVC_REGIONS: "eu-west1,us-east1",
+  SVC_CASSANDRA: "10.0.0.1,10.0.0.2:9142",
+  SVC_ELASTICSEARCH: "http://10.0.0.3:9200",
+  SVC_CLUSTER_SECRET: "0123456789abcdef0123456789abcdef",
+};
+
+describe("a node among others", () => {
+  it("is configured by its environment", () => {
+    const config = loadConfig(
+      { home: "/h" },
+      { ...given, SVC_CASSANDRA_REPLICATION: "eu-west1:3, us-east1:2" },
+    );
+    expect(config.cluster).toMatchObject({
+      name: "svc",
+      regions: ["eu-west1", "us-east1"],
+      cassandra: {
+        contactPoints: ["10.0.0.1", "10.0.0.2:9142"],
+        keyspace: "svc",
+        replication: { "eu-west1": 3, "us-east1": 2 },
+      },
+      elasticsearch: { url: "http://10.0.0.3:9200/" },
+      listen: { host: "127.0.0.1", port: 7390 },
+      address: "127.0.0.1:7390",
+      replicateBeforeAck: false,
+    });
+    expect(loadSecrets(config, given)).toMatchObject({
+      cluster: given.SVC_CLUSTER_SECRET,
+      cassandraPassword: null,
+    });
+  });
+
+  it("keeps secrets out of the configuration", () => {
+    const env = { ...given, SVC_CASSANDRA_USERNAME: "svc", SVC_CASSANDRA_PASSWORD: "hush-hush" };
+    const config = loadConfig({}, env);
+    expect(JSON.stringify(config)).not.toMatch(/hush-hush|0123456789abcdef/);
+    expect(loadSecrets(config, env)).toMatchObject({ cassandraPassword: "hush-hush" });
+  });
+
+  it("is alone without SVC_STORE", () => {
+    const config = loadConfig({}, {});
+    expect(config.cluster).toBeNull();
+    expect(loadSecrets(config, {})).toBeNull();
+  });
+
+  it.each([
+    [{ SVC_STORE: "postgres" }, /SVC_STORE.*sqlite or cassandra/],
+    [{ SVC_STORE: "sqlite" }, /SVC_REGIONS.*SVC_STORE=cassandra/],
+    [{ SVC_REGIONS: "eu-west1,US" }, /SVC_REGIONS.*"US"/],
+    [{ SVC_REGIONS: "us-east1" }, /SVC_REGIONS.*lacks eu-west1/],
+    [{ SVC_REGIONS: "eu-west1,eu-west1" }, /SVC_REGIONS.*twice/],
+    [{ SVC_CASSANDRA: "" }, /SVC_CASSANDRA: is missing/],
+    [{ SVC_CASSANDRA: "ten thousand" }, /SVC_CASSANDRA.*HOST:PORT/],
+    [{ SVC_CASSANDRA_KEYSPACE: "Svc-1" }, /SVC_CASSANDRA_KEYSPACE/],
+    [{ SVC_CASSANDRA_REPLICATION: "eu-west1:3" }, /SVC_CASSANDRA_REPLICATION.*us-east1/],
+    [{ SVC_CASSANDRA_REPLICATION: "asia:3" }, /SVC_CASSANDRA_REPLICATION.*"asia:3"/],
+    [{ SVC_ELASTICSEARCH: undefined }, /SVC_ELASTICSEARCH: is missing/],
+    [{ SVC_ELASTICSEARCH: "http://u:p@h:1" }, /SVC_ELASTICSEARCH.*without a password/],
+    [{ SVC_NODE_LISTEN: "7390" }, /SVC_NODE_LISTEN.*HOST:PORT/],
+    [{ SVC_NODE_ADDRESS: "node 1:7390" }, /SVC_NODE_ADDRESS.*HOST:PORT/],
+    [{ SVC_CLUSTER_NAME: "A" }, /SVC_CLUSTER_NAME/],
+    [{ SVC_REPLICATE_BEFORE_ACK: "1" }, /SVC_REPLICATE_BEFORE_ACK.*yes or no/],
+    [{ SVC_SAMPLES: "some" }, /SVC_SAMPLES.*yes or no/],
+    [{ SVC_CLUSTER_SECRET: undefined }, /SVC_CLUSTER_SECRET.*32 characters/],
+    [{ SVC_CLUSTER_SECRET: "short" }, /SVC_CLUSTER_SECRET.*32 characters/],
+    [{ SVC_CASSANDRA_USERNAME: "svc" }, /SVC_CASSANDRA_PASSWORD: is missing/],
+    [{ SVC_ELASTICSEARCH_PASSWORD: "p" }, /SVC_ELASTICSEARCH_USERNAME: is missing/],
+  ])("refuses %j, naming the setting and the fix", (change, message) => {
+    const env: Record<string, string | undefined> = { ...given, ...change };
+    expect(() => loadSecrets(loadConfig({}, env), env)).toThrow(message);
+  });
+});

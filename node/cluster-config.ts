@@ -1,0 +1,199 @@
+// Configuration of a node among others: `SVC_STORE=cassandra` and what goes with it. Secrets are read apart, so that the
+// configuration can be printed and logged.
+
+import { ConfigError } from "./config-error.ts";
+
+export interface ClusterConfig {
+  /** Two clusters never talk to each other, whatever address one of them has of the other. */
+  readonly name: string;
+  /** All regions, the node's own among them; a region's name is also that of its Cassandra data centre. */
+  readonly regions: readonly string[];
+  readonly cassandra: {
+    /** `host` or `host:port`, of the node's own data centre. */
+    readonly contactPoints: readonly string[];
+    readonly keyspace: string;
+    /** Copies of every row, by data centre. */
+    readonly replication: Readonly<Record<string, number>>;
+    readonly username: string | null;
+    /** Certificate authority that the servers' certificates are checked against, PEM file; null for no TLS. */
+    readonly caFile: string | null;
+  };
+  readonly elasticsearch: {
+    /** Of the region's own index cluster. */
+    readonly url: string;
+    readonly username: string | null;
+    readonly caFile: string | null;
+  };
+  /** Where other nodes' connections are taken. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** `host:port` at which others find this node. */
+  readonly address: string;
+  /** Commits are acknowledged once every region has them. */
+  readonly replicateBeforeAck: boolean;
+}
+
+export interface ClusterSecrets {
+  /** At least 32 bytes of text, the same on every node. */
+  readonly cluster: string;
+  readonly cassandraPassword: string | null;
+  readonly elasticsearchPassword: string | null;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const secretLengthMin = 32;
+const regionName = /^[a-z]+-[a-z]+[0-9]+$/;
+const copiesDefault = 3;
+
+/** Settings that say nothing to a node on the embedded default. */
+export const clusterSettings: readonly string[] = [
+  "SVC_CLUSTER_NAME",
+  "SVC_REGIONS",
+  "SVC_CASSANDRA",
+  "SVC_CASSANDRA_KEYSPACE",
+  "SVC_CASSANDRA_REPLICATION",
+  "SVC_CASSANDRA_USERNAME",
+  "SVC_CASSANDRA_PASSWORD",
+  "SVC_CASSANDRA_CA_FILE",
+  "SVC_ELASTICSEARCH",
+  "SVC_ELASTICSEARCH_USERNAME",
+  "SVC_ELASTICSEARCH_PASSWORD",
+  "SVC_ELASTICSEARCH_CA_FILE",
+  "SVC_NODE_LISTEN",
+  "SVC_NODE_ADDRESS",
+  "SVC_CLUSTER_SECRET",
+  "SVC_REPLICATE_BEFORE_ACK",
+];
+
+/** Throws {@link ConfigError} for the first setting that is missing or cannot be used. */
+export function parseClusterConfig(env: Env, region: string): ClusterConfig {
+  const regions = parseRegions(env["SVC_REGIONS"] ?? region, region);
+  const listen = parseAddress("SVC_NODE_LISTEN", env["SVC_NODE_LISTEN"] ?? "127.0.0.1:7390");
+  return Object.freeze({
+    name: parseName("SVC_CLUSTER_NAME", env["SVC_CLUSTER_NAME"] ?? "svc"),
+    regions,
+    cassandra: Object.freeze({
+      contactPoints: parseContactPoints(env["SVC_CASSANDRA"]),
+      keyspace: parseName("SVC_CASSANDRA_KEYSPACE", env["SVC_CASSANDRA_KEYSPACE"] ?? "svc"),
+      replication: parseReplication(env["SVC_CASSANDRA_REPLICATION"], regions),
+      username: env["SVC_CASSANDRA_USERNAME"] ?? null,
+      caFile: env["SVC_CASSANDRA_CA_FILE"] ?? null,
+    }),
+    elasticsearch: Object.freeze({
+      url: parseUrl(env["SVC_ELASTICSEARCH"]),
+      username: env["SVC_ELASTICSEARCH_USERNAME"] ?? null,
+      caFile: env["SVC_ELASTICSEARCH_CA_FILE"] ?? null,
+    }),
+    listen,
+    address: formatAddress(
+      parseAddress("SVC_NODE_ADDRESS", env["SVC_NODE_ADDRESS"] ?? formatAddress(listen)),
+    ),
+    replicateBeforeAck: parseSwitch("SVC_REPLICATE_BEFORE_ACK", env["SVC_REPLICATE_BEFORE_ACK"] ?? "no"),
+  });
+}
+
+/** Throws {@link ConfigError} when a secret is missing or could be guessed. */
+export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
+  const cluster = env["SVC_CLUSTER_SECRET"] ?? "";
+  if (cluster.length < secretLengthMin) {
+    throw new ConfigError(
+      "SVC_CLUSTER_SECRET",
+      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+    );
+  }
+  return {
+    cluster,
+    cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
+    elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
+  };
+}
+
+function password(env: Env, prefix: string, username: string | null): string | null {
+  const given = env[`${prefix}_PASSWORD`] ?? null;
+  if ((username === null) === (given === null)) return given;
+  const missing = username === null ? "USERNAME" : "PASSWORD";
+  throw new ConfigError(`${prefix}_${missing}`, "is missing; set user name and password, or neither");
+}
+
+function parseRegions(text: string, own: string): readonly string[] {
+  const regions = text.split(",").map((each) => each.trim());
+  const wrong = regions.find((each) => !regionName.test(each));
+  if (wrong !== undefined) {
+    throw new ConfigError("SVC_REGIONS", `has ${JSON.stringify(wrong)}; use names like eu-west1,us-east1`);
+  }
+  if (!regions.includes(own)) {
+    throw new ConfigError("SVC_REGIONS", `lacks ${own}, the node's own region (SVC_REGION); add it`);
+  }
+  if (new Set(regions).size < regions.length) {
+    throw new ConfigError("SVC_REGIONS", "names a region twice; name each once");
+  }
+  return Object.freeze(regions);
+}
+
+function parseName(setting: string, text: string): string {
+  if (/^[a-z][a-z0-9_]{0,39}$/.test(text)) return text;
+  throw new ConfigError(
+    setting,
+    `is ${JSON.stringify(text)}; use up to 40 lower-case letters, digits and underscores`,
+  );
+}
+
+function parseContactPoints(text: string | undefined): readonly string[] {
+  if (text === undefined || text.trim() === "") {
+    throw new ConfigError(
+      "SVC_CASSANDRA",
+      "is missing; name hosts of the region's data centre, such as 10.0.0.1,10.0.0.2",
+    );
+  }
+  const points = text.split(",").map((each) => each.trim());
+  for (const point of points) parseAddress("SVC_CASSANDRA", point.includes(":") ? point : `${point}:9042`);
+  return Object.freeze(points);
+}
+
+function parseReplication(
+  text: string | undefined,
+  regions: readonly string[],
+): Readonly<Record<string, number>> {
+  if (text === undefined)
+    return Object.freeze(Object.fromEntries(regions.map((each) => [each, copiesDefault])));
+  const copies: Record<string, number> = {};
+  for (const part of text.split(",")) {
+    const [, name, count] = /^\s*([a-z0-9-]+):([1-9])\s*$/.exec(part) ?? [];
+    if (name === undefined || !regions.includes(name)) {
+      throw new ConfigError(
+        "SVC_CASSANDRA_REPLICATION",
+        `has ${JSON.stringify(part)}; use REGION:COPIES for each of SVC_REGIONS`,
+      );
+    }
+    copies[name] = Number(count);
+  }
+  const missing = regions.find((each) => copies[each] === undefined);
+  if (missing !== undefined) {
+    throw new ConfigError("SVC_CASSANDRA_REPLICATION", `says nothing of ${missing}; add ${missing}:3`);
+  }
+  return Object.freeze(copies);
+}
+
+function parseUrl(text: string | undefined): string {
+  const url = text === undefined ? null : URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === "") return url.href;
+  throw new ConfigError(
+    "SVC_ELASTICSEARCH",
+    "is missing or no URL; name the region's index cluster, such as https://10.0.0.1:9200, without a password in it",
+  );
+}
+
+function parseAddress(setting: string, text: string): { readonly host: string; readonly port: number } {
+  const [, host, port] = /^(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})$/.exec(text) ?? [];
+  if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+  throw new ConfigError(setting, `is ${JSON.stringify(text)}; use HOST:PORT`);
+}
+
+function formatAddress({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host}:${port}`;
+}
+
+function parseSwitch(setting: string, text: string): boolean {
+  if (text === "yes" || text === "no") return text === "yes";
+  throw new ConfigError(setting, `is ${JSON.stringify(text)}; use yes or no`);
+}

@@ -99,7 +99,7 @@ export class Kernel {
       if (event === undefined) return false;
       const { run, life } = event;
       if (run === null || life?.isOver === true) continue;
-      if (life !== null && life.isAsleep) {
+      if (life?.isAsleep) {
         life.missed.push(event);
         continue;
       }

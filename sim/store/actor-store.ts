@@ -81,7 +81,7 @@ class SimActorStore implements ActorStore {
       (!this.#guards.commitChecksHead ||
         (found.head === commit.expectedHead && found.op === commit.expectedOp)) &&
       found.epoch > 0;
-    const { applied, found } = await this.#cas(partition, { holds, mutation });
+    const { applied, found } = await this.#cas(partition, { holds, mutation }, commit);
     if (applied || (found.op === commit.op && this.#guards.refusalComparesOperation)) {
       if (!this.#guards.pruneIsFenced && commit.snapshot !== undefined) {
         const { seq } = commit.snapshot;
@@ -151,13 +151,12 @@ class SimActorStore implements ActorStore {
   #cas(
     partition: ActorPartition,
     statement: { readonly holds: (found: PartitionHead) => boolean; readonly mutation: Mutation },
+    commit: ActorCommit | null = null,
   ): Promise<CasResult> {
     const { model, life } = this.#client;
     return model.statements.run(life, "cas", (reach) => {
-      const before = { epoch: partition.head.epoch, head: partition.head.head };
       const result = partition.cas(statement, reach, model.coin);
-      if (result.applied && statement.mutation.head.op !== undefined)
-        model.witness.committed?.(partition, before);
+      if (result.applied && commit !== null) model.witness.committed?.(partition, commit, result.found);
       return result;
     });
   }

@@ -16,6 +16,7 @@ export interface Cell<V> {
 
 export class PlainTable<V> {
   readonly #regions = new Map<string, Map<string, Cell<V>>>();
+  readonly #arrivals = new Map<string, number>();
   readonly #undecided: { readonly region: string; readonly cell: Cell<V> }[] = [];
   readonly #options: PlainTablesOptions;
 
@@ -40,6 +41,11 @@ export class PlainTable<V> {
   values(region: string): readonly V[] {
     if (this.#undecided.length > 0) this.#decide(region, () => true);
     return [...(this.#regions.get(region)?.values() ?? [])].map((cell) => cell.value);
+  }
+
+  /** How often a cell of the region changed: grows with each of them, and with what a read may yet decide. */
+  arrivals(region: string): number {
+    return (this.#arrivals.get(region) ?? 0) + (this.#undecided.length > 0 ? 0.5 : 0);
   }
 
   /** Deletes without a trace, everywhere: for what is never written again. */
@@ -77,6 +83,7 @@ export class PlainTable<V> {
     // Put at the end: the order of the map is the order of arrival.
     cells.delete(cell.key);
     cells.set(cell.key, cell);
+    this.#arrivals.set(region, (this.#arrivals.get(region) ?? 0) + 1);
   }
 }
 

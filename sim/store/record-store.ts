@@ -1,6 +1,7 @@
 // Records on the model's plain tables. An operation of several statements may end between any two of them.
 
 import type {
+  HeadPage,
   RecordHead,
   RecordStore,
   RecordVersion,
@@ -23,6 +24,7 @@ interface StagedDocument {
 
 /** Immutable cells: the first that came stays. */
 const once = 1;
+const cursorPrefix = "after:";
 
 export function openSimRecordStore(client: StoreClient): RecordStore {
   return new SimRecordStore(client);
@@ -114,6 +116,7 @@ class SimRecordStore implements RecordStore {
       value,
       stamp: once,
     }));
+    for (const version of versions) this.#client.model.witness.wroteVersion?.(version);
     if (cells.length > 0) await this.#write(this.#versions, cells);
     if (heads.length > 0) await this.putHeads(heads);
   }
@@ -125,6 +128,14 @@ class SimRecordStore implements RecordStore {
 
   readHead(recordId: string): Promise<RecordHead | null> {
     return this.#read((region) => this.#heads.read(region, recordId));
+  }
+
+  listHeads(cursor: string | null, limit: number): Promise<HeadPage> {
+    return this.#page(cursor, limit, () => true);
+  }
+
+  listCatalogue(businessUuid: string, cursor: string | null, limit: number): Promise<HeadPage> {
+    return this.#page(cursor, limit, (head) => head.business_uuid === businessUuid);
   }
 
   readServed(recordId: string): Promise<ServedRecord | null> {
@@ -149,6 +160,25 @@ class SimRecordStore implements RecordStore {
           .sort((a, b) => b.generation - a.generation)[0];
         return found === undefined ? [] : [{ record_id, hash, row: found.row, bytes: found.bytes }];
       });
+    });
+  }
+
+  async #page(
+    cursor: string | null,
+    limit: number,
+    concerns: (head: RecordHead) => boolean,
+  ): Promise<HeadPage> {
+    if (cursor !== null && !cursor.startsWith(cursorPrefix))
+      throw new RangeError("not a cursor of these records");
+    const after = cursor === null ? "" : cursor.slice(cursorPrefix.length);
+    return this.#read((region) => {
+      const heads = this.#heads
+        .values(region)
+        .filter((head) => concerns(head) && head.record_id > after)
+        .sort((a, b) => (a.record_id < b.record_id ? -1 : 1));
+      const page = heads.slice(0, limit);
+      const last = page.at(-1);
+      return { heads: page, cursor: last && heads.length > limit ? cursorPrefix + last.record_id : null };
     });
   }
 

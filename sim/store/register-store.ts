@@ -1,20 +1,17 @@
-// The register on the model's plain tables. Each region follows the changes in the order in which they came to it.
+// The register on the model's plain tables. A feed gives each region's entries as they came there.
 
-import type { RegisterEntry, RegisterStore, RegisterTable } from "../../storage/register-store.ts";
+import type {
+  RegisterEntry,
+  RegisterFeed,
+  RegisterStore,
+  RegisterTable,
+} from "../../storage/register-store.ts";
 import type { PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
 
 export function openSimRegisterStore(client: StoreClient): RegisterStore {
   return new SimRegisterStore(client);
 }
-
-/** Arrivals of one region, numbered as a reader first sees them. */
-interface Arrivals {
-  readonly numbers: Map<RegisterEntry, number>;
-  last: number;
-}
-
-const arrivalsOf = new WeakMap<PlainTable<RegisterEntry>, Map<string, Arrivals>>();
 
 class SimRegisterStore implements RegisterStore {
   readonly #client: StoreClient;
@@ -48,32 +45,26 @@ class SimRegisterStore implements RegisterStore {
     );
   }
 
-  changes(cursor: string, limit: number): Promise<{ entries: readonly RegisterEntry[]; cursor: string }> {
-    return this.#read((region) => {
-      const arrivals = this.#arrivals(region);
-      const found: RegisterEntry[] = [];
-      let last = cursor;
-      for (const entry of this.#entries.values(region)) {
-        let number = arrivals.numbers.get(entry);
-        if (number === undefined) {
-          arrivals.last += 1;
-          number = arrivals.last;
-          arrivals.numbers.set(entry, number);
-        }
-        if (number <= Number(cursor) || found.length >= limit) continue;
-        found.push(entry);
-        last = String(number);
-      }
-      return { entries: found, cursor: last };
-    });
-  }
-
-  #arrivals(region: string): Arrivals {
-    const known = arrivalsOf.get(this.#entries) ?? new Map<string, Arrivals>();
-    arrivalsOf.set(this.#entries, known);
-    const arrivals = known.get(region) ?? { numbers: new Map(), last: 0 };
-    known.set(region, arrivals);
-    return arrivals;
+  follow(): RegisterFeed {
+    const given = new Set<RegisterEntry>();
+    let drainedAt = -1;
+    return {
+      next: (limit) =>
+        this.#read((region) => {
+          const arrivals = this.#entries.arrivals(region);
+          if (drainedAt === arrivals) return { entries: [], more: false };
+          const entries: RegisterEntry[] = [];
+          let more = false;
+          for (const entry of this.#entries.values(region)) {
+            if (given.has(entry)) continue;
+            if (entries.length < limit) entries.push(entry);
+            else more = true;
+          }
+          for (const entry of entries) given.add(entry);
+          if (!more) drainedAt = arrivals;
+          return { entries, more };
+        }),
+    };
   }
 
   #read<T>(execute: (region: string) => T): Promise<T> {

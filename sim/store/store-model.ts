@@ -1,10 +1,11 @@
 // The stores of the whole world: what is on the disks of every region, whoever asks. Nodes come and go, this stays.
 
-import type { ActorRef } from "../../storage/actor-store.ts";
+import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
+import type { RecordVersion } from "../../storage/record-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 import type { Random } from "../kernel/random.ts";
-import { ActorPartition, type Coin } from "./actor-partition.ts";
+import { ActorPartition, type Coin, type PartitionHead } from "./actor-partition.ts";
 import { createPlainTables, type PlainTables } from "./plain-tables.ts";
 import { calmStatements, type Statements } from "./statements.ts";
 
@@ -12,8 +13,14 @@ import { calmStatements, type Statements } from "./statements.ts";
 export interface StoreWitness {
   /** A plain read that missed what a majority had accepted. */
   staleRead?(): void;
-  /** A commit became true. */
-  committed?(partition: ActorPartition, before: { readonly epoch: number; readonly head: number }): void;
+  /** A commit was applied to what was found. */
+  committed?(
+    partition: ActorPartition,
+    commit: Pick<ActorCommit, "epoch" | "expectedHead" | "expectedOp">,
+    found: Pick<PartitionHead, "epoch" | "head" | "op">,
+  ): void;
+  /** A version is on its way to the disks. */
+  wroteVersion?(version: RecordVersion): void;
 }
 
 /** Runs a change of one region in the others, some time later. */

@@ -1,0 +1,265 @@
+// What must hold when nothing is under way any more: every acknowledged push is settled, every published version is
+// stored once and in order, and every region serves and indexes exactly what its owners say.
+
+import type { BusinessCommand } from "../../actors/messages/business.ts";
+import type { PublishOutcome, PushCommand, PushReport } from "../../actors/messages/push.ts";
+import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
+import type { SentBatch } from "../workload/batch.ts";
+import type { Journal } from "../workload/journal.ts";
+import type { SimNode } from "../world/sim-node.ts";
+import type { World } from "../world/world.ts";
+
+/** What a business actor says of one of its records. */
+export interface OwnersHead {
+  readonly generation: number;
+  readonly change: number;
+  readonly live: boolean;
+  readonly number: number;
+  readonly hash: string;
+}
+
+export interface Truth {
+  readonly reports: ReadonlyMap<string, PushReport | null>;
+  readonly heads: ReadonlyMap<string, OwnersHead | null>;
+}
+
+/** Asks the owners, of every push and every record that a client ever named. */
+export async function readTruth(node: SimNode, journal: Journal): Promise<Truth> {
+  const reports = new Map<string, PushReport | null>();
+  const heads = new Map<string, OwnersHead | null>();
+  for (const batch of journal.batches.values()) {
+    const { uuid } = batch.business;
+    const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 };
+    reports.set(batch.pushId, await node.system.ask<PushReport | null>(pushRef(uuid, batch.pushId), status));
+    for (const { recordId } of batch.leaves) {
+      if (heads.has(recordId)) continue;
+      const command: BusinessCommand = { type: "record.read", record_id: recordId };
+      const { head } = await node.system.ask<{ head: OwnersHead | null }>(businessRef(uuid), command);
+      heads.set(recordId, head);
+    }
+  }
+  return { reports, heads };
+}
+
+export function isSettled(report: PushReport | null): boolean {
+  return (
+    report === null || report.state === "complete" || report.state === "held" || report.state === "failed"
+  );
+}
+
+interface Published {
+  readonly batch: SentBatch;
+  readonly report: PushReport;
+  readonly outcome: PublishOutcome;
+}
+
+export function checkAtRest(world: World, journal: Journal, truth: Truth): void {
+  const published = checkPushes(world, journal, truth);
+  checkGenerations(world, truth, published);
+  checkOrder(world, journal, truth, published);
+  for (const region of world.parts.regions) checkRegion(world, region, truth, published);
+  checkKeys(world, journal, truth);
+}
+
+/** Nothing acknowledged is lost. Answers what was published, by record. */
+function checkPushes(
+  world: World,
+  journal: Journal,
+  truth: Truth,
+): ReadonlyMap<string, readonly Published[]> {
+  const { observed } = world;
+  const published = new Map<string, Published[]>();
+  for (const batch of journal.batches.values()) {
+    const report = truth.reports.get(batch.pushId) ?? null;
+    if (report === null) {
+      if (batch.acknowledgedAt !== null)
+        observed.violate("acknowledged-is-kept", `${batch.pushId} was acknowledged and is gone`);
+      continue;
+    }
+    observed.mark(`push.${report.state}`);
+    if (!isSettled(report)) {
+      observed.violate(
+        "liveness",
+        `${batch.pushId} is still ${report.state}, ${report.settled} of ${report.facts.records} settled`,
+      );
+      continue;
+    }
+    if (report.results.length !== batch.leaves.length)
+      observed.violate(
+        "outcomes-complete",
+        `${batch.pushId} has ${report.results.length} outcomes of ${batch.leaves.length}`,
+      );
+    journal.compareResults(observed, batch, report.results, "at rest");
+    for (const outcome of report.results) {
+      for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
+      if (outcome.version === null || outcome.record_id === null) continue;
+      const of = published.get(outcome.record_id) ?? [];
+      published.set(outcome.record_id, of);
+      of.push({ batch, report, outcome });
+    }
+  }
+  return published;
+}
+
+/** Generations are gapless, each given to one leaf only, and count as far as the owner says. */
+function checkGenerations(
+  world: World,
+  truth: Truth,
+  published: ReadonlyMap<string, readonly Published[]>,
+): void {
+  const { observed } = world;
+  for (const [recordId, list] of published) {
+    const generations = list.map(({ outcome }) => outcome.version ?? 0).sort((a, b) => a - b);
+    const gap = generations.findIndex((generation, index) => generation !== index + 1);
+    if (gap >= 0)
+      observed.violate("generations-gapless", `${recordId} has generations ${generations.join(", ")}`);
+    const head = truth.heads.get(recordId);
+    if (head?.generation !== generations.length)
+      observed.violate(
+        "generations-gapless",
+        `${recordId} has ${generations.length} versions, its owner counts ${head?.generation}`,
+      );
+    for (const { batch, outcome } of list) {
+      const version = observed.versions.get(`${recordId}/${outcome.version}`);
+      const leaf = batch.leaves[outcome.leaf_index];
+      if (
+        version?.seal_id !== batch.pushId ||
+        version.leaf_index !== outcome.leaf_index ||
+        version.hash !== leaf?.hash
+      )
+        observed.violate(
+          "published-once",
+          `version ${outcome.version} of ${recordId} is not leaf ${outcome.leaf_index} of ${batch.pushId}`,
+        );
+    }
+  }
+}
+
+/** A later change is never undone by an earlier one, neither by number nor by what clients know of time. */
+function checkOrder(
+  world: World,
+  journal: Journal,
+  truth: Truth,
+  published: ReadonlyMap<string, readonly Published[]>,
+): void {
+  const { observed } = world;
+  for (const [recordId, list] of published) {
+    const inOrder = [...list].sort((a, b) => (a.outcome.version ?? 0) - (b.outcome.version ?? 0));
+    inOrder.forEach((each, index) => {
+      const earlier = inOrder[index - 1];
+      if (earlier !== undefined && earlier.report.facts.number >= each.report.facts.number)
+        observed.violate(
+          "order-kept",
+          `version ${each.outcome.version} of ${recordId} is of push ${each.report.facts.number}, the one before of ${earlier.report.facts.number}`,
+        );
+    });
+    const last = inOrder.at(-1);
+    const head = truth.heads.get(recordId);
+    if (last === undefined || head === null || head === undefined) continue;
+    for (const removal of journal.removals) {
+      if (removal.recordId !== recordId || removal.change === null || removal.acknowledgedAt === null)
+        continue;
+      // Whatever was acknowledged before the removal was asked for is older than it.
+      const isOlder =
+        last.batch.acknowledgedAt !== null &&
+        last.batch.acknowledgedAt < removal.sentAt &&
+        last.batch.settled;
+      if (head.live && isOlder)
+        observed.violate(
+          "order-kept",
+          `${recordId} is served although it was removed after ${last.batch.pushId}`,
+        );
+    }
+  }
+}
+
+/** A region serves and indexes exactly what the owners say, with the bytes that were sealed. */
+function checkRegion(
+  world: World,
+  region: string,
+  truth: Truth,
+  published: ReadonlyMap<string, readonly Published[]>,
+): void {
+  const { observed, parts } = world;
+  const { tables } = parts.stores;
+  const heads = tables.of<RecordHead>("record_head");
+  const versions = tables.of<RecordVersion>("record_version");
+  const indexed = world.indexed(region);
+  for (const [recordId, owner] of truth.heads) {
+    const stored = heads.read(region, recordId);
+    const row = indexed.get(recordId);
+    if (owner === null || owner === undefined) {
+      if (stored !== null || row !== undefined)
+        observed.violate("index-is-truth", `${recordId} is known in ${region} and has no owner`);
+      continue;
+    }
+    if (
+      stored === null ||
+      stored.change !== owner.change ||
+      stored.live !== owner.live ||
+      stored.generation !== owner.generation
+    )
+      observed.violate(
+        "store-is-truth",
+        `${recordId} in ${region} is at change ${stored?.change} (live ${stored?.live}), its owner says ${owner.change} (live ${owner.live})`,
+      );
+    const version = versions.read(region, `${recordId}/${owner.generation}`);
+    if (owner.live && (version === null || row !== version.row))
+      observed.violate(
+        "index-is-truth",
+        `${recordId} is indexed in ${region} as ${row === undefined ? "nothing" : "another row"}`,
+      );
+    if (!owner.live && row !== undefined)
+      observed.violate("index-is-truth", `${recordId} is removed and found in ${region}`);
+    for (const { outcome } of published.get(recordId) ?? []) {
+      if (versions.read(region, `${recordId}/${outcome.version}`) === null)
+        observed.violate(
+          "acknowledged-is-kept",
+          `version ${outcome.version} of ${recordId} is not stored in ${region}`,
+        );
+    }
+  }
+  for (const recordId of indexed.keys()) {
+    if (!truth.heads.has(recordId))
+      observed.violate("index-is-truth", `${recordId} is indexed in ${region} and nobody sent it`);
+  }
+}
+
+/** seq is used once, and caps hold. */
+function checkKeys(world: World, journal: Journal, truth: Truth): void {
+  const { observed } = world;
+  const bySeq = new Map<string, string>();
+  const records = new Map<
+    string,
+    { total: number; greatest: number; cap: number; bytes: number; bytesCap: number }
+  >();
+  for (const batch of journal.batches.values()) {
+    if ((truth.reports.get(batch.pushId) ?? null) === null) continue;
+    const { keyId } = batch.key;
+    const seq = `${keyId} ${batch.seq}`;
+    const known = bySeq.get(seq);
+    if (known !== undefined)
+      observed.violate("seq-increases", `${known} and ${batch.pushId} both used seq ${batch.seq}`);
+    bySeq.set(seq, batch.pushId);
+    const { caps } = batch.business;
+    const used = records.get(keyId) ?? {
+      total: 0,
+      greatest: 0,
+      cap: caps.records_per_hour,
+      bytes: 0,
+      bytesCap: caps.bytes_per_day,
+    };
+    records.set(keyId, used);
+    used.total += batch.leaves.length;
+    used.bytes += batch.body.length;
+    used.greatest = Math.max(used.greatest, batch.leaves.length);
+  }
+  for (const [keyId, used] of records) {
+    // The specification charges on acceptance, so that one batch may go over.
+    if (used.total - used.greatest >= used.cap)
+      observed.violate("caps-hold", `${keyId} pushed ${used.total} records, cap ${used.cap}`);
+    if (used.bytes > used.bytesCap)
+      observed.violate("caps-hold", `${keyId} pushed ${used.bytes} bytes, cap ${used.bytesCap}`);
+  }
+}

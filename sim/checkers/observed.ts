@@ -1,0 +1,105 @@
+// What is seen of a run while it runs: violations, coverage marks, and the facts that the checkers at the end need.
+
+import type { RecordVersion } from "../../storage/record-store.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { ActorPartition } from "../store/actor-partition.ts";
+import type { StoreWitness } from "../store/store-model.ts";
+import type { Faults } from "../world/faults.ts";
+
+export interface Violation {
+  /** Stable name of the invariant, for example `one-writer`. */
+  readonly invariant: string;
+  readonly detail: string;
+  /** Milliseconds since the world began. */
+  readonly atMs: number;
+}
+
+const violationsMax = 20;
+
+export class Observed implements StoreWitness {
+  readonly violations: Violation[] = [];
+  readonly marks = new Map<string, number>();
+  /** By `record_id/generation`, as first written. */
+  readonly versions = new Map<string, RecordVersion>();
+  readonly #kernel: Kernel;
+  readonly #faults: Faults;
+  /** Region, keyid and nonce → incarnation that accepted it. */
+  readonly #nonces = new Map<string, string>();
+
+  constructor(kernel: Kernel, faults: Faults) {
+    this.#kernel = kernel;
+    this.#faults = faults;
+  }
+
+  violate(invariant: string, detail: string): void {
+    this.#kernel.tell(`VIOLATION ${invariant}`, () => detail);
+    if (this.violations.length >= violationsMax) return;
+    this.violations.push({ invariant, detail, atMs: this.#kernel.elapsed() });
+  }
+
+  /** Something worth reaching was reached. */
+  mark(name: string): void {
+    this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
+  }
+
+  staleRead(): void {
+    this.#faults.note("stale_read");
+  }
+
+  /** One writer: a commit follows the one before it, by the activation that claimed last. */
+  committed(
+    partition: ActorPartition,
+    commit: { readonly epoch: number; readonly expectedHead: number; readonly expectedOp: string },
+    found: { readonly epoch: number; readonly head: number; readonly op: string },
+  ): void {
+    const name = `${partition.kind}/${partition.id}`;
+    if (commit.epoch !== found.epoch)
+      this.violate(
+        "one-writer",
+        `${name}: epoch ${commit.epoch} committed after epoch ${found.epoch} had claimed`,
+      );
+    if (commit.expectedHead !== found.head || commit.expectedOp !== found.op)
+      this.violate(
+        "one-writer",
+        `${name}: a commit on head ${commit.expectedHead} was applied on head ${found.head}`,
+      );
+  }
+
+  /** No record version is published twice, nor one with another content. */
+  wroteVersion(version: RecordVersion): void {
+    const key = `${version.record_id}/${version.generation}`;
+    const known = this.versions.get(key);
+    if (known === undefined) {
+      this.versions.set(key, version);
+      return;
+    }
+    this.mark("version.written_again");
+    const same =
+      known.seal_id === version.seal_id &&
+      known.leaf_index === version.leaf_index &&
+      known.hash === version.hash &&
+      known.row === version.row &&
+      known.sidecar === version.sidecar;
+    if (!same)
+      this.violate(
+        "published-once",
+        `${key} was written by leaf ${known.leaf_index} of ${known.seal_id} and by leaf ${version.leaf_index} of ${version.seal_id}`,
+      );
+  }
+
+  /** No nonce is accepted twice in a region. */
+  nonceAccepted(
+    region: string,
+    request: { readonly keyId: string; readonly nonce: string },
+    by: string,
+  ): void {
+    const key = `${region} ${request.keyId} ${request.nonce}`;
+    const known = this.#nonces.get(key);
+    if (known !== undefined)
+      this.violate(
+        "nonce-once",
+        `${request.nonce} of ${request.keyId} was accepted in ${region} by ${known} and by ${by}`,
+      );
+    this.#nonces.set(key, by);
+  }
+}

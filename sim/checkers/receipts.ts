@@ -1,0 +1,62 @@
+// Receipts at rest: every one that a caller heard is stored as it was heard, every batch is closed over all its rows,
+// and nothing is billed twice.
+
+import { utf8 } from "../../protocol/bytes.ts";
+import { leafHash, merkleRoot } from "../../protocol/merkle.ts";
+import type { ClosedBatch, ReceiptRow } from "../../storage/receipt-store.ts";
+import type { World } from "../world/world.ts";
+import type { HeardReceipt } from "./served.ts";
+
+export function checkReceipts(world: World, heard: readonly HeardReceipt[]): void {
+  for (const region of world.parts.regions) checkRegion(world, region, heard);
+}
+
+function checkRegion(world: World, region: string, heard: readonly HeardReceipt[]): void {
+  const { observed, parts } = world;
+  const { tables } = parts.stores;
+  const rows = tables
+    .of<ReceiptRow>("receipt")
+    .values(region)
+    .filter((row) => row.region === region);
+  const byId = new Map(rows.map((row) => [row.retrieval_id, row]));
+  for (const receipt of heard) {
+    if (receipt.region !== region) continue;
+    const row = byId.get(receipt.retrievalId);
+    if (row === undefined || row.envelope !== receipt.envelope)
+      observed.violate(
+        "receipts-are-kept",
+        `${receipt.retrievalId} was answered in ${region} and is not stored`,
+      );
+  }
+  checkBilled(world, region, rows);
+  const batches = new Map<string, ReceiptRow[]>();
+  for (const row of rows) batches.set(row.batch, [...(batches.get(row.batch) ?? []), row]);
+  const closed = tables.of<ClosedBatch>("receipt_batch_closed");
+  for (const [batch, of] of batches) {
+    const closing = closed.read(region, `${region}/${batch}`);
+    const sorted = of.sort((a, b) => (a.retrieval_id < b.retrieval_id ? -1 : 1));
+    const leaves = sorted.map((row) => leafHash(utf8(row.envelope), parts.crypto.sha256));
+    if (closing === null) observed.violate("receipts-are-closed", `${batch} in ${region} is not closed`);
+    else if (closing.root !== `sha256:${merkleRoot(leaves, parts.crypto.sha256).toHex()}`)
+      observed.violate(
+        "receipts-are-closed",
+        `${batch} in ${region} was closed over ${closing.tree_size} of ${of.length} receipts`,
+      );
+  }
+}
+
+/** In one region a nonce is answered once, so it has one receipt that bills; elsewhere it counts no more. */
+function checkBilled(world: World, region: string, rows: readonly ReceiptRow[]): void {
+  const billed = new Map<string, string>();
+  for (const row of rows) {
+    if (!row.billable) continue;
+    const key = `${row.key_id} ${row.nonce}`;
+    const known = billed.get(key);
+    if (known !== undefined)
+      world.observed.violate(
+        "billed-once",
+        `${known} and ${row.retrieval_id} in ${region} bill the same nonce`,
+      );
+    billed.set(key, row.retrieval_id);
+  }
+}

@@ -1,0 +1,137 @@
+// Calls between nodes: a port of the actor system, over links that delay, lose, duplicate and cut.
+//   M1. What is delivered between two actors comes in the order in which it was sent; a duplicate may come at any time.
+//   M2. Every call settles: with the answer, or as unreachable once its other end is known to be gone, or in time.
+
+import {
+  type ActorAddress,
+  asRemoteFailure,
+  type Delivery,
+  RemoteFailure,
+  type RemoteTarget,
+  type TransportHandlers,
+} from "../../transport/actor-transport.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Life } from "../kernel/life.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Faults } from "../world/faults.ts";
+
+/** A node, as others reach it: one incarnation. */
+export interface Peer {
+  readonly name: string;
+  readonly incarnation: string;
+  readonly life: Life;
+  readonly handlers: TransportHandlers;
+}
+
+/** A silent peer is noticed within this time. */
+const noticedMs = 2_000;
+const deliverTimeoutMs = 4_000;
+const delayedMaxMs = 800;
+
+export class Network {
+  readonly #kernel: Kernel;
+  readonly #faults: Faults;
+  readonly #random: Random;
+  readonly #cuts = new Set<string>();
+
+  constructor(kernel: Kernel, faults: Faults, random: Random) {
+    this.#kernel = kernel;
+    this.#faults = faults;
+    this.#random = random;
+  }
+
+  cut(from: string, to: string): void {
+    this.#cuts.add(`${from} ${to}`);
+  }
+
+  heal(from: string, to: string): void {
+    this.#cuts.delete(`${from} ${to}`);
+  }
+
+  isCut(from: string, to: string): boolean {
+    return this.#cuts.has(`${from} ${to}`);
+  }
+
+  /** `peer` as seen from a node. */
+  target(from: { readonly name: string; readonly life: Life }, peer: Peer): RemoteTarget {
+    return {
+      ask: (to, command, timeoutMs) =>
+        this.#call(from, peer, timeoutMs, () => peer.handlers.ask(to, copy(command), timeoutMs)),
+      deliver: (to, sender, messages) => this.#deliver(from, peer, { to, sender, messages }),
+    };
+  }
+
+  #deliver(
+    from: { readonly name: string; readonly life: Life },
+    peer: Peer,
+    sent: { readonly to: ActorAddress; readonly sender: string; readonly messages: readonly Delivery[] },
+  ): Promise<number> {
+    const run = (): Promise<number> => peer.handlers.deliver(sent.to, sent.sender, copy(sent.messages));
+    if (this.#faults.meets("message_duplicated")) {
+      peer.life.after(this.#random.between(1, 3_000), "duplicate arrives", () => void run().catch(() => {}));
+    }
+    return this.#call(from, peer, deliverTimeoutMs, run);
+  }
+
+  #call<T>(
+    from: { readonly name: string; readonly life: Life },
+    peer: Peer,
+    timeoutMs: number,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    if (from.life.isOver) return from.life.never();
+    const kernel = this.#kernel;
+    return new Promise((resolve, reject) => {
+      let isOpen = true;
+      const startMs = kernel.now();
+      const settle = (done: () => void): void => {
+        if (isOpen) done();
+        isOpen = false;
+      };
+      const watch = (): void => {
+        if (!isOpen) return;
+        const leftMs = startMs + timeoutMs - kernel.now();
+        if (this.#isGone(from.name, peer)) settle(() => reject(unreachable("unknown")));
+        else if (leftMs <= 0)
+          settle(() => reject(new RemoteFailure("timeout", { retryAfterSeconds: 1, effect: "unknown" })));
+        else from.life.after(Math.min(leftMs, noticedMs), "call is watched", watch);
+      };
+      if (peer.life.isOver) {
+        from.life.after(1, "no such peer", () => settle(() => reject(unreachable("not_applied"))));
+        return;
+      }
+      from.life.after(Math.min(timeoutMs, noticedMs), "call is watched", watch);
+      if (this.isCut(from.name, peer.name) || this.#faults.meets("message_lost")) return;
+      const answer = (label: string, done: () => void): void => {
+        if (this.isCut(peer.name, from.name) || this.#faults.meets("answer_lost")) return;
+        from.life.after(this.#delayMs(), label, () => settle(done));
+      };
+      peer.life.after(this.#delayMs(), "message arrives", () => {
+        run().then(
+          (reply) => answer("answer arrives", () => resolve(copy(reply))),
+          (error: unknown) => answer("failure arrives", () => reject(asRemoteFailure(error))),
+        );
+      });
+    });
+  }
+
+  #isGone(from: string, peer: Peer): boolean {
+    return (
+      peer.life.isOver || peer.life.isAsleep || this.isCut(from, peer.name) || this.isCut(peer.name, from)
+    );
+  }
+
+  #delayMs(): number {
+    if (this.#faults.meets("message_delayed")) return this.#random.between(10, delayedMaxMs);
+    return 1 + this.#random.below(3);
+  }
+}
+
+function unreachable(effect: "not_applied" | "unknown"): RemoteFailure {
+  return new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect });
+}
+
+/** What crosses the wire is text. */
+function copy<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+}

@@ -1,0 +1,236 @@
+// A business's system: pushes batches under one key, sends again what it heard nothing of, corrects, and now and then
+// does what a confused system does: the same batch again, another under a used seq, the same request under a new key.
+
+import { utf8 } from "../../protocol/bytes.ts";
+import type { SimSigner } from "../crypto/sim-crypto.ts";
+import type { Random } from "../kernel/random.ts";
+import type { SimBusiness } from "../world/setup.ts";
+import type { World } from "../world/world.ts";
+import { type HeardResult, type SentBatch, sealBatch } from "./batch.ts";
+import { Client, type Heard } from "./client.ts";
+import type { Journal } from "./journal.ts";
+import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
+import { type SimRequest, signRequest } from "./signed-request.ts";
+
+/** Answers that sending the same batch again may change. */
+const passing: ReadonlySet<string> = new Set([
+  "rate_limited",
+  "unavailable",
+  "idempotency_in_progress",
+  "nonce_reused",
+  "internal_error",
+  "signature_expired",
+  "key_unknown",
+]);
+
+export interface BusinessPlan {
+  readonly steps: number;
+  readonly products: number;
+  readonly batchMax: number;
+  /** Leaves of a batch that is processed in the background; 0 for none. */
+  readonly queuedLeaves: number;
+  readonly pauseMaxMs: number;
+  /** Region that its requests go to. */
+  readonly region: string;
+}
+
+export class BusinessAgent {
+  readonly #world: World;
+  readonly #journal: Journal;
+  readonly #business: SimBusiness;
+  readonly #key: SimSigner;
+  readonly #plan: BusinessPlan;
+  readonly #random: Random;
+  readonly #client: Client;
+  #seq = 0;
+  #names = 0;
+
+  constructor(
+    world: World,
+    journal: Journal,
+    given: {
+      readonly business: SimBusiness;
+      readonly key: SimSigner;
+      readonly plan: BusinessPlan;
+      readonly random: Random;
+    },
+  ) {
+    this.#world = world;
+    this.#journal = journal;
+    this.#business = given.business;
+    this.#key = given.key;
+    this.#plan = given.plan;
+    this.#random = given.random;
+    this.#client = new Client(
+      world,
+      `business ${given.business.uuid.slice(0, 4)}`,
+      given.random.fork("client"),
+    );
+  }
+
+  async run(): Promise<void> {
+    for (let step = 0; step < this.#plan.steps; step += 1) {
+      await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
+      const known = this.#journal.batchesOf(this.#key.keyId);
+      const what = this.#random.weighted({
+        push: 10,
+        again: known.length > 0 ? 3 : 0,
+        usedSeq: known.length > 0 ? 1 : 0,
+        status: known.length > 0 ? 2 : 0,
+        remove: 3,
+        race: known.length > 0 ? 1 : 0,
+      });
+      if (what === "push") await this.#push(this.#newBatch());
+      else if (what === "again") await this.#push(this.#random.pick(known));
+      else if (what === "usedSeq") await this.#push(this.#newBatch(this.#random.pick(known).seq));
+      else if (what === "status") await this.#status(this.#random.pick(known));
+      else if (what === "race") await this.#race(this.#newBatch());
+      else await this.#remove();
+    }
+  }
+
+  /** What was sent and never acknowledged nor refused is sent until it is: for the liveness phase. */
+  async finish(): Promise<void> {
+    for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
+      for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
+        await this.#publish(batch, this.#nextName("final"));
+        if (!isDone(batch)) await this.#client.pause(300);
+      }
+      if (!isDone(batch)) this.#world.observed.violate("liveness", `${batch.pushId} is never taken`);
+    }
+  }
+
+  /** Sends a batch until there is a definite answer, a few times at most. */
+  async #push(batch: SentBatch): Promise<void> {
+    this.#journal.addBatch(batch);
+    const attempts = this.#random.between(1, 4);
+    let name = batch.idempotencyKey;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const heard = await this.#publish(batch, name);
+      if (heard !== null && !passing.has(heard.code)) return;
+      if (this.#random.chance(0.3)) name = this.#nextName("again");
+      await this.#client.pause(this.#random.between(1, 800));
+    }
+  }
+
+  /** The same batch by two requests at once. */
+  async #race(batch: SentBatch): Promise<void> {
+    this.#journal.addBatch(batch);
+    const other = this.#random.chance(0.5) ? batch.idempotencyKey : this.#nextName("race");
+    await Promise.all([this.#publish(batch, batch.idempotencyKey), this.#publish(batch, other)]);
+  }
+
+  async #publish(batch: SentBatch, idempotencyKey: string): Promise<Heard | null> {
+    const request = this.#sign("publish", batch, idempotencyKey);
+    const heard = await this.#client.send(request, this.#plan.region);
+    if (heard !== null) this.#note(batch, heard, idempotencyKey);
+    return heard;
+  }
+
+  async #status(batch: SentBatch): Promise<void> {
+    const heard = await this.#client.send(this.#sign("push", batch, null), this.#plan.region);
+    if (heard?.code === "not_found" && batch.acknowledgedAt !== null)
+      this.#world.observed.violate(
+        "acknowledged-is-kept",
+        `${batch.pushId} was acknowledged and is not found`,
+      );
+  }
+
+  async #remove(): Promise<void> {
+    const id = this.#productId();
+    const recordId = this.#world.parts.recordIdOf(this.#business.uuid, "products", id);
+    await this.#journal.remove(this.#world, {
+      ...{ business: this.#business, recordId, region: this.#plan.region, random: this.#random },
+      action: this.#random.chance(0.7) ? "withdraw" : "delete",
+    });
+  }
+
+  #note(batch: SentBatch, heard: Heard, idempotencyKey: string): void {
+    const { observed, parts } = this.#world;
+    observed.mark(`publish.${heard.code}`);
+    if (heard.status === 200 || heard.status === 202) {
+      batch.acknowledgedAt ??= parts.kernel.events;
+      if (heard.status === 202) return;
+      const { results, batch_id, held } = heard.body as {
+        results: HeardResult[];
+        batch_id: string;
+        held: boolean;
+      };
+      if (batch_id !== batch.pushId)
+        observed.violate("answers-fit", `${batch.pushId} was answered as ${batch_id}`);
+      if (held) return;
+      this.#journal.compareResults(observed, batch, results, idempotencyKey);
+      batch.results ??= results;
+      batch.settled = true;
+    } else if (!passing.has(heard.code)) {
+      if (batch.acknowledgedAt !== null && heard.code !== "idempotency_key_reused")
+        observed.violate(
+          "acknowledged-is-kept",
+          `${batch.pushId} was acknowledged, then refused: ${heard.code}`,
+        );
+      batch.refused ??= heard.code;
+    }
+  }
+
+  #sign(route: "publish" | "push", batch: SentBatch, idempotencyKey: string | null): SimRequest {
+    const { kernel, crypto } = this.#world.parts;
+    return signRequest(crypto, {
+      route,
+      signer: this.#key,
+      role: "integration",
+      tag: route === "publish" ? "svc-push" : "svc-business-read",
+      path: route === "publish" ? "/v1/publish/products" : `/v1/pushes/${batch.pushId}`,
+      body: route === "publish" ? batch.body : null,
+      nonce: this.#random.hex(24),
+      created: Math.floor(kernel.now() / 1_000),
+      lifetimeSeconds: 120,
+      idempotencyKey,
+      subject: batch.pushId,
+    });
+  }
+
+  #newBatch(usedSeq: number | null = null): SentBatch {
+    this.#seq += 1;
+    const leaves = this.#leafCount();
+    return sealBatch(this.#world.parts, {
+      business: this.#business,
+      key: this.#key,
+      seq: usedSeq ?? this.#seq,
+      products: Array.from({ length: leaves }, (_, index) => this.#product(leaves > 20 ? index : null)),
+      policyVersion: this.#journal.policyVersion(this.#business),
+      idempotencyKey: this.#nextName("push"),
+    });
+  }
+
+  #leafCount(): number {
+    const { queuedLeaves, batchMax } = this.#plan;
+    if (queuedLeaves > 0 && this.#random.chance(0.15)) return queuedLeaves;
+    return this.#random.skewed(1, batchMax);
+  }
+
+  #product(index: number | null): ProductChoice {
+    return {
+      id: index === null ? this.#productId() : `p${index}`,
+      cents: this.#random.pick([1_000, 1_010, 1_100, 9_900]),
+      countries: drawCountries(this.#random),
+      edition: this.#random.chance(0.1) ? 1 : this.#random.below(1_000_000),
+      fault: this.#random.chance(0.08) ? this.#random.pick(productFaults) : null,
+    };
+  }
+
+  #productId(): string {
+    return `p${this.#random.below(this.#plan.products)}`;
+  }
+
+  #nextName(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}-${this.#key.keyId.slice(0, 6)}-${this.#names}`;
+  }
+}
+
+function isDone(batch: SentBatch): boolean {
+  return batch.acknowledgedAt !== null || batch.refused !== null;
+}
+
+export const documentBytes = (recordId: string, action: string, at: string): Uint8Array =>
+  utf8(JSON.stringify({ record_id: recordId, action, at }));

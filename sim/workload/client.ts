@@ -1,0 +1,101 @@
+// A client on the other side of a network: sends a request to some node of a region and hears an answer, or nothing.
+
+import type { Outcome } from "../../service/answer.ts";
+import type { Random } from "../kernel/random.ts";
+import { codeOf, serve, statusOf } from "../world/serve.ts";
+import type { SimNode } from "../world/sim-node.ts";
+import type { World } from "../world/world.ts";
+import type { SimRequest } from "./signed-request.ts";
+
+const timeoutMs = 8_000;
+const delayedMaxMs = 1_500;
+
+export interface Heard {
+  readonly status: number;
+  /** `ok`, or the problem's code. */
+  readonly code: string;
+  /** Of an answer. */
+  readonly body: unknown;
+  readonly outcome: Outcome;
+}
+
+export class Client {
+  readonly name: string;
+  readonly #world: World;
+  readonly #random: Random;
+
+  constructor(world: World, name: string, random: Random) {
+    this.#world = world;
+    this.name = name;
+    this.#random = random;
+  }
+
+  /** Milliseconds pass. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#world.parts.kernel.after(ms, "client waits", resolve));
+  }
+
+  /** Null when no answer came: what became of the request is not known. */
+  send(request: SimRequest, region: string): Promise<Heard | null> {
+    const { kernel, faults } = this.#world.parts;
+    const node = this.#world.nodeOf(region, this.#random);
+    const label = `${this.name} ${request.route}`;
+    kernel.tell(
+      `${label} → ${node?.incarnation ?? "nobody"}`,
+      () => `${request.subject} nonce ${request.nonce}`,
+    );
+    return new Promise((resolve) => {
+      let isOpen = true;
+      const settle = (heard: Heard | null): void => {
+        if (!isOpen) return;
+        isOpen = false;
+        kernel.tell(
+          `${label} ← ${heard === null ? "nothing" : `${heard.status} ${heard.code}`}`,
+          () => request.subject,
+        );
+        resolve(heard);
+      };
+      if (node === null) {
+        kernel.after(5, `${label} finds nobody`, () => settle(null));
+        return;
+      }
+      kernel.after(timeoutMs, `${label} gives up`, () => settle(null));
+      if (faults.meets("request_lost")) return;
+      node.life.onEnd(() => kernel.after(2, `${label} is cut off`, () => settle(null)));
+      node.life.after(this.#delayMs(), `${label} arrives`, () => {
+        void serve(node, request, this.#witness()).then((outcome) => {
+          if (faults.meets("response_lost")) return;
+          node.life.after(this.#delayMs(), `${label} is answered`, () => settle(heardOf(outcome)));
+        });
+      });
+    });
+  }
+
+  #delayMs(): number {
+    if (this.#world.parts.faults.meets("client_delayed")) return this.#random.between(20, delayedMaxMs);
+    return 1 + this.#random.below(4);
+  }
+
+  #witness() {
+    const { observed } = this.#world;
+    return {
+      nonceAccepted: (node: SimNode, request: SimRequest) =>
+        observed.nonceAccepted(node.slot.region, request, node.incarnation),
+      bug: (node: SimNode, request: SimRequest, error: unknown) => {
+        if (node.life.isOver) return;
+        const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        observed.violate("no-internal-error", `${request.route} at ${node.incarnation}: ${detail}`);
+      },
+    };
+  }
+}
+
+function heardOf(outcome: Outcome): Heard {
+  const text = outcome.kind === "answer" && typeof outcome.body === "string" ? outcome.body : null;
+  return {
+    status: statusOf(outcome),
+    code: codeOf(outcome),
+    body: text === null ? null : (JSON.parse(text) as unknown),
+    outcome,
+  };
+}

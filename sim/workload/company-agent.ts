@@ -1,0 +1,113 @@
+// An AI company: searches, fetches what it found, and sends a request again as a replay, to the same region or another.
+
+import { utf8 } from "../../protocol/bytes.ts";
+import type { ServedChecker } from "../checkers/served.ts";
+import type { Random } from "../kernel/random.ts";
+import type { SimCompany } from "../world/setup.ts";
+import type { World } from "../world/world.ts";
+import { Client } from "./client.ts";
+import type { Journal } from "./journal.ts";
+import { type SimRequest, signRequest } from "./signed-request.ts";
+
+export interface CompanyPlan {
+  readonly steps: number;
+  readonly pauseMaxMs: number;
+  readonly regions: readonly string[];
+}
+
+const sentMax = 20;
+
+export class CompanyAgent {
+  readonly #world: World;
+  readonly #company: SimCompany;
+  readonly #plan: CompanyPlan;
+  readonly #random: Random;
+  readonly #client: Client;
+  readonly #journal: Journal;
+  readonly #checker: ServedChecker;
+  readonly #sent: SimRequest[] = [];
+
+  constructor(
+    world: World,
+    given: {
+      readonly company: SimCompany;
+      readonly plan: CompanyPlan;
+      readonly random: Random;
+      readonly journal: Journal;
+      readonly checker: ServedChecker;
+    },
+  ) {
+    this.#world = world;
+    this.#company = given.company;
+    this.#plan = given.plan;
+    this.#random = given.random;
+    this.#journal = given.journal;
+    this.#checker = given.checker;
+    this.#client = new Client(
+      world,
+      `company ${given.company.uuid.slice(0, 4)}`,
+      given.random.fork("client"),
+    );
+  }
+
+  async run(): Promise<void> {
+    for (let step = 0; step < this.#plan.steps; step += 1) {
+      await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
+      const what = this.#random.weighted({ search: 4, fetch: 4, replay: this.#sent.length > 0 ? 2 : 0 });
+      if (what === "search") await this.#send(this.#search());
+      else if (what === "fetch") await this.#send(this.#fetch());
+      else await this.#replay();
+    }
+  }
+
+  async #send(request: SimRequest, region = this.#random.pick(this.#plan.regions)): Promise<void> {
+    if (this.#sent.length < sentMax) this.#sent.push(request);
+    const heard = await this.#client.send(request, region);
+    if (heard === null) return;
+    this.#world.observed.mark(`${request.route}.${heard.code}`);
+    if (heard.status === 200) this.#checker.check(request, heard, region);
+  }
+
+  /** The same signed request once more, or twice at once. */
+  async #replay(): Promise<void> {
+    const request = this.#random.pick(this.#sent);
+    if (this.#random.chance(0.3)) await Promise.all([this.#send(request), this.#send(request)]);
+    else await this.#send(request);
+  }
+
+  #search(): SimRequest {
+    const country = this.#random.pick(["US", "US", "CA", "GB"]);
+    const body = {
+      ...(this.#random.chance(0.3) ? { q: "thing", query_by: ["product_name"] } : {}),
+      filter: { all: [{ country }] },
+      sort_by: this.#random.pick([
+        "published_at:desc",
+        "price_amount:asc",
+        "price_amount:desc,published_at:asc",
+      ]),
+    };
+    return this.#sign("search", "/v1/products/search", utf8(JSON.stringify(body)), "");
+  }
+
+  #fetch(): SimRequest {
+    const batches = [...this.#journal.batches.values()];
+    const recordId =
+      batches.length === 0 || this.#random.chance(0.1)
+        ? this.#world.parts.recordIdOf(this.#company.uuid, "products", "unknown")
+        : this.#random.pick(this.#random.pick(batches).leaves).recordId;
+    return this.#sign("fetch", `/v1/records/${recordId}`, null, recordId);
+  }
+
+  #sign(route: "search" | "fetch", path: string, body: Uint8Array | null, subject: string): SimRequest {
+    const { crypto, kernel } = this.#world.parts;
+    return signRequest(crypto, {
+      ...{ route, path, body, subject, idempotencyKey: null },
+      signer: this.#company.key,
+      role: "retrieval",
+      tag: "svc-retrieval",
+      nonce: this.#random.hex(24),
+      created: Math.floor(kernel.now() / 1_000),
+      lifetimeSeconds: 60,
+    });
+  }
+}

@@ -1,0 +1,125 @@
+// What the clients of a world did and heard: the other half of what the checkers compare.
+
+import type { BusinessCommand, RemoveReply } from "../../actors/messages/business.ts";
+import { businessRef } from "../../actors/messages/refs.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Observed } from "../checkers/observed.ts";
+import type { Random } from "../kernel/random.ts";
+import type { SimBusiness } from "../world/setup.ts";
+import type { World } from "../world/world.ts";
+import type { HeardResult, SentBatch } from "./batch.ts";
+
+export interface Removal {
+  readonly business: SimBusiness;
+  readonly recordId: string;
+  readonly action: "withdraw" | "delete";
+  /** Position in the world's events when it was first asked for. */
+  readonly sentAt: number;
+  acknowledgedAt: number | null;
+  /** Change number that it was given. */
+  change: number | null;
+}
+
+export class Journal {
+  readonly batches = new Map<string, SentBatch>();
+  readonly removals: Removal[] = [];
+  readonly #byKey = new Map<string, SentBatch[]>();
+  readonly #policies = new Map<string, number>();
+  #documents = 0;
+
+  addBatch(batch: SentBatch): void {
+    if (this.batches.has(batch.pushId)) return;
+    this.batches.set(batch.pushId, batch);
+    const known = this.#byKey.get(batch.key.keyId);
+    if (known === undefined) this.#byKey.set(batch.key.keyId, [batch]);
+    else known.push(batch);
+  }
+
+  batchesOf(keyId: string): readonly SentBatch[] {
+    return this.#byKey.get(keyId) ?? [];
+  }
+
+  policyVersion(business: SimBusiness): number {
+    return this.#policies.get(business.uuid) ?? business.policyVersion;
+  }
+
+  notePolicy(business: SimBusiness, version: number): void {
+    this.#policies.set(business.uuid, version);
+  }
+
+  /** Settled records keep their outcome, whoever asks again. */
+  compareResults(
+    observed: Observed,
+    batch: SentBatch,
+    results: readonly HeardResult[],
+    request: string,
+  ): void {
+    if (batch.results === null) return;
+    const strip = (list: readonly HeardResult[]): string =>
+      JSON.stringify(
+        list.map(({ leaf_index, outcome, record_id, version }) => [leaf_index, outcome, record_id, version]),
+      );
+    if (strip(batch.results) !== strip(results))
+      observed.violate("outcome-is-stable", `${batch.pushId} answered ${request} otherwise than before`);
+  }
+
+  /** Withdraws or deletes, as the business's portal would ask: until it is heard, a few times at most. */
+  async remove(
+    world: World,
+    given: Pick<Removal, "business" | "recordId" | "action"> & {
+      readonly region: string;
+      readonly random: Random;
+    },
+  ): Promise<void> {
+    const { kernel } = world.parts;
+    const { business, recordId, action } = given;
+    const removal: Removal = {
+      business,
+      recordId,
+      action,
+      sentAt: kernel.events,
+      acknowledgedAt: null,
+      change: null,
+    };
+    this.removals.push(removal);
+    this.#documents += 1;
+    const command: BusinessCommand = {
+      ...{ type: "record.remove", record_id: recordId, action },
+      at: formatTimestamp(kernel.now()),
+      document_hash: `sha256:document-${this.#documents}`,
+    };
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const node = world.nodeOf(given.region, given.random);
+      if (node !== null) {
+        const reply = await answerOf(
+          world,
+          node.life,
+          node.actors.ask<RemoveReply>(businessRef(business.uuid), command),
+        );
+        if (reply !== null) {
+          world.observed.mark(`remove.${reply.status}`);
+          removal.acknowledgedAt = kernel.events;
+          if (reply.status === "removed") removal.change = reply.change;
+          return;
+        }
+      }
+      await new Promise<void>((resolve) =>
+        kernel.after(given.random.between(50, 800), "portal waits", resolve),
+      );
+    }
+  }
+}
+
+/** The reply, or null when it failed or its node died before it came. */
+export function answerOf<T>(
+  world: World,
+  life: { onEnd(ending: () => void): void },
+  reply: Promise<T>,
+): Promise<T | null> {
+  return new Promise((resolve) => {
+    const { kernel } = world.parts;
+    life.onEnd(() => kernel.after(1, "asker is cut off", () => resolve(null)));
+    kernel.after(10_000, "asker gives up", () => resolve(null));
+    reply.then(resolve, () => resolve(null));
+  });
+}

@@ -1,0 +1,132 @@
+// What befalls a world from time to time while its faults are active: nodes die, sleep and are upgraded, links and
+// indexes go away and come back, clocks jump.
+
+import type { Random } from "../kernel/random.ts";
+import type { FaultKind } from "./faults.ts";
+import type { SimNode } from "./sim-node.ts";
+import type { World } from "./world.ts";
+
+const awayMaxMs = 4_000;
+const sleepMaxMs = 6_000;
+const haltedMs = 5_000;
+/** Nodes of one deployment are kept this close together by their operators. */
+const skewMaxMs = 900;
+
+type Blow = (world: World, random: Random) => boolean;
+
+const blows: Partial<Record<FaultKind, Blow>> = {
+  node_crash: (world, random) => withNode(world, random, (node) => world.crash(node)),
+  node_pause: (world, random) => withNode(world, random, (node) => pause(world, node, random)),
+  node_upgrade: (world, random) => withNode(world, random, (node) => upgrade(world, node)),
+  clock_skew: (world, random) =>
+    withNode(world, random, (node) => {
+      node.slot.skewMs = random.between(-skewMaxMs, skewMaxMs);
+    }),
+  link_cut_one_way: (world, random) => cut(world, random, false),
+  link_cut: (world, random) => cut(world, random, true),
+  index_away: (world, random) => {
+    const region = random.pick(world.parts.regions);
+    const { away } = world.parts.indexWeather;
+    away.add(region);
+    world.parts.kernel.after(random.between(200, awayMaxMs), "index is back", () => away.delete(region));
+    return true;
+  },
+  replication_cut: (world, random) => {
+    const [from, to] = random.chance(0.5) ? world.parts.regions : [...world.parts.regions].reverse();
+    if (from === undefined || to === undefined) return false;
+    const pair = `${from} ${to}`;
+    world.cutRegions.add(pair);
+    world.parts.kernel.after(random.between(200, awayMaxMs), "replication is back", () =>
+      world.cutRegions.delete(pair),
+    );
+    return true;
+  },
+};
+
+/** Begins to strike; ends with the faults. */
+export function unleash(world: World, random: Random): void {
+  const { faults, kernel } = world.parts;
+  for (const [name, blow] of Object.entries(blows)) {
+    const kind = name as FaultKind;
+    const draw = random.fork(kind);
+    const strike = (): void => {
+      if (!faults.active) return;
+      if (blow(world, draw)) {
+        faults.note(kind);
+        kernel.tell(`fault ${kind}`);
+      }
+      arm();
+    };
+    const arm = (): void => {
+      const afterMs = faults.nextAfterMs(kind);
+      if (afterMs !== null) kernel.after(afterMs, `fault ${kind}`, strike);
+    };
+    arm();
+  }
+}
+
+/** Ends everything that was cut, away or asleep. */
+export function calm(world: World): void {
+  const { network, indexWeather, slots } = world.parts;
+  for (const from of slots) for (const to of slots) network.heal(from.name, to.name);
+  indexWeather.away.clear();
+  world.cutRegions.clear();
+  for (const node of world.running.values()) if (node.life.isAsleep) wake(world, node);
+}
+
+function withNode(world: World, random: Random, strike: (node: SimNode) => void): boolean {
+  const nodes = [...world.running.values()].filter((node) => !node.life.isAsleep);
+  if (nodes.length === 0) return false;
+  strike(random.pick(nodes));
+  return true;
+}
+
+function pause(world: World, node: SimNode, random: Random): void {
+  node.life.sleep();
+  world.parts.kernel.after(random.between(300, sleepMaxMs), "node wakes", () => wake(world, node));
+}
+
+/** The first thing that runs after a pause looks at the lease; one whose clock stood still with it notices later. */
+function wake(world: World, node: SimNode): void {
+  if (node.life.isOver || !node.life.isAsleep) return;
+  const { faults, kernel } = world.parts;
+  const isLost = !node.holdsLease();
+  if (isLost && faults.meets("lease_unnoticed")) {
+    world.observed.mark("lease.unnoticed");
+    kernel.after(400, "node notices its lease", () => loseLease(world, node));
+  } else if (isLost) loseLease(world, node);
+  node.life.wake();
+}
+
+function loseLease(world: World, node: SimNode): void {
+  if (node.life.isOver || node.holdsLease()) return;
+  world.observed.mark("lease.lost");
+  node.halt();
+  world.replace(node);
+  // What it was still answering ends with an error of its own; then the process forgets it.
+  world.parts.kernel.after(haltedMs, "halted incarnation ends", () => node.life.end());
+}
+
+/** Rolling upgrade: drained, then the next version takes its place. */
+function upgrade(world: World, node: SimNode): void {
+  world.parts.kernel.tell(`${node.incarnation} drains`);
+  world.stopTaking(node);
+  void node.drain().then(() => {
+    world.observed.mark("node.drained");
+    node.life.end();
+  });
+}
+
+function cut(world: World, random: Random, bothWays: boolean): boolean {
+  const { slots, network, kernel } = world.parts;
+  if (slots.length < 2) return false;
+  const from = random.pick(slots);
+  const to = random.pick(slots.filter((slot) => slot !== from));
+  network.cut(from.name, to.name);
+  if (bothWays) network.cut(to.name, from.name);
+  kernel.after(random.between(200, awayMaxMs), "link is back", () => {
+    network.heal(from.name, to.name);
+    network.heal(to.name, from.name);
+  });
+  return true;
+}

@@ -1,0 +1,167 @@
+// The parties of a world, registered while the weather is calm: businesses with integration keys under mandates, and AI
+// companies with retrieval keys.
+
+import type { KeyFacts } from "../../actors/messages/business.ts";
+import {
+  actionNames,
+  aiPolicyBytes,
+  blockedNames,
+  currentAiPolicySchema,
+  useNames,
+} from "../../protocol/ai-policy.ts";
+import { makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
+import { hashOf } from "../../protocol/hash.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { mandatePayload } from "../../protocol/mandate.ts";
+import { sealPayload } from "../../protocol/seal.ts";
+import type { SimSigner } from "../crypto/sim-crypto.ts";
+import type { SimNode } from "./sim-node.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+const dayMs = 86_400_000;
+
+export interface Caps {
+  readonly records_per_hour: number;
+  readonly bytes_per_day: number;
+}
+
+export interface SimBusiness {
+  readonly uuid: string;
+  readonly certId: string;
+  readonly policyVersion: number;
+  readonly hosted: SimSigner;
+  readonly keys: readonly SimSigner[];
+  readonly caps: Caps;
+}
+
+export interface SimCompany {
+  readonly uuid: string;
+  readonly key: SimSigner;
+}
+
+export async function registerBusiness(
+  parts: WorldParts,
+  node: SimNode,
+  given: { readonly uuid: string; readonly keys: number; readonly caps: Caps; readonly hasPolicy: boolean },
+): Promise<SimBusiness> {
+  const { uuid, caps } = given;
+  const { parties } = node;
+  const certId = await openParty(parts, node, uuid, "business");
+  const hosted = parts.crypto.newSigner();
+  await parties.registerKey(keyFacts(parts, uuid, hosted, "hosted"));
+  const keys = Array.from({ length: given.keys }, () => parts.crypto.newSigner());
+  for (const key of keys) {
+    await parties.registerKey(keyFacts(parts, uuid, key, "integration"));
+    await parties.acceptMandate(mandateOf(parts, { uuid, hosted, key, caps }));
+  }
+  if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, hosted, version: 1 });
+  return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, hosted, keys, caps };
+}
+
+export async function registerCompany(parts: WorldParts, node: SimNode, uuid: string): Promise<SimCompany> {
+  await openParty(parts, node, uuid, "ai_company");
+  const key = parts.crypto.newSigner();
+  await node.parties.registerKey(keyFacts(parts, uuid, key, "retrieval"));
+  return { uuid, key };
+}
+
+async function openParty(
+  parts: WorldParts,
+  node: SimNode,
+  uuid: string,
+  kind: "business" | "ai_company",
+): Promise<string> {
+  const since = formatTimestamp(parts.kernel.startMs - dayMs);
+  const names = { legal_name: `Party ${uuid.slice(0, 4)}`, country: "GB" };
+  await node.parties.open({ uuid, kind, ...names, group: uuid, blocked_groups: [] });
+  return node.parties.issueCertificate({
+    ...{ uuid, kind, ...names },
+    verified_since: since,
+    status: "active",
+    status_effective_from: since,
+    status_reason: null,
+  });
+}
+
+function keyFacts(parts: WorldParts, uuid: string, key: SimSigner, role: KeyFacts["role"]): KeyFacts {
+  return {
+    key_id: key.keyId,
+    party_uuid: uuid,
+    role,
+    alg: "Ed25519",
+    public_key: { ...key.publicJwk },
+    cose: null,
+    valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+  };
+}
+
+function mandateOf(
+  parts: WorldParts,
+  given: {
+    readonly uuid: string;
+    readonly hosted: SimSigner;
+    readonly key: SimSigner;
+    readonly caps: Caps;
+  },
+) {
+  const payload = mandatePayload({
+    v: 1,
+    mandate_id: `mdt_${given.key.keyId}`,
+    business_uuid: given.uuid,
+    key_id: given.key.keyId,
+    scope: {
+      record_types: ["products"],
+      countries: ["US", "CA", "GB"],
+      directions: ["publish"],
+      caps: given.caps,
+      source_ip_allow_list: null,
+    },
+    valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
+    valid_until: formatTimestamp(parts.kernel.startMs + 30 * dayMs),
+  });
+  return sealed(given.hosted, payloadTypes["mandate.v1"], payload);
+}
+
+/** Seals the next AI policy version with the key that the service holds for the business. */
+export async function acceptPolicy(
+  parts: WorldParts,
+  node: SimNode,
+  given: {
+    readonly uuid: string;
+    readonly certId: string;
+    readonly hosted: SimSigner;
+    readonly version: number;
+  },
+): Promise<void> {
+  const all = <N extends string>(names: readonly N[], value: boolean) =>
+    Object.fromEntries(names.map((name) => [name, value])) as Record<N, boolean>;
+  const record = aiPolicyBytes({
+    schema: "svc/ai_policy/1",
+    ai_policy_schema: currentAiPolicySchema,
+    use: all(useNames, true),
+    action: all(actionNames, given.version % 2 === 0),
+    blocked: all(blockedNames, false),
+  });
+  const payload = sealPayload({
+    v: 2,
+    key_id: given.hosted.keyId,
+    cert_id: given.certId,
+    hash: hashOf(record, parts.crypto.sha256),
+    sealed_at: formatTimestamp(parts.kernel.now()),
+    record_type: "ai_policy",
+    ai_policy_version: given.version,
+  });
+  await node.parties.acceptPolicy({
+    uuid: given.uuid,
+    record,
+    seal: sealed(given.hosted, payloadTypes["seal.v2"], payload),
+  });
+}
+
+function sealed(signer: SimSigner, payloadType: string, payload: Uint8Array) {
+  const sig = signer.signNow(pae(payloadType, payload));
+  return makeEnvelope(payloadType, payload, [{ keyid: signer.keyId, sig }]);
+}

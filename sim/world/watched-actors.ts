@@ -1,0 +1,41 @@
+// The actor system as the service uses it, with every question and answer noted for the checkers.
+
+import type { ActorSystem, AheadOfReply, Message } from "../../actors/system/definition.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { History } from "../checkers/history.ts";
+import type { Life } from "../kernel/life.ts";
+
+export interface Watch {
+  readonly history: History;
+  readonly incarnation: string;
+  readonly life: Life;
+}
+
+export function watchAsks(system: ActorSystem, { history, incarnation, life }: Watch): ActorSystem {
+  const noted = <R>(to: ActorRef, command: Message, reply: Promise<R>): Promise<R> => {
+    const settle = history.asked(to, command, incarnation);
+    return reply.then(
+      (value) => {
+        if (!life.isOver) settle.answered(value);
+        return value;
+      },
+      (error: unknown) => {
+        if (!life.isOver) settle.failed(error);
+        throw error;
+      },
+    );
+  };
+  return {
+    ask: <R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }) =>
+      noted(to, command, system.ask<R>(to, command, options)),
+    askAhead: <R>(to: ActorRef, command: Message) => {
+      const asked = system.askAhead<R>(to, command);
+      const decided: Promise<AheadOfReply<R>> = asked.decided;
+      return { decided, reply: noted(to, command, asked.reply) };
+    },
+    inspect: (ref) => system.inspect(ref),
+    stats: () => system.stats(),
+    start: () => system.start(),
+    drain: (timeoutMs) => system.drain(timeoutMs),
+  };
+}

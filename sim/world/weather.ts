@@ -1,0 +1,65 @@
+// What each call to a store, an index or another node meets, drawn from the faults of the seed.
+
+import type { Life } from "../kernel/life.ts";
+import type { Random } from "../kernel/random.ts";
+import type { IndexFate, IndexWeather } from "../store/row-index.ts";
+import type { Fate, StatementKind, StoreWeather } from "../store/statements.ts";
+import type { Faults } from "./faults.ts";
+
+/** Callers give up on the store after this long. */
+const storeTimeoutMs = 500;
+/** A statement that a coordinator kept comes at last this long after it was sent. */
+const lateMaxMs = 4_000;
+const slowMaxMs = 400;
+const indexTimeoutMs = 800;
+
+export function createStoreWeather(faults: Faults, random: Random): StoreWeather {
+  const requestMs = (): number =>
+    faults.meets("store_slow") ? random.between(20, slowMaxMs) : random.below(4);
+  const changes = (kind: StatementKind): boolean => kind === "cas" || kind === "write";
+  return {
+    timeoutMs: storeTimeoutMs,
+    fate: (kind: StatementKind, _client: Life): Fate => {
+      if (changes(kind)) {
+        if (faults.meets("crash_before_commit")) return { kind: "crash_before" };
+        if (faults.meets("crash_after_commit")) return { kind: "crash_after", requestMs: requestMs() };
+        if (faults.meets("store_unheard"))
+          return { kind: "timed_out", reach: "full", requestMs: requestMs() };
+        if (faults.meets("store_late"))
+          return { kind: "timed_out", reach: "full", requestMs: random.between(storeTimeoutMs, lateMaxMs) };
+        if (faults.meets("store_partial"))
+          return { kind: "timed_out", reach: "partial", requestMs: requestMs() };
+        if (kind === "cas" && faults.meets("store_unseen"))
+          return { kind: "timed_out", reach: "unseen", requestMs: requestMs() };
+      }
+      if (faults.meets("store_refused")) return { kind: "refused", requestMs: requestMs() };
+      if (faults.meets("store_lost")) return { kind: "lost" };
+      // Half of the answers come with the execution, so that a step costs one event and not two.
+      return {
+        kind: "answered",
+        reach: "full",
+        requestMs: 1 + requestMs(),
+        answerMs: random.chance(0.5) ? 0 : 1 + random.below(3),
+      };
+    },
+  };
+}
+
+export interface RegionIndexes extends IndexWeather {
+  readonly away: Set<string>;
+}
+
+export function createIndexWeather(faults: Faults, random: Random): RegionIndexes {
+  const away = new Set<string>();
+  return {
+    away,
+    timeoutMs: indexTimeoutMs,
+    fate: (region, operation): IndexFate => {
+      if (away.has(region)) return { kind: "away" };
+      const afterMs = faults.meets("index_slow") ? random.between(50, slowMaxMs) : 1 + random.below(4);
+      return operation === "apply" && faults.meets("index_unheard")
+        ? { kind: "unheard", afterMs }
+        : { kind: "answered", afterMs };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+// What the nodes of one world share, and what a checker or a fault may reach.
+
+import type { ActorLimits } from "../../actors/system/limits.ts";
+import type { LogEntry } from "../../actors/system/ports.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { ContentLists } from "../../protocol/records/content-rules.ts";
+import type { ServiceKeys } from "../../service/service-keys.ts";
+import type { RowIndex } from "../../storage/row-index.ts";
+import type { History } from "../checkers/history.ts";
+import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Network } from "../network/network.ts";
+import type { StoreModel } from "../store/store-model.ts";
+import type { Faults } from "./faults.ts";
+import type { MembershipModel } from "./membership-model.ts";
+import type { NodeSlot, SimNode } from "./sim-node.ts";
+import type { Variation } from "./variation.ts";
+import type { RegionIndexes } from "./weather.ts";
+
+export interface WorldKeys {
+  readonly projection: SimSigner;
+  readonly sidecar: SimSigner;
+  /** Receipt keys by region. */
+  readonly receipts: ReadonlyMap<string, SimSigner>;
+  service(region: string): ServiceKeys;
+}
+
+export interface WorldParts {
+  readonly kernel: Kernel;
+  readonly faults: Faults;
+  readonly network: Network;
+  readonly stores: StoreModel;
+  readonly indexes: ReadonlyMap<string, RowIndex>;
+  readonly indexWeather: RegionIndexes;
+  readonly membership: MembershipModel;
+  readonly regions: readonly string[];
+  readonly slots: readonly NodeSlot[];
+  /** By incarnation: all that ever started. */
+  readonly nodes: Map<string, SimNode>;
+  /** Home region of each party. */
+  readonly homes: Map<string, string>;
+  readonly keys: WorldKeys;
+  readonly crypto: SimCrypto;
+  readonly recordIdKey: Uint8Array;
+  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+  readonly lists: ContentLists;
+  readonly limits: Partial<ActorLimits>;
+  readonly operations: Random;
+  readonly history: History;
+  readonly variation: Variation;
+  log(incarnation: string, entry: LogEntry): void;
+}

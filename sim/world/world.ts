@@ -1,0 +1,183 @@
+// A whole world of one seed: regions, nodes, stores, parties, and what was seen of them.
+//   W1. Everything is drawn from the seed: how many of what, which faults, what clients do, and every delay.
+//   W2. Violations are collected, never thrown: one run may show several, and the story goes on to show what follows.
+
+import type { LogEntry } from "../../actors/system/ports.ts";
+import { utf8 } from "../../protocol/bytes.ts";
+import { recordIdOf } from "../../protocol/identifiers.ts";
+import type { ServiceKeys } from "../../service/service-keys.ts";
+import { History } from "../checkers/history.ts";
+import { Observed } from "../checkers/observed.ts";
+import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
+import { Kernel } from "../kernel/kernel.ts";
+import { Random } from "../kernel/random.ts";
+import { Trace } from "../kernel/trace.ts";
+import { Network } from "../network/network.ts";
+import { createStatements } from "../store/statements.ts";
+import { laggingReplication, StoreModel } from "../store/store-model.ts";
+import { WatchedRowIndex } from "../store/watched-row-index.ts";
+import { drawLimits } from "./actor-limits.ts";
+import { Faults } from "./faults.ts";
+import { MembershipModel } from "./membership-model.ts";
+import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
+import type { Variation } from "./variation.ts";
+import { createIndexWeather, createStoreWeather } from "./weather.ts";
+import type { WorldKeys, WorldParts } from "./world-parts.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly variation: Variation;
+  /** Whether somebody will read the story. */
+  readonly story: boolean;
+}
+
+/** 12:10 of a winter day, so that no hour and no day ends within a run. */
+const startMs = 1_772_367_000_000;
+const regionNames = ["eu-west1", "us-east1"] as const;
+
+export class World {
+  readonly random: Random;
+  readonly parts: WorldParts;
+  readonly observed: Observed;
+  /** The incarnation that runs at each slot now; none while it is down. */
+  readonly running = new Map<string, SimNode>();
+  /** Pairs of regions whose replication waits, as `from to`. */
+  readonly cutRegions = new Set<string>();
+  readonly #indexes: ReadonlyMap<string, WatchedRowIndex>;
+  #incarnations = 0;
+
+  constructor({ seed, variation, story }: WorldOptions) {
+    const random = Random.of(seed);
+    this.random = random;
+    const kernel = new Kernel({ startMs, trace: new Trace({ story }) });
+    const faults = new Faults(random.fork("faults"));
+    const shape = random.fork("shape");
+    const regions = regionNames.slice(0, shape.chance(0.4) ? 2 : 1);
+    const slots = regions.flatMap((region) => slotsOf(region, shape));
+    const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
+    const storeRandom = random.fork("store");
+    const lag = random.fork("replication");
+    const observed = new Observed(kernel, faults);
+    this.observed = observed;
+    this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex()]));
+    const recordIdKey = random.fork("record ids").bytes(32);
+    this.parts = {
+      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation },
+      network: new Network(kernel, faults, random.fork("network")),
+      stores: new StoreModel({
+        regions,
+        statements: createStatements(kernel, createStoreWeather(faults, random.fork("store weather"))),
+        random: storeRandom,
+        now: () => kernel.now(),
+        replicate: laggingReplication(kernel, {
+          lagMs: () => lag.skewed(5, 600),
+          isCut: (from, to) => this.cutRegions.has(`${from} ${to}`),
+        }),
+        witness: observed,
+      }),
+      indexes: this.#indexes,
+      indexWeather: createIndexWeather(faults, random.fork("index weather")),
+      membership: new MembershipModel(kernel),
+      nodes: new Map(),
+      homes: new Map(),
+      keys: worldKeys(crypto, regions),
+      recordIdOf: (business, collection, localId) =>
+        recordIdOf(
+          collection,
+          crypto.hmacSha256(recordIdKey, utf8(`${business}\n${collection}\n${localId}`)),
+        ),
+      lists: { protectedNames: ["Zeppelin Works"], blockedHosts: [] },
+      limits: drawLimits(random.fork("limits")),
+      operations: random.fork("operations"),
+      history: new History(),
+      log: (incarnation, entry) => this.#log(incarnation, entry),
+    };
+  }
+
+  start(slot: NodeSlot): SimNode {
+    this.#incarnations += 1;
+    const node = openNode(this.parts, slot, `${slot.name}-${this.#incarnations}`);
+    this.observed.mark("node.started");
+    this.parts.nodes.set(node.incarnation, node);
+    this.running.set(slot.name, node);
+    this.parts.kernel.tell(`${node.incarnation} starts`);
+    node.life.onEnd(() => this.#ended(node));
+    node.start();
+    return node;
+  }
+
+  /** A node of the region that runs, or null. */
+  nodeOf(region: string, random: Random): SimNode | null {
+    const nodes = [...this.running.values()].filter((node) => node.slot.region === region);
+    return nodes.length === 0 ? null : random.pick(nodes);
+  }
+
+  /** Ends a node as the loss of its power would. */
+  crash(node: SimNode): void {
+    node.life.end();
+  }
+
+  /** An incarnation that halted is followed by another in the same place; what it still answers goes on. */
+  replace(node: SimNode): void {
+    if (this.running.get(node.slot.name) === node) this.start(node.slot);
+  }
+
+  /** Clients and other nodes go elsewhere from now on. */
+  stopTaking(node: SimNode): void {
+    if (this.running.get(node.slot.name) === node) this.running.delete(node.slot.name);
+  }
+
+  /** Texts of the rows that a search of the region could find, by record id. */
+  indexed(region: string): ReadonlyMap<string, string> {
+    return this.#indexes.get(region)?.live() ?? new Map();
+  }
+
+  /** Whether no node has anything under way: no waiting message, no unsettled effect. */
+  isQuiet(): boolean {
+    return [...this.running.values()].every((node) => {
+      const { mailboxed, outboxPending } = node.system.stats();
+      return mailboxed === 0 && outboxPending === 0;
+    });
+  }
+
+  #ended(node: SimNode): void {
+    this.parts.kernel.tell(`${node.incarnation} is dead`);
+    if (this.running.get(node.slot.name) === node) this.running.delete(node.slot.name);
+    this.observed.mark("node.died");
+    const backAfterMs = this.random.fork(`back ${node.incarnation}`).between(50, 3_000);
+    this.parts.kernel.after(backAfterMs, "node comes back", () => {
+      if (!this.running.has(node.slot.name)) this.start(node.slot);
+    });
+  }
+
+  #log(incarnation: string, entry: LogEntry): void {
+    this.observed.mark(entry.event);
+    this.parts.kernel.tell(`${incarnation} ${entry.event}`, () => `${entry.actor} ${entry.detail}`);
+  }
+}
+
+function slotsOf(region: string, shape: Random): readonly NodeSlot[] {
+  const count = shape.pick([1, 1, 2, 3]);
+  return Array.from({ length: count }, (_, index) => ({
+    name: `${region}.${"abc"[index]}`,
+    region,
+    skewMs: shape.between(-150, 150),
+  }));
+}
+
+function worldKeys(crypto: SimCrypto, regions: readonly string[]): WorldKeys {
+  const projection = crypto.newSigner();
+  const sidecar = crypto.newSigner();
+  const statement = crypto.newSigner();
+  const issuance: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
+  const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
+  return {
+    ...{ projection, sidecar, receipts },
+    service: (region): ServiceKeys => ({
+      ...{ environment: "production", region, projection, sidecar, statement, issuance },
+      receipt: receipts.get(region) ?? projection,
+      grant: null,
+      keySet: "",
+    }),
+  };
+}

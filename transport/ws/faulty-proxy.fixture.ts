@@ -182,9 +182,13 @@ interface Piece {
 class MessageStream {
   #buffer: Buffer = Buffer.alloc(0);
   #isUpgraded = false;
+  #isOpaque: boolean | null = null;
   #messages = 0;
 
   take(chunk: Buffer): readonly Piece[] {
+    // A TLS handshake (RFC 8446 §5.1): nothing of it can be told apart.
+    this.#isOpaque ??= chunk[0] === 0x16;
+    if (this.#isOpaque) return [{ bytes: chunk, index: null }];
     this.#buffer = Buffer.concat([this.#buffer, chunk]);
     const pieces: Piece[] = [];
     if (!this.#isUpgraded) {

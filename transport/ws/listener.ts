@@ -36,6 +36,8 @@ export class Listener {
   /** Connections without a finished handshake, each with what ends it. */
   readonly #strangers = new Map<Duplex, NodeJS.Timeout>();
 
+  #address = "";
+
   private constructor(options: ListenerOptions) {
     this.#options = options;
     const { tls, limits } = options;
@@ -67,13 +69,14 @@ export class Listener {
     listener.#server.once("error", listening.reject);
     listener.#server.listen(options.port, options.host, () => listening.resolve());
     await listening.promise;
+    const { address, port, family } = listener.#server.address() as AddressInfo;
+    listener.#address = family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
     return listener;
   }
 
-  /** `host:port`, as others reach it. */
+  /** `host:port` that it listens on, or did. */
   get address(): string {
-    const { address, port, family } = this.#server.address() as AddressInfo;
-    return family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
+    return this.#address;
   }
 
   get strangers(): number {

@@ -1,8 +1,14 @@
 // Nodes for tests: real transports on the loopback interface, closed with the test.
 
+import { createSecretKey } from "node:crypto";
 import { afterEach } from "vitest";
+import type { WebSocket } from "ws";
 import type { TransportHandlers } from "../actor-transport.ts";
+import { type ConnectResult, connect } from "./connect.ts";
 import { FaultyProxy } from "./faulty-proxy.fixture.ts";
+import { openFrame, sealFrame } from "./frames.ts";
+import type { Established } from "./handshake.ts";
+import { defaultTransportLimits } from "./limits.ts";
 import {
   openWsTransport,
   type TransportLogEntry,
@@ -67,4 +73,42 @@ export async function openProxy(to: { readonly address: string }): Promise<Fault
 /** Resolves when `isTrue` holds; asks again whenever the event loop turns. The test's own time is the bound. */
 export async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** A bare connection that kept the handshake: for what a transport of ours would never send. */
+export interface RawCaller {
+  readonly socket: WebSocket;
+  readonly established: Established;
+  /** Sends a frame of these messages, or of this text. */
+  send(messages: readonly unknown[] | string): void;
+  /** Messages that came, those without an id left out. */
+  readonly heard: readonly Readonly<Record<string, unknown>>[];
+}
+
+export async function openRaw(to: TestNode, incarnation = "raw"): Promise<RawCaller> {
+  const limits = defaultTransportLimits;
+  const self = { incarnation, region: "eu-west1" };
+  const secret = createSecretKey(testSecret);
+  const credentials = { cluster: "test", secret, self, protocol: { min: 1, max: 1 } };
+  const connected = Promise.withResolvers<ConnectResult>();
+  const heard: Readonly<Record<string, unknown>>[] = [];
+  const target = { address: to.address, incarnation: to.incarnation };
+  connect({ ...target, credentials, tls: null, limits }, (result) => {
+    result.socket?.on("message", (data: Buffer) => {
+      const { keys, protocol } = result.established;
+      const messages = openFrame(keys.receiving, protocol, data) ?? [];
+      for (const each of messages as readonly Readonly<Record<string, unknown>>[])
+        if (each["id"] !== undefined) heard.push(each);
+    });
+    connected.resolve(result);
+  });
+  const result = await connected.promise;
+  if (result.socket === null) throw new Error(result.detail);
+  const { socket, established } = result;
+  opened.push({ [Symbol.asyncDispose]: async () => socket.terminate() });
+  const send = (messages: readonly unknown[] | string): void => {
+    const text = typeof messages === "string" ? messages : JSON.stringify(messages);
+    socket.send(sealFrame(established.keys.sending, established.protocol, text));
+  };
+  return { socket, established, send, heard };
 }

@@ -59,12 +59,13 @@ describe("an engine's process", () => {
     await vi.waitFor(() => expect(isRunning(child)).toBe(false), { timeout: 10_000 });
   });
 
-  it("is ended while it is paused", async () => {
-    const engine = start(`setInterval(() => {}, 1000); console.log("up");`);
+  it("hears the request to end while it is paused", async () => {
+    const program = `process.on("SIGTERM", () => { console.log("bye"); process.exit(); });`;
+    const engine = start(`${program} setInterval(() => {}, 1000); console.log("up");`);
     await untilReady(engine, { ...ready, isReady: says(engine, "up") });
     engine.signal("SIGSTOP");
     await engine.stop(20_000);
-    expect(engine.hasEnded()).toBe(true);
+    expect(engine.logTail()).toContain("bye");
   });
 
   it("that ends before it is ready tells its log", async () => {

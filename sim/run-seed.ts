@@ -97,14 +97,15 @@ async function play(world: World): Promise<void> {
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
   unleash(world, random.fork("chaos"));
-  const agents = businesses.agents;
-  await Promise.race([
-    Promise.all([...agents, ...businesses.companies].map((agent) => agent.run())),
-    new Promise<void>((resolve) => kernel.after(safetyMaxMs, "safety phase ends", resolve)),
-  ]);
+  const { agents, companies } = businesses;
+  const acting = Promise.all([...agents, ...companies].map((agent) => agent.run()));
+  await Promise.race([acting, pause(world, safetyMaxMs)]);
   kernel.tell("liveness phase");
   faults.active = false;
   calm(world);
+  // Nobody begins anything new; what was begun ends.
+  for (const agent of [...agents, ...companies]) agent.stop();
+  await acting;
   await Promise.all(agents.map((agent) => agent.finish()));
   const truth = await settle(world, journal);
   if (truth === null) return;

@@ -1,7 +1,6 @@
 // A business's system: pushes batches under one key, sends again what it heard nothing of, corrects, and now and then
 // does what a confused system does: the same batch again, another under a used seq, the same request under a new key.
 
-import { utf8 } from "../../protocol/bytes.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimBusiness } from "../world/setup.ts";
@@ -42,6 +41,7 @@ export class BusinessAgent {
   readonly #plan: BusinessPlan;
   readonly #random: Random;
   readonly #client: Client;
+  #isStopped = false;
   #seq = 0;
   #names = 0;
 
@@ -68,8 +68,13 @@ export class BusinessAgent {
     );
   }
 
+  /** Begins nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   async run(): Promise<void> {
-    for (let step = 0; step < this.#plan.steps; step += 1) {
+    for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
       await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
       const known = this.#journal.batchesOf(this.#key.keyId);
       const what = this.#random.weighted({
@@ -93,7 +98,9 @@ export class BusinessAgent {
   async finish(): Promise<void> {
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
       for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
-        await this.#publish(batch, this.#nextName("final"));
+        const heard = await this.#publish(batch, this.#nextName("final"));
+        // Caps are of an hour and a day: what they refuse stays refused within this run.
+        if (heard?.code === "rate_limited" && isCapped(heard)) batch.refused ??= heard.code;
         if (!isDone(batch)) await this.#client.pause(300);
       }
       if (!isDone(batch)) this.#world.observed.violate("liveness", `${batch.pushId} is never taken`);
@@ -232,5 +239,7 @@ function isDone(batch: SentBatch): boolean {
   return batch.acknowledgedAt !== null || batch.refused !== null;
 }
 
-export const documentBytes = (recordId: string, action: string, at: string): Uint8Array =>
-  utf8(JSON.stringify({ record_id: recordId, action, at }));
+function isCapped({ outcome }: Heard): boolean {
+  const reason = outcome.kind === "problem" ? outcome.problem.reason : undefined;
+  return reason === "records_per_hour" || reason === "bytes_per_day";
+}

@@ -23,6 +23,7 @@ export class CompanyAgent {
   readonly #plan: CompanyPlan;
   readonly #random: Random;
   readonly #client: Client;
+  #isStopped = false;
   readonly #journal: Journal;
   readonly #checker: ServedChecker;
   readonly #sent: SimRequest[] = [];
@@ -50,8 +51,13 @@ export class CompanyAgent {
     );
   }
 
+  /** Begins nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   async run(): Promise<void> {
-    for (let step = 0; step < this.#plan.steps; step += 1) {
+    for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
       await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
       const what = this.#random.weighted({ search: 4, fetch: 4, replay: this.#sent.length > 0 ? 2 : 0 });
       if (what === "search") await this.#send(this.#search());

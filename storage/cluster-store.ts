@@ -17,7 +17,8 @@
 //       note is written as well, and `unknown` when only the note failed.
 //   C6. `readHomeNearby` and `readMoves` need their own region only. They may answer earlier homes, never one that was
 //       not applied, and never an earlier one than a `casHome` called in that region has answered `true` for.
-//   C7. `readStandings` answers the newest in reach: it asks every region, and makes do with its own.
+//   C7. `readStandings` answers the newest in reach: it asks every region, and makes do with its own, which never
+//       answers an earlier one than a `casStanding` called there has answered `true` for.
 //   C8. Whatever is stored and cannot be read as these types is a StoreError `not_applied`, never a wrong answer.
 
 /** One incarnation of a node. A node that joins again does so as another one. */

@@ -1,0 +1,124 @@
+// Who may join. What is refused here would harm others, so it is looked at before the first write and again with it.
+//   A1. `schema_newer`: the store has a schema that this version of the node does not know.
+//   A2. `protocol_unknown`: it shares no version of the protocol with a node that is there, and alive: one that does not
+//       beat while it is watched for the time of an eviction keeps nobody out.
+//   A3. `clock_off`: its wall clock is too far from the store's: times in records and receipts would be wrong.
+//   A4. `region_dead`: its region was declared dead; what its store holds may be behind what its successor wrote.
+
+import type { Clock } from "../crypto/port.ts";
+import type { ClusterStore, Member } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./cycle.ts";
+
+export type JoinRefusal = "schema_newer" | "protocol_unknown" | "clock_off" | "region_dead";
+
+/** The node cannot be part of the cluster as it is; waiting does not help. */
+export class JoinRefused extends Error {
+  readonly code: JoinRefusal;
+  constructor(code: JoinRefusal, detail: string) {
+    super(detail);
+    this.name = "JoinRefused";
+    this.code = code;
+  }
+}
+
+export interface AdmissionOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly monotonic: Monotonic;
+  readonly region: string;
+  readonly regions: readonly string[];
+  readonly protocol: ProtocolRange;
+  /** The newest schema that this node knows, and the one that the store has. */
+  readonly schema: { readonly known: number; readonly read: () => Promise<number> };
+  readonly clockOffMaxMs: number;
+  /** Resolves after the time in which a live member beats. */
+  readonly untilEvicted: () => Promise<void>;
+}
+
+export interface ProtocolRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * Answers the incarnations that A2 need not look at again. Throws {@link JoinRefused} (A1–A4) or the store's error.
+ * Regions out of reach are not asked.
+ */
+export async function assertAdmitted(options: AdmissionOptions): Promise<ReadonlySet<string>> {
+  const { store, region, regions, schema } = options;
+  const stored = await schema.read();
+  if (stored > schema.known) {
+    const detail = `The store has schema ${stored}, this version knows up to ${schema.known}: start a newer version.`;
+    throw new JoinRefused("schema_newer", detail);
+  }
+  await assertClock(options);
+  assertRegionAlive(region, await store.readStandings());
+  const silent = new Set<string>();
+  for (const each of regions) {
+    const strangers = await silentStrangers(each, options).catch((error: unknown) => {
+      if (each === region || error instanceof JoinRefused) throw error;
+      return [];
+    });
+    for (const incarnation of strangers) silent.add(incarnation);
+  }
+  return silent;
+}
+
+/** A2: members of a region that speak no common version and do not live either. */
+async function silentStrangers(region: string, options: AdmissionOptions): Promise<readonly string[]> {
+  const { store, protocol, untilEvicted } = options;
+  const { members } = await store.readView(region);
+  const strangers = members.filter((member) => !speaksWith(protocol, member));
+  if (strangers.length === 0) return [];
+  const countsOf = async (): Promise<Map<string, number>> =>
+    new Map((await store.readBeats(region)).map((beat) => [beat.incarnation, beat.count]));
+  const before = await countsOf();
+  await untilEvicted();
+  const after = await countsOf();
+  for (const member of strangers) {
+    if (before.get(member.incarnation) !== after.get(member.incarnation)) refuseStranger(protocol, member);
+  }
+  return strangers.map((member) => member.incarnation);
+}
+
+/** A2, once more where the entry is written. */
+export function assertProtocol(
+  own: ProtocolRange,
+  members: readonly Member[],
+  silent: ReadonlySet<string>,
+): void {
+  for (const member of members) {
+    if (!silent.has(member.incarnation) && !speaksWith(own, member)) refuseStranger(own, member);
+  }
+}
+
+function speaksWith(own: ProtocolRange, member: Member): boolean {
+  return member.protocol_min <= own.max && own.min <= member.protocol_max;
+}
+
+function refuseStranger(own: ProtocolRange, member: Member): never {
+  const [mine, theirs] = [`${own.min} to ${own.max}`, `${member.protocol_min} to ${member.protocol_max}`];
+  const detail = `This version speaks the protocol ${mine}, the node at ${member.address} ${theirs}: upgrade one step at a time.`;
+  throw new JoinRefused("protocol_unknown", detail);
+}
+
+/** A4. */
+export function assertRegionAlive(
+  region: string,
+  standings: readonly { readonly region: string; readonly status: "active" | "dead" }[],
+): void {
+  if (standings.some((each) => each.region === region && each.status === "dead"))
+    throw new JoinRefused("region_dead", `Region ${region} was declared dead: re-join it first.`);
+}
+
+/** A3. The answer's way may have taken any part of the time between question and answer. */
+async function assertClock({ store, clock, monotonic, clockOffMaxMs }: AdmissionOptions): Promise<void> {
+  const [askedMs, beganMs] = [clock.now(), monotonic.nowMs()];
+  const storeMs = await store.storeTimeMs();
+  const tookMs = monotonic.nowMs() - beganMs;
+  const offMs = Math.max(askedMs - storeMs, storeMs - (askedMs + tookMs), 0);
+  if (offMs > clockOffMaxMs) {
+    const detail = `The clock of this machine is ${Math.round(offMs)} ms from the store's (at most ${clockOffMaxMs}): set it.`;
+    throw new JoinRefused("clock_off", detail);
+  }
+}

@@ -1,0 +1,91 @@
+// Repeats a call to the store.
+//   Y1. A call that hangs delays no other: the next begins in its time, up to a bound of calls under way.
+//   Y2. Whoever asks for a fresh run gets one that begins after asking; those who ask together share it.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+
+/** Never runs back; milliseconds from any origin. */
+export interface Monotonic {
+  nowMs(): number;
+}
+
+export interface CycleOptions {
+  readonly timers: TimerPort;
+  readonly monotonic: Monotonic;
+  /** Must not reject. */
+  readonly run: () => Promise<void>;
+  /** Until the next run, asked for when one begins. */
+  readonly everyMs: () => number;
+  /** Between the beginnings of two runs, at least. */
+  readonly gapMs: number;
+}
+
+const underWayMax = 4;
+
+export class Cycle {
+  readonly #options: CycleOptions;
+  #underWay = 0;
+  #beganMs = Number.NEGATIVE_INFINITY;
+  #armedForMs = Number.POSITIVE_INFINITY;
+  #cancel: (() => void) | null = null;
+  #waiters: (() => void)[] = [];
+  #running = false;
+
+  constructor(options: CycleOptions) {
+    this.#options = options;
+  }
+
+  /** Runs now, and then again and again. */
+  start(): void {
+    this.#running = true;
+    this.#arm(this.#options.monotonic.nowMs());
+  }
+
+  /** Begins no further run. Those who wait for one are let go. */
+  stop(): void {
+    this.#running = false;
+    this.#cancel?.();
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#waiters.splice(0)) waiter();
+  }
+
+  /** Resolves when a run that began after this call is over (Y2). */
+  fresh(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiters.push(resolve);
+      this.by(this.#options.monotonic.nowMs());
+    });
+  }
+
+  /** Makes the next run begin no later than `atMs`, but for the gap. */
+  by(atMs: number): void {
+    if (this.#running) this.#arm(Math.max(atMs, this.#beganMs + this.#options.gapMs));
+  }
+
+  #arm(atMs: number): void {
+    if (this.#armedForMs <= atMs) return;
+    this.#cancel?.();
+    this.#armedForMs = atMs;
+    const { timers, monotonic } = this.#options;
+    this.#cancel = timers.schedule(Math.max(0, atMs - monotonic.nowMs()), () => this.#fire());
+  }
+
+  #fire(): void {
+    const { monotonic, gapMs, everyMs, run } = this.#options;
+    this.#armedForMs = Number.POSITIVE_INFINITY;
+    const nowMs = monotonic.nowMs();
+    if (this.#underWay >= underWayMax) {
+      this.#arm(nowMs + gapMs);
+      return;
+    }
+    this.#beganMs = nowMs;
+    this.#underWay += 1;
+    const waiters = this.#waiters.splice(0);
+    this.#arm(nowMs + everyMs());
+    void run().finally(() => {
+      this.#underWay -= 1;
+      for (const waiter of waiters) waiter();
+    });
+  }
+}

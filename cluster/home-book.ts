@@ -1,0 +1,77 @@
+// The homes of parties that this node has heard of. A cache: a home that changes is told by the moves, and what is
+// forgotten is looked up again.
+//   B1. A home is never replaced by one of an earlier version.
+//   B2. Look-ups are shared, bounded, and not repeated for a party without a home before a moment has passed.
+
+import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./cycle.ts";
+
+export interface HomeBookOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  /** Homes that are remembered; over it the one learnt first is forgotten. */
+  readonly homesMax: number;
+}
+
+const lookUpsMax = 256;
+const missMs = 1_000;
+/** Misses that are remembered; over it all are forgotten. */
+const missesMax = 10_000;
+
+export class HomeBook {
+  readonly #options: HomeBookOptions;
+  readonly #homes = new Map<string, PartyHome>();
+  readonly #lookUps = new Map<string, Promise<void>>();
+  readonly #missedMs = new Map<string, number>();
+
+  constructor(options: HomeBookOptions) {
+    this.#options = options;
+  }
+
+  get(party: string): PartyHome | undefined {
+    return this.#homes.get(party);
+  }
+
+  /** B1. */
+  learn(home: PartyHome): void {
+    const known = this.#homes.get(home.party);
+    if (known !== undefined && known.version >= home.version) return;
+    this.#homes.set(home.party, home);
+    this.#missedMs.delete(home.party);
+    if (this.#homes.size > this.#options.homesMax) {
+      const first = this.#homes.keys().next().value;
+      if (first !== undefined) this.#homes.delete(first);
+    }
+  }
+
+  forgetAll(): void {
+    this.#homes.clear();
+    this.#missedMs.clear();
+  }
+
+  /** Asks the store for a home that is not known. Throws its error. */
+  lookUp(party: string): Promise<void> {
+    const underWay = this.#lookUps.get(party);
+    if (underWay !== undefined) return underWay;
+    const { monotonic } = this.#options;
+    const missedMs = this.#missedMs.get(party);
+    if (missedMs !== undefined && monotonic.nowMs() - missedMs < missMs) return Promise.resolve();
+    if (this.#lookUps.size >= lookUpsMax)
+      return Promise.reject(new StoreError("not_applied", "too many homes are being looked up"));
+    const lookUp = this.#ask(party).finally(() => this.#lookUps.delete(party));
+    this.#lookUps.set(party, lookUp);
+    return lookUp;
+  }
+
+  /** The region's own answer will do: moves tell what is newer, and the fence refuses who was misled (C6). */
+  async #ask(party: string): Promise<void> {
+    const { store, monotonic } = this.#options;
+    const home = (await store.readHomeNearby(party)) ?? (await store.readHome(party));
+    if (home !== null) {
+      this.learn(home);
+      return;
+    }
+    if (this.#missedMs.size >= missesMax) this.#missedMs.clear();
+    this.#missedMs.set(party, monotonic.nowMs());
+  }
+}

@@ -1,0 +1,248 @@
+// This node as a member of its region's nodes: joins, holds a lease, leaves, and joins anew when it lost the lease.
+//
+// Why two nodes cannot both act for one actor: every commit of an actor carries the epoch of its activation, and the
+// store refuses that of a lower epoch (storage/actor-store.ts S1, S2). That alone is what is relied on. Membership adds
+//   - where to look: nodes that agree on the view agree on the place (rendezvous.ts), and need no other word;
+//   - a lease: who cannot show that it lives stops by itself, earlier than the others take over. So a node that hangs
+//     in the network wastes nobody's time, serves nothing stale, and its actors do not steal each other's epochs;
+//   - hand-over without loss of a request: who takes something over waits until who had it let go.
+//
+// What happens:
+//   N1. Crash (kill -9): the others remove the node once its beat has not changed for `evictMs` (see timing.ts for the
+//       whole time), or at once when it starts again at the same address.
+//   N2. Pause or hang: the first thing that asks finds the lease lost. `halt` is called before any answer.
+//   N3. Cut off from the store: as N2, `leaseMs` after the last beat that got through began. Cut off from other nodes
+//       only: nothing; they route to it in vain, and the callers are told to try again.
+//   N4. Rolling restart: a node leaves (others wait for it, at most `leaveGraceMs`), then joins (it waits for the
+//       others). What arrives for an actor between two nodes waits (actor-router.ts) and is answered by the second.
+//   N5. Another region lost: this one's views, beats and leases are in its own domain of the store and go on. What is
+//       at home there is out of reach until an operator declares it dead (standings.ts).
+//   N6. The own region declared dead: as N2; the node asks to join again until the region is re-joined.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+import type { Clock } from "../crypto/port.ts";
+import type { ClusterStore, Member, RegionStanding, RegionView } from "../storage/cluster-store.ts";
+import { assertAdmitted, JoinRefused, type ProtocolRange } from "./admission.ts";
+import type { Monotonic } from "./cycle.ts";
+import { type ChangeListener, type ClusterLog, Outlook } from "./outlook.ts";
+import { type LossReason, Presence, PresenceEnded } from "./presence.ts";
+import { type ClusterTiming, defaultTiming, timingFaults } from "./timing.ts";
+
+export interface NodeLife {
+  /**
+   * Makes ready to act as this incarnation: a transport that answers for it, an actor system that claims by its name.
+   * Called before each entry, also of the first.
+   */
+  begin(self: Member): Promise<void>;
+  /** The incarnation has lost its lease: whatever acts for it stops before this returns. */
+  halt(self: Member, reason: LossReason): void;
+}
+
+export interface MembershipOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  readonly region: string;
+  /** All regions of the cluster, the own one among them. */
+  readonly regions: readonly string[];
+  /** `host:port` at which other nodes reach this one. */
+  readonly address: string;
+  readonly protocol: ProtocolRange;
+  /** The newest schema that this node knows, and the one that the store has. */
+  readonly schema: { readonly known: number; readonly read: () => Promise<number> };
+  /** A name that no incarnation of any node ever had. */
+  readonly newIncarnation: () => string;
+  readonly life: NodeLife;
+  readonly timing?: Partial<ClusterTiming>;
+  readonly log?: ClusterLog;
+}
+
+export interface Membership {
+  readonly region: string;
+  readonly address: string;
+  readonly timing: ClusterTiming;
+  /**
+   * Resolves as an active member. Rejects with {@link JoinRefused}, or an error of the store or of `begin`; then it may be
+   * called again. From then on a lost lease is followed by joining anew, for as long as it takes.
+   */
+  join(): Promise<Member>;
+  /** The incarnation in force, as this node knows it; null while it is none. */
+  self(): Member | null;
+  /** Whether this node may act now (N2). */
+  holdsLease(): boolean;
+  view(region: string): RegionView;
+  standing(region: string): RegionStanding | undefined;
+  /** Whether what the member had goes elsewhere although it is still there: it leaves, and takes long. */
+  isGivenUp(member: Member): boolean;
+  /** Raised with every change of what is known. */
+  generation(): number;
+  onChange(listener: ChangeListener): void;
+  /** A view was written by this node: a good moment to tell the others to look. */
+  onViewWritten(listener: () => void): void;
+  /** Looks anew; resolves when what was asked after this call is known. Never rejects. */
+  refresh(): Promise<void>;
+  /** A member does not answer. It is looked at more closely for a while, and removed no earlier than otherwise. */
+  suspect(): void;
+  /** Leaves for good; `drain` finishes what was accepted. Views are still followed until `stop`. */
+  leave(drain: () => Promise<void>): Promise<void>;
+  /** Ends everything at once, halting what acts. */
+  stop(): void;
+}
+
+/** Makes the membership of a node, not yet joined. Throws a TypeError for times that contradict each other. */
+export function createMembership(options: MembershipOptions): Membership {
+  return new NodeMembership(options);
+}
+
+class NodeMembership implements Membership {
+  readonly region: string;
+  readonly address: string;
+  readonly timing: ClusterTiming;
+  readonly #options: MembershipOptions;
+  readonly #log: ClusterLog;
+  readonly #outlook: Outlook;
+  readonly #written = new Set<() => void>();
+  #presence: Presence | null = null;
+  #joins = false;
+  #cancelRejoin: (() => void) | null = null;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.region = options.region;
+    this.address = options.address;
+    this.timing = { ...defaultTiming, ...options.timing };
+    const faults = timingFaults(this.timing);
+    if (faults.length > 0) throw new TypeError(faults.join("; "));
+    this.#log = options.log ?? (() => {});
+    this.#outlook = new Outlook({ ...options, timing: this.timing, log: this.#log });
+  }
+
+  async join(): Promise<Member> {
+    this.#outlook.start();
+    this.#joins = true;
+    try {
+      return await this.#enter();
+    } catch (error) {
+      this.#joins = false;
+      throw error;
+    }
+  }
+
+  self(): Member | null {
+    return this.#presence?.self ?? null;
+  }
+
+  holdsLease(): boolean {
+    return this.#presence?.holdsLease() ?? false;
+  }
+
+  view(region: string): RegionView {
+    const view = this.#outlook.view(region);
+    const self = this.#presence?.self;
+    if (region !== this.region || self?.state !== "leaving") return view;
+    const members = view.members.map((member) => (member.incarnation === self.incarnation ? self : member));
+    return { ...view, members };
+  }
+
+  standing(region: string): RegionStanding | undefined {
+    return this.#outlook.standing(region);
+  }
+
+  isGivenUp(member: Member): boolean {
+    return this.#outlook.leavingForMs(member) > this.timing.leaveGraceMs;
+  }
+
+  generation(): number {
+    return this.#outlook.generation;
+  }
+
+  onChange(listener: ChangeListener): void {
+    this.#outlook.onChange(listener);
+  }
+
+  onViewWritten(listener: () => void): void {
+    this.#written.add(listener);
+  }
+
+  refresh(): Promise<void> {
+    return this.#outlook.refresh();
+  }
+
+  suspect(): void {
+    this.#outlook.hurry(this.timing.evictMs + this.timing.viewMs);
+  }
+
+  async leave(drain: () => Promise<void>): Promise<void> {
+    this.#joins = false;
+    this.#cancelRejoin?.();
+    if (this.#presence === null) return drain();
+    await this.#presence.leave(drain);
+    this.#presence = null;
+  }
+
+  stop(): void {
+    this.#joins = false;
+    this.#cancelRejoin?.();
+    this.#presence?.end("stopped");
+    this.#presence = null;
+    this.#outlook.stop();
+  }
+
+  async #enter(): Promise<Member> {
+    const { timing } = this;
+    const { clock, newIncarnation, address, protocol, life, timers } = this.#options;
+    const untilEvicted = (): Promise<void> =>
+      new Promise((resolve) => void timers.schedule(timing.evictMs, resolve));
+    const silent = await assertAdmitted({ ...this.#options, ...timing, untilEvicted });
+    const self: Member = {
+      incarnation: newIncarnation(),
+      address,
+      state: "joining",
+      protocol_min: protocol.min,
+      protocol_max: protocol.max,
+      joined_at_ms: clock.now(),
+    };
+    await life.begin(self);
+    if (!this.#joins) {
+      life.halt(self, "stopped");
+      throw new PresenceEnded("stopped");
+    }
+    const presence = new Presence(
+      {
+        ...this.#options,
+        timing,
+        outlook: this.#outlook,
+        log: this.#log,
+        silent,
+        ended: (reason) => this.#ended(presence, reason),
+        viewWritten: () => {
+          for (const listener of this.#written) listener();
+        },
+      },
+      self,
+    );
+    this.#presence = presence;
+    await presence.enter();
+    this.#log("info", "cluster.joined", self.incarnation);
+    return presence.self;
+  }
+
+  #ended(presence: Presence, reason: LossReason): void {
+    if (this.#presence === presence) this.#presence = null;
+    this.#options.life.halt(presence.self, reason);
+    this.#log("warn", "cluster.lease_lost", `${presence.self.incarnation}: ${reason}`);
+    if (presence.self.state === "active") this.#rejoin(this.timing.rejoinMs);
+  }
+
+  #rejoin(delayMs: number): void {
+    if (!this.#joins) return;
+    this.#cancelRejoin = this.#options.timers.schedule(delayMs, () => {
+      this.#enter().catch((error: unknown) => {
+        const level = error instanceof JoinRefused ? "error" : "warn";
+        this.#log(level, "cluster.join_failed", error instanceof Error ? error.message : String(error));
+        this.#rejoin(Math.min(delayMs * 2, this.timing.rejoinMaxMs));
+      });
+    });
+  }
+}

@@ -1,0 +1,247 @@
+// What this node knows of its cluster: views, standings and moves, looked up again and again, whether it is a member or
+// not. Who acts on what was seen is for presence.ts (this node's own membership) and placement.ts.
+//   O1. Nothing that is known is replaced by something older: views, standings and moves go by their versions.
+//   O2. `followed` is a version of the region's view such that this node has since asked for the moves and standings,
+//       and everybody who listens has finished what followed from them. Members tell it with their beats, so whoever
+//       writes a move or a member and then a view knows when all others act by it.
+//   O3. The own view, the beats and the rest are looked up apart: what hangs delays nothing else (a lease hangs on the
+//       first), and another region that is away delays nothing of this one.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+import type {
+  Beat,
+  ClusterStore,
+  Member,
+  PartyHome,
+  RegionStanding,
+  RegionView,
+} from "../storage/cluster-store.ts";
+import type { BeatRead } from "./beat-watch.ts";
+import { Cycle, type Monotonic } from "./cycle.ts";
+import type { ClusterTiming } from "./timing.ts";
+
+export type ClusterLog = (level: "info" | "warn" | "error", event: string, detail: string) => void;
+
+export interface Change {
+  /** Homes that were not known yet, of moves in the last day. */
+  readonly moves: readonly PartyHome[];
+  /** Moves may have been missed: homes that are remembered are to be forgotten. */
+  readonly missed: boolean;
+}
+
+/** Told of every change. What it answers is waited for before the change counts as followed (O2). */
+export type ChangeListener = (change: Change) => void | Promise<void>;
+
+/** Who watches over this node's own membership. */
+export interface Observer {
+  viewRead(view: RegionView, beganMs: number): void;
+  beatsRead(read: BeatRead): void;
+  standingsRead(standings: readonly RegionStanding[]): void;
+  followed(version: number): void;
+  /** Until when the beats should be read again; null for the usual time. */
+  nextDueMs(): number | null;
+}
+
+export interface OutlookOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  readonly region: string;
+  /** All regions of the cluster, the own one among them. */
+  readonly regions: readonly string[];
+  readonly timing: ClusterTiming;
+  readonly log: ClusterLog;
+}
+
+/** Moves are kept for a day by the store; who has not heard of any for this long asks for every home anew. */
+const movesMissedMs = 12 * 3_600_000;
+const nothing: Change = { moves: [], missed: false };
+
+export class Outlook {
+  readonly #options: OutlookOptions;
+  readonly #views = new Map<string, RegionView>();
+  readonly #standings = new Map<string, RegionStanding>();
+  readonly #moveVersions = new Map<string, number>();
+  readonly #leavingSinceMs = new Map<string, number>();
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #cycles: { readonly view: Cycle; readonly beats: Cycle; readonly rest: Cycle };
+  #observer: Observer | null = null;
+  #beats: readonly Beat[] = [];
+  #movesReadMs = Number.NEGATIVE_INFINITY;
+  #following: Promise<void> = Promise.resolve();
+  #hurryUntilMs = Number.NEGATIVE_INFINITY;
+  /** Raised with every change. */
+  generation = 0;
+  /** See O2. */
+  followed = 0;
+
+  constructor(options: OutlookOptions) {
+    this.#options = options;
+    const { timing } = options;
+    const everyMs = (): number => (this.#isHurried ? timing.hurryMs : timing.viewMs);
+    const cycle = (run: () => Promise<void>): Cycle =>
+      new Cycle({ ...options, run: () => this.#guarded(run), everyMs, gapMs: timing.hurryMs / 2 });
+    this.#cycles = {
+      view: cycle(() => this.#lookAtView()),
+      beats: cycle(() => this.#lookAtBeats()),
+      rest: cycle(() => this.#lookAtRest()),
+    };
+  }
+
+  start(): void {
+    for (const cycle of Object.values(this.#cycles)) cycle.start();
+  }
+
+  stop(): void {
+    for (const cycle of Object.values(this.#cycles)) cycle.stop();
+  }
+
+  watchedBy(observer: Observer | null): void {
+    this.#observer = observer;
+  }
+
+  onChange(listener: ChangeListener): void {
+    this.#listeners.add(listener);
+  }
+
+  view(region: string): RegionView {
+    return this.#views.get(region) ?? { region, version: 0, members: [] };
+  }
+
+  standings(): readonly RegionStanding[] {
+    return [...this.#standings.values()];
+  }
+
+  standing(region: string): RegionStanding | undefined {
+    return this.#standings.get(region);
+  }
+
+  /** The last beats that were read of the own region. */
+  beats(): readonly Beat[] {
+    return this.#beats;
+  }
+
+  /** How long the member has been seen leaving; 0 when it is not. */
+  leavingForMs(member: Member): number {
+    const sinceMs = this.#leavingSinceMs.get(member.incarnation);
+    return sinceMs === undefined ? 0 : this.#options.monotonic.nowMs() - sinceMs;
+  }
+
+  /** Looks at everything anew; resolves when what was asked after this call is known. Never rejects. */
+  async refresh(): Promise<void> {
+    await this.#cycles.view.fresh();
+    await this.#cycles.rest.fresh();
+  }
+
+  /** Looks at view and beats often for so long. */
+  hurry(forMs: number): void {
+    const { monotonic, timing } = this.#options;
+    this.#hurryUntilMs = Math.max(this.#hurryUntilMs, monotonic.nowMs() + forMs);
+    for (const cycle of Object.values(this.#cycles)) cycle.by(monotonic.nowMs() + timing.hurryMs);
+  }
+
+  /** Takes in a view that was read or written (O1). */
+  see(view: RegionView): void {
+    if (view.version <= this.view(view.region).version) return;
+    this.#views.set(view.region, view);
+    if (view.region === this.#options.region) this.#noteLeaving(view.members);
+    this.changed(nothing);
+  }
+
+  /** Tells the listeners. */
+  changed(change: Change): void {
+    this.generation += 1;
+    const busy = [...this.#listeners].map(async (listener) => listener(change));
+    const { timers, timing, log } = this.#options;
+    const late = Promise.withResolvers<void>();
+    const cancel = timers.schedule(timing.followMs, late.resolve);
+    const finished = Promise.allSettled(busy).then((outcomes) => {
+      cancel();
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") log("error", "cluster.follow_failed", String(outcome.reason));
+      }
+    });
+    const before = this.#following;
+    this.#following = Promise.race([finished, late.promise]).then(() => before);
+  }
+
+  get #isHurried(): boolean {
+    return this.#options.monotonic.nowMs() < this.#hurryUntilMs;
+  }
+
+  #noteLeaving(members: readonly Member[]): void {
+    const leaving = new Set(members.flatMap((each) => (each.state === "leaving" ? [each.incarnation] : [])));
+    for (const incarnation of this.#leavingSinceMs.keys()) {
+      if (!leaving.has(incarnation)) this.#leavingSinceMs.delete(incarnation);
+    }
+    for (const incarnation of leaving) {
+      if (!this.#leavingSinceMs.has(incarnation))
+        this.#leavingSinceMs.set(incarnation, this.#options.monotonic.nowMs());
+    }
+  }
+
+  async #lookAtView(): Promise<void> {
+    const { store, region, monotonic } = this.#options;
+    const beganMs = monotonic.nowMs();
+    const view = await store.readView(region);
+    this.see(view);
+    this.#observer?.viewRead(view, beganMs);
+  }
+
+  async #lookAtBeats(): Promise<void> {
+    const { store, region, monotonic } = this.#options;
+    const beganMs = monotonic.nowMs();
+    const beats = await store.readBeats(region);
+    this.#beats = beats;
+    this.#observer?.beatsRead({ beats, beganMs, endedMs: monotonic.nowMs() });
+    const dueMs = this.#observer?.nextDueMs() ?? null;
+    if (dueMs !== null) this.#cycles.beats.by(dueMs);
+  }
+
+  async #lookAtRest(): Promise<void> {
+    const { store, region, regions } = this.#options;
+    const { version } = this.view(region);
+    const others = regions.filter((each) => each !== region);
+    const views = others.map((each) => this.#guarded(async () => this.see(await store.readView(each))));
+    const [moves, standings] = await Promise.all([store.readMoves(), store.readStandings()]);
+    this.#learnMoves(moves);
+    this.#learnStandings(standings);
+    await this.#following;
+    if (version > this.followed) {
+      this.followed = version;
+      this.#observer?.followed(version);
+    }
+    await Promise.all(views);
+  }
+
+  #learnMoves(moves: readonly PartyHome[]): void {
+    const nowMs = this.#options.monotonic.nowMs();
+    const missed = this.#movesReadMs > 0 && nowMs - this.#movesReadMs > movesMissedMs;
+    this.#movesReadMs = nowMs;
+    const known = new Set(moves.map((home) => home.party));
+    for (const party of this.#moveVersions.keys()) if (!known.has(party)) this.#moveVersions.delete(party);
+    const news = moves.filter((home) => (this.#moveVersions.get(home.party) ?? 0) < home.version);
+    for (const home of news) this.#moveVersions.set(home.party, home.version);
+    if (missed || news.length > 0) this.changed({ moves: news, missed });
+  }
+
+  #learnStandings(standings: readonly RegionStanding[]): void {
+    let isNew = false;
+    for (const standing of standings) {
+      if ((this.#standings.get(standing.region)?.version ?? 0) >= standing.version) continue;
+      this.#standings.set(standing.region, standing);
+      isNew = true;
+    }
+    if (isNew) this.changed(nothing);
+    this.#observer?.standingsRead(this.standings());
+  }
+
+  async #guarded(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      this.#options.log("warn", "cluster.look_failed", detail);
+    }
+  }
+}

@@ -1,0 +1,212 @@
+// Where an actor lives now. Everything is read from its name, the homes of parties, the standings of regions and the
+// views of their nodes; only homes have to be looked up, once.
+//   Q1. «Here» is said only by a node that holds its lease, is active, has the home in its region, and wins the
+//       rendezvous among that region's members.
+//   Q2. Members that come and go take part in the rendezvous: what one of them wins is «moving» until it is active or
+//       gone, so that nobody takes an actor whose former node may still be at work. A leaving member that takes long
+//       is given up (Membership.isGivenUp).
+//   Q3. A home on the move is «moving» everywhere, unless one of the two regions is dead.
+//   Q4. The parties of a dead region follow its successor (and that one's, if it is dead, too). A node there makes the
+//       party's home its own region by compare-and-set before it says «here»: should the dead region come back, what was
+//       done meanwhile stays where it was done.
+//   Q5. What names a region (nonces, the region's own actor) lives there or nowhere.
+
+import { type ActorName, placementOf } from "../actors/messages/refs.ts";
+import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./cycle.ts";
+import { HomeBook } from "./home-book.ts";
+import type { Membership } from "./membership.ts";
+import { placeOn } from "./rendezvous.ts";
+
+export type NowhereReason =
+  /** Declared dead, and nobody takes over. */
+  | "region_lost"
+  /** Between two nodes or regions, or this node lost its lease: it is somewhere else in a moment. */
+  | "moving"
+  /** Not looked up yet, or the party has none. */
+  | "home_unknown"
+  /** Its region has no node that could have it. */
+  | "no_nodes";
+
+export type Located =
+  | { readonly at: "here" }
+  | { readonly at: "node"; readonly member: Member; readonly region: string }
+  | { readonly at: "nowhere"; readonly reason: NowhereReason; readonly retryAfterSeconds: number };
+
+export interface PlacementOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  readonly membership: Membership;
+  readonly homesMax?: number;
+}
+
+export interface Placement {
+  /** From what is known now, without waiting. Throws for a name that `placementOf` does not know. */
+  locate(ref: ActorName): Located;
+  /** Does what can be done for an actor that is nowhere: looks up, takes over, looks anew. Throws the store's error. */
+  settle(ref: ActorName): Promise<void>;
+  /** Gives a new party its home in this region; answers the home in force, which another node may have given. */
+  assignHome(party: string): Promise<PartyHome>;
+  /** As far as known without asking. */
+  homeOf(party: string): PartyHome | null;
+  /** Whether this region takes over the actors that have their home in `region`, which is dead (for the actor store). */
+  takesOver(region: string): boolean;
+}
+
+const here: Located = { at: "here" };
+const moving = nowhere("moving", 1);
+const homeUnknown = nowhere("home_unknown", 1);
+const noNodes = nowhere("no_nodes", 2);
+const regionLost = nowhere("region_lost", 30);
+
+const homesMaxDefault = 100_000;
+const cachedMax = 50_000;
+const assignAttemptsMax = 5;
+
+export function createPlacement(options: PlacementOptions): Placement {
+  return new NodePlacement(options);
+}
+
+class NodePlacement implements Placement {
+  readonly #store: ClusterStore;
+  readonly #membership: Membership;
+  readonly #book: HomeBook;
+  /** Winners of the rendezvous that are active, by region and key; valid for one generation of what is known. */
+  readonly #winners = new Map<string, { readonly member: Member; readonly region: string }>();
+  #winnersOf = -1;
+
+  constructor({ store, monotonic, membership, homesMax = homesMaxDefault }: PlacementOptions) {
+    this.#store = store;
+    this.#membership = membership;
+    this.#book = new HomeBook({ store, monotonic, homesMax });
+    membership.onChange(({ moves, missed }) => {
+      if (missed) this.#book.forgetAll();
+      for (const home of moves) this.#book.learn(home);
+    });
+  }
+
+  locate(ref: ActorName): Located {
+    const placement = placementOf(ref);
+    if ("region" in placement) {
+      if (this.#isDead(placement.region)) return regionLost;
+      return this.#among(placement.region, `${ref.kind}/${ref.id}`);
+    }
+    const home = this.#book.get(placement.party);
+    if (home === undefined) return homeUnknown;
+    const region = this.#heirOf(home.region);
+    if (region === null) return regionLost;
+    if (region === home.region && this.#isMoving(home)) return moving;
+    const located = this.#among(region, placement.party);
+    // Q4: first the home, then the actors.
+    return located.at === "here" && region !== home.region ? moving : located;
+  }
+
+  async settle(ref: ActorName): Promise<void> {
+    const placement = placementOf(ref);
+    if ("party" in placement) {
+      const { party } = placement;
+      if (this.#book.get(party) === undefined) return this.#book.lookUp(party);
+      if (await this.#takeOver(party)) return;
+    }
+    await this.#membership.refresh();
+  }
+
+  async assignHome(party: string): Promise<PartyHome> {
+    const region = this.#membership.region;
+    const first: PartyHome = { party, region, moving_to: null, version: 1 };
+    for (let attempt = 0; attempt < assignAttemptsMax; attempt += 1) {
+      const isMine = await this.#cas(first);
+      const home = isMine ? first : await this.#store.readHome(party);
+      if (home === null) continue;
+      this.#book.learn(home);
+      return home;
+    }
+    throw new StoreError("unknown", `no home could be given to ${party}`);
+  }
+
+  homeOf(party: string): PartyHome | null {
+    return this.#book.get(party) ?? null;
+  }
+
+  takesOver(region: string): boolean {
+    return this.#isDead(region) && this.#heirOf(region) === this.#membership.region;
+  }
+
+  #isDead(region: string): boolean {
+    return this.#membership.standing(region)?.status === "dead";
+  }
+
+  #isMoving(home: PartyHome): boolean {
+    return home.moving_to !== null && home.moving_to !== home.region && !this.#isDead(home.moving_to);
+  }
+
+  /** The region itself while it lives, else the first living one that takes over; null when none does. */
+  #heirOf(region: string): string | null {
+    const passed = new Set<string>();
+    let heir: string | null = region;
+    while (heir !== null && this.#isDead(heir)) {
+      if (passed.has(heir)) return null;
+      passed.add(heir);
+      heir = this.#membership.standing(heir)?.successor ?? null;
+    }
+    return heir;
+  }
+
+  #among(region: string, key: string): Located {
+    const winner = this.#winner(region, key);
+    if (winner === null) return noNodes;
+    if (winner.member.state !== "active") return moving;
+    if (winner.member.address !== this.#membership.address) return { at: "node", ...winner };
+    const self = this.#membership.self();
+    // An earlier life of this node, or this one without its lease, has it no more (Q1).
+    const isHere =
+      self?.incarnation === winner.member.incarnation &&
+      self.state === "active" &&
+      this.#membership.holdsLease();
+    return isHere ? here : moving;
+  }
+
+  #winner(region: string, key: string): { readonly member: Member; readonly region: string } | null {
+    const generation = this.#membership.generation();
+    if (generation !== this.#winnersOf || this.#winners.size >= cachedMax) this.#winners.clear();
+    this.#winnersOf = generation;
+    const name = `${region}/${key}`;
+    const known = this.#winners.get(name);
+    if (known !== undefined) return known;
+    const members = this.#membership.view(region).members;
+    const member = placeOn(
+      key,
+      members.filter((each) => !this.#membership.isGivenUp(each)),
+    );
+    if (member === null) return null;
+    const winner = { member, region };
+    if (member.state === "active") this.#winners.set(name, winner);
+    return winner;
+  }
+
+  /** Q4. False when there is nothing to take over, or another node is to do it. */
+  async #takeOver(party: string): Promise<boolean> {
+    const home = this.#book.get(party);
+    const region = this.#membership.region;
+    if (home === undefined || home.region === region || this.#heirOf(home.region) !== region) return false;
+    if (this.#among(region, party).at !== "here") return false;
+    const next = { party, region, moving_to: null, version: home.version + 1 };
+    const settled = (await this.#cas(next)) ? next : await this.#store.readHome(party);
+    if (settled !== null) this.#book.learn(settled);
+    return true;
+  }
+
+  /** True only if it was applied for certain; else the home is to be read (A5). */
+  async #cas(next: PartyHome): Promise<boolean> {
+    try {
+      return await this.#store.casHome(next);
+    } catch (error) {
+      if (error instanceof StoreError && error.effect === "unknown") return false;
+      throw error;
+    }
+  }
+}
+
+function nowhere(reason: NowhereReason, retryAfterSeconds: number): Located {
+  return { at: "nowhere", reason, retryAfterSeconds };
+}

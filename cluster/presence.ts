@@ -1,0 +1,325 @@
+// One incarnation's life in its region's view: it beats, enters, watches the others, leaves, or loses its lease.
+//   I1. Its lease is asked for before every act; the first question that finds it ended ends the incarnation, and what
+//       has to stop is stopped before the answer (lease.ts L3).
+//   I2. It is `joining` first, and `active` only once the others have let go of what will be its own, or have lost
+//       their own leases: whoever still acted by the view before has looked at this one, or may not act.
+//   I3. It is `leaving` to itself before it writes so, and removed once it has finished what it had accepted.
+//   I4. Only who holds a lease removes another member, and only one that is overdue (beat-watch.ts W2): since that one's
+//       lease was lost earlier, no two nodes hold the right to act for one actor. (The fence of the actor store holds
+//       even where clocks betray this.)
+//   I5. A member at the own address is an earlier life of this node, and is replaced at once.
+//   I6. Found missing from the view, or its region declared dead, it has lost its lease, whatever its beats say.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+import type { Clock } from "../crypto/port.ts";
+import {
+  type ClusterStore,
+  type Member,
+  type RegionStanding,
+  type RegionView,
+  StoreError,
+} from "../storage/cluster-store.ts";
+import { assertProtocol, assertRegionAlive, type JoinRefused } from "./admission.ts";
+import { type BeatRead, BeatWatch } from "./beat-watch.ts";
+import { Cycle, type Monotonic } from "./cycle.ts";
+import { Lease } from "./lease.ts";
+import type { ClusterLog, Observer, Outlook } from "./outlook.ts";
+import type { ClusterTiming } from "./timing.ts";
+import { changeView } from "./view-change.ts";
+
+export type LossReason = "lease_expired" | "evicted" | "region_dead" | "stopped";
+
+export interface PresenceOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  readonly region: string;
+  readonly timing: ClusterTiming;
+  readonly outlook: Outlook;
+  readonly log: ClusterLog;
+  /** Members that speak no common version and do not live. */
+  readonly silent: ReadonlySet<string>;
+  /** Stops everything that acts for this incarnation, before it returns. Called at most once. */
+  readonly ended: (reason: LossReason) => void;
+  /** A view was written: others may look at it. */
+  readonly viewWritten: () => void;
+}
+
+/** The incarnation ended before what was asked of it was done. */
+export class PresenceEnded extends Error {
+  constructor(reason: LossReason | null) {
+    super(`the node is no member any more: ${reason ?? "left"}`);
+    this.name = "PresenceEnded";
+  }
+}
+
+export class Presence implements Observer {
+  readonly #options: PresenceOptions;
+  readonly #beats: Cycle;
+  readonly #watch: BeatWatch;
+  #self: Member;
+  #lease: Lease | null = null;
+  #beatBeganMs: number | null = null;
+  #enteredVersion = Number.POSITIVE_INFINITY;
+  #count = 0;
+  #over: LossReason | "left" | null = null;
+  #evicting = false;
+  #cancelLease: (() => void) | null = null;
+
+  constructor(options: PresenceOptions, self: Member) {
+    this.#options = options;
+    this.#self = self;
+    this.#watch = new BeatWatch(options.timing.evictMs);
+    const { beatMs, hurryMs } = options.timing;
+    this.#beats = new Cycle({
+      ...options,
+      run: () => this.#beat(),
+      everyMs: () => beatMs,
+      gapMs: hurryMs / 2,
+    });
+  }
+
+  /** As this node knows it, which may be ahead of the view (I3). */
+  get self(): Member {
+    return this.#self;
+  }
+
+  get isOver(): boolean {
+    return this.#over !== null;
+  }
+
+  /** See I1. False before it has entered. */
+  holdsLease(): boolean {
+    if (this.#lease === null || this.#over !== null) return false;
+    if (this.#lease.isHeld(this.#options.monotonic.nowMs())) return true;
+    this.end("lease_expired");
+    return false;
+  }
+
+  /**
+   * Resolves as an active member. Throws {@link PresenceEnded}, {@link JoinRefused} or the store's error; then the
+   * incarnation is over, and out of the view if the store could be told.
+   */
+  async enter(): Promise<void> {
+    try {
+      await this.#enter();
+    } catch (error) {
+      if (this.#lease !== null) await this.#attempt((members) => this.#withoutSelf(members));
+      if (this.#over === null) this.#finish("stopped");
+      throw error;
+    }
+  }
+
+  async #enter(): Promise<void> {
+    const { outlook, timing, store, region, monotonic } = this.#options;
+    const lateMs = monotonic.nowMs() + timing.joinPatienceMs;
+    this.#beats.start();
+    await this.#until(() => this.#beatBeganMs !== null, { lateMs });
+    const beganMs = monotonic.nowMs();
+    const view = await changeView(store, region, (members) => this.#withSelf(members));
+    this.#lease = new Lease(timing.leaseMs, { beatMs: this.#beatBeganMs ?? beganMs, viewMs: beganMs });
+    this.#assertOn();
+    this.#enteredVersion = view.version;
+    this.#armLease();
+    outlook.watchedBy(this);
+    this.#wrote(view);
+    const patientMs = monotonic.nowMs() + timing.joinPatienceMs;
+    await this.#until(() => this.#othersFollow(view) || monotonic.nowMs() >= patientMs);
+    // Moves and standings have to be known: without them this node could act for a party that is elsewhere.
+    await this.#until(() => outlook.followed >= view.version, { lateMs: patientMs + timing.joinPatienceMs });
+    const active = await changeView(store, region, (members) => this.#withState(members, "active"));
+    this.#assertOn();
+    // It may have been asked to leave in the meantime.
+    if (this.#self.state !== "joining") throw new PresenceEnded(null);
+    this.#self = { ...this.#self, state: "active" };
+    this.#wrote(active);
+  }
+
+  /** Leaves: others take over once `drain` is over and the member gone (I3). Never rejects. */
+  async leave(drain: () => Promise<void>): Promise<void> {
+    const { outlook, log } = this.#options;
+    this.#self = { ...this.#self, state: "leaving" };
+    outlook.changed({ moves: [], missed: false });
+    await this.#attempt((members) => this.#withState(members, "leaving"));
+    try {
+      await drain();
+    } catch (error) {
+      log("error", "cluster.drain_failed", error instanceof Error ? error.message : String(error));
+    }
+    await this.#attempt((members) => this.#withoutSelf(members));
+    if (this.#over === null) this.#finish("left");
+  }
+
+  /** Ends the incarnation where it is; the others will find it silent. */
+  end(reason: LossReason): void {
+    if (this.#over === null) this.#finish(reason);
+  }
+
+  viewRead(view: RegionView, beganMs: number): void {
+    if (this.#over !== null || view.version < this.#enteredVersion) return;
+    const isThere = view.members.some((member) => member.incarnation === this.#self.incarnation);
+    if (isThere) this.#lease?.noteView(beganMs, this.#options.monotonic.nowMs());
+    else this.end("evicted");
+  }
+
+  beatsRead(read: BeatRead): void {
+    const { outlook, region } = this.#options;
+    const { members } = outlook.view(region);
+    this.#watch.note(
+      members.filter((member) => member.incarnation !== this.#self.incarnation),
+      read,
+    );
+    const overdue = this.#watch.overdue();
+    if (overdue.length > 0 && this.holdsLease() && !this.#evicting) void this.#evict(new Set(overdue));
+  }
+
+  standingsRead(standings: readonly RegionStanding[]): void {
+    try {
+      assertRegionAlive(this.#options.region, standings);
+    } catch {
+      this.end("region_dead");
+    }
+  }
+
+  followed(): void {
+    this.#beats.by(this.#options.monotonic.nowMs());
+  }
+
+  nextDueMs(): number | null {
+    return this.#watch.nextDueMs();
+  }
+
+  /** One beat; its success renews the lease from the instant at which it began. */
+  async #beat(): Promise<void> {
+    const { store, clock, monotonic, region, outlook, log } = this.#options;
+    const beganMs = monotonic.nowMs();
+    this.#count += 1;
+    const beat = {
+      incarnation: this.#self.incarnation,
+      count: this.#count,
+      wall_ms: clock.now(),
+      homes_seen: outlook.followed,
+    };
+    try {
+      await store.beat(region, beat);
+    } catch (error) {
+      log("warn", "cluster.beat_failed", error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (this.#lease === null) this.#beatBeganMs = beganMs;
+    else if (this.holdsLease()) this.#lease.noteBeat(beganMs, monotonic.nowMs());
+  }
+
+  async #evict(overdue: ReadonlySet<string>): Promise<void> {
+    const { store, region, log } = this.#options;
+    this.#evicting = true;
+    try {
+      const view = await changeView(store, region, (members) =>
+        this.holdsLease() ? without(members, (member) => overdue.has(member.incarnation)) : null,
+      );
+      if (this.#over !== null) return;
+      log("warn", "cluster.evicted", [...overdue].join(" "));
+      this.#wrote(view);
+    } catch (error) {
+      log("warn", "cluster.evict_failed", error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#evicting = false;
+    }
+  }
+
+  /** I2: everybody of `view` who may act has followed it, or is gone. */
+  #othersFollow(view: RegionView): boolean {
+    const { outlook, region } = this.#options;
+    const seen = new Map(outlook.beats().map((beat) => [beat.incarnation, beat.homes_seen]));
+    const acting = new Set(
+      view.members.flatMap((each) => (each.state === "joining" ? [] : [each.incarnation])),
+    );
+    return outlook
+      .view(region)
+      .members.every(
+        ({ incarnation }) => !acting.has(incarnation) || (seen.get(incarnation) ?? 0) >= view.version,
+      );
+  }
+
+  #withSelf(members: readonly Member[]): readonly Member[] | null {
+    const { silent, log } = this.#options;
+    if (members.some((member) => member.incarnation === this.#self.incarnation)) return null;
+    const others = members.filter((member) => member.address !== this.#self.address);
+    if (others.length < members.length) log("info", "cluster.replaced", this.#self.address);
+    assertProtocol({ min: this.#self.protocol_min, max: this.#self.protocol_max }, others, silent);
+    return [...others, this.#self];
+  }
+
+  #withState(members: readonly Member[], state: Member["state"]): readonly Member[] | null {
+    const own = members.find((member) => member.incarnation === this.#self.incarnation);
+    if (own === undefined) this.end("evicted");
+    this.#assertOn();
+    if (own?.state === state) return null;
+    return members.map((member) => (member === own ? { ...member, state } : member));
+  }
+
+  #wrote(view: RegionView): void {
+    this.#options.outlook.see(view);
+    this.#options.viewWritten();
+  }
+
+  #armLease(): void {
+    const { timers, monotonic } = this.#options;
+    const remainingMs = this.#lease?.remainingMs(monotonic.nowMs()) ?? 0;
+    this.#cancelLease = timers.schedule(remainingMs + 1, () => {
+      if (this.holdsLease()) this.#armLease();
+    });
+  }
+
+  #assertOn(): void {
+    if (this.#lease !== null) this.holdsLease();
+    if (this.#over !== null) throw new PresenceEnded(this.#over === "left" ? null : this.#over);
+  }
+
+  /** Waits for `condition`, looking as often as in a hurry. Throws {@link PresenceEnded}, and an error when it is late. */
+  async #until(condition: () => boolean, { lateMs = Number.POSITIVE_INFINITY } = {}): Promise<void> {
+    const { timers, timing, outlook, monotonic } = this.#options;
+    for (;;) {
+      this.#assertOn();
+      if (condition()) return;
+      if (monotonic.nowMs() >= lateMs) throw new StoreError("unknown", "the store was not heard of in time");
+      outlook.hurry(2 * timing.hurryMs);
+      await new Promise<void>((resolve) => void timers.schedule(timing.hurryMs, resolve));
+    }
+  }
+
+  /** Changes the view if the store can be told. */
+  async #attempt(change: Parameters<typeof changeView>[2]): Promise<void> {
+    const { store, region, log } = this.#options;
+    try {
+      if (this.#over === null) this.#wrote(await changeView(store, region, change));
+    } catch (error) {
+      log("warn", "cluster.leave_failed", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #withoutSelf(members: readonly Member[]): readonly Member[] | null {
+    return without(members, (member) => member.incarnation === this.#self.incarnation);
+  }
+
+  /** First the right to act, then whoever acts, and only then everybody else (I1). */
+  #finish(over: LossReason | "left"): void {
+    this.#over = over;
+    this.#lease = null;
+    this.#beats.stop();
+    this.#cancelLease?.();
+    const { outlook, ended } = this.#options;
+    outlook.watchedBy(null);
+    if (over !== "left") ended(over);
+    outlook.changed({ moves: [], missed: false });
+  }
+}
+
+/** Null when nobody is dropped. */
+function without(
+  members: readonly Member[],
+  isDropped: (member: Member) => boolean,
+): readonly Member[] | null {
+  return members.some(isDropped) ? members.filter((member) => !isDropped(member)) : null;
+}

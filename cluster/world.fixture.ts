@@ -1,0 +1,277 @@
+// A small world for tests of the cluster: time that only tests move, nodes with clocks of their own that can be killed,
+// paused and cut off, and a store with latency. Everything that happens to a node passes its gate, so a paused node does
+// nothing at all, and what it missed comes in any order when it wakes.
+
+import { businessRef } from "../actors/messages/refs.ts";
+import type { TimerPort } from "../actors/system/ports.ts";
+import { StoreError } from "../storage/cluster-store.ts";
+import { MemoryCluster, type MemoryClusterStore } from "../storage/memory/cluster-store.ts";
+import { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
+import { createPlacement, type Placement } from "./placement.ts";
+
+interface Scheduled {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** True time, which no node sees. */
+export class WorldTime {
+  #nowMs = 1_000;
+  #order = 0;
+  #scheduled: Scheduled[] = [];
+  /** Called after everything that happens. */
+  probe: () => void = () => {};
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  at(delayMs: number, run: () => void): () => void {
+    this.#order += 1;
+    const scheduled = { atMs: this.#nowMs + delayMs, order: this.#order, run };
+    this.#scheduled.push(scheduled);
+    return () => {
+      this.#scheduled = this.#scheduled.filter((each) => each !== scheduled);
+    };
+  }
+
+  async settle(): Promise<void> {
+    // Every step is a microtask, and all of those run before the next immediate.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await this.settle();
+    for (;;) {
+      let next: Scheduled | undefined;
+      for (const each of this.#scheduled) {
+        if (each.atMs > untilMs) continue;
+        if (
+          next === undefined ||
+          each.atMs < next.atMs ||
+          (each.atMs === next.atMs && each.order < next.order)
+        )
+          next = each;
+      }
+      if (next === undefined) break;
+      this.#scheduled.splice(this.#scheduled.indexOf(next), 1);
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.run();
+      await this.settle();
+      this.probe();
+    }
+    this.#nowMs = untilMs;
+  }
+
+  /** Runs `promise` to its end, moving time as far as needed; an error after a minute of it. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false;
+    const done = promise.finally(() => {
+      isOver = true;
+    });
+    done.catch(() => {});
+    for (let passedMs = 0; !isOver; passedMs += 10) {
+      if (passedMs > 60_000) throw new Error("nothing came of it in a minute");
+      await this.advance(10);
+    }
+    return done;
+  }
+}
+
+/** Seeded chance (mulberry32): a number from 0 up to 1. */
+export function chance(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export interface NodeTraits {
+  readonly region?: string;
+  readonly address?: string;
+  /** How fast its monotonic clock runs. */
+  readonly rate?: number;
+  /** How far its wall clock is off. */
+  readonly wallOffMs?: number;
+  readonly membership?: Partial<MembershipOptions>;
+}
+
+let nodes = 0;
+
+export class WorldNode {
+  readonly store: MemoryClusterStore;
+  readonly membership: Membership;
+  readonly placement: Placement;
+  readonly log: string[] = [];
+  /** Incarnations begun and halted, in order. */
+  readonly life: string[] = [];
+  readonly timers: TimerPort;
+  readonly monotonic: { nowMs(): number };
+  readonly region: string;
+  /** Of each call to the store, each way; milliseconds. */
+  latencyMs: () => number = () => 1;
+  /** After which a call that is lost rejects. */
+  lostMs = 2_000;
+  isKilled = false;
+  readonly #world: World;
+  readonly #held: (() => void)[] = [];
+  #isPaused = false;
+  #isCut = false;
+
+  constructor(world: World, traits: NodeTraits) {
+    nodes += 1;
+    const name = `n${nodes}`;
+    const {
+      region = "east",
+      address = `127.0.0.1:${7_000 + world.nodes.length}`,
+      rate = 1,
+      wallOffMs = 0,
+    } = traits;
+    const { time } = world;
+    this.#world = world;
+    this.region = region;
+    this.store = world.cluster.handle(region);
+    this.store.intercept = (_, apply) => this.#call(apply);
+    const monotonic = { nowMs: () => 5_000 + time.now() * rate };
+    this.monotonic = monotonic;
+    this.timers = { schedule: (delayMs, run) => time.at(delayMs / rate, () => this.#pass(run)) };
+    let incarnations = 0;
+    this.membership = createMembership({
+      store: this.store,
+      clock: { now: () => world.epochMs + time.now() + wallOffMs },
+      monotonic,
+      timers: this.timers,
+      region,
+      regions: world.regions,
+      address,
+      protocol: { min: 1, max: 2 },
+      schema: { known: 3, read: async () => 3 },
+      newIncarnation: () => {
+        incarnations += 1;
+        return `${name}.${incarnations}`;
+      },
+      life: {
+        begin: async (self) => void this.life.push(`begin ${self.incarnation}`),
+        halt: (self, reason) => void this.life.push(`halt ${self.incarnation} ${reason}`),
+      },
+      log: (level, event, detail) => this.log.push(`${level} ${event} ${detail}`),
+      ...traits.membership,
+    });
+    this.placement = createPlacement({ store: this.store, monotonic, membership: this.membership });
+  }
+
+  get isRunning(): boolean {
+    return !this.isKilled && !this.#isPaused;
+  }
+
+  get incarnation(): string {
+    return this.membership.self()?.incarnation ?? "";
+  }
+
+  /** Whether the actor of the party is here by the node's own reckoning. */
+  has(party: string): boolean {
+    return this.placement.locate(businessRef(party)).at === "here";
+  }
+
+  kill(): void {
+    this.isKilled = true;
+    this.#held.length = 0;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** Lets the node go on. What it missed happens in an order that `random` draws. */
+  resume(random: () => number = () => 0): void {
+    this.#isPaused = false;
+    while (this.#held.length > 0 && !this.#isPaused) {
+      const [run] = this.#held.splice(Math.floor(random() * this.#held.length), 1);
+      if (run !== undefined) this.#pass(run);
+    }
+  }
+
+  /** Cuts the node off from the store: what is on its way arrives or not, in either direction. */
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  mend(): void {
+    this.#isCut = false;
+  }
+
+  #pass(run: () => void): void {
+    if (this.isKilled) return;
+    if (this.#isPaused) this.#held.push(run);
+    else run();
+  }
+
+  #call<T>(apply: () => T): Promise<T> {
+    const { time } = this.#world;
+    return new Promise((resolve, reject) => {
+      const answer = (settle: () => void): void => {
+        if (!this.#isCut) time.at(this.latencyMs(), () => (this.#isCut ? undefined : this.#pass(settle)));
+      };
+      time.at(this.lostMs, () => this.#pass(() => reject(new StoreError("unknown", "no answer"))));
+      if (this.#isCut) return;
+      time.at(this.latencyMs(), () => {
+        try {
+          const result = apply();
+          answer(() => resolve(result));
+        } catch (error) {
+          answer(() => reject(error));
+        }
+      });
+    });
+  }
+}
+
+export class World {
+  readonly time = new WorldTime();
+  readonly regions: readonly string[];
+  readonly cluster: MemoryCluster;
+  readonly epochMs = 1_780_000_000_000;
+  readonly nodes: WorldNode[] = [];
+
+  constructor(regions: readonly string[] = ["east"]) {
+    this.regions = regions;
+    this.cluster = new MemoryCluster(regions, () => this.epochMs + this.time.now());
+  }
+
+  /** Another node, not yet joined. */
+  node(traits: NodeTraits = {}): WorldNode {
+    const node = new WorldNode(this, traits);
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** Another node that has joined. */
+  async joined(traits: NodeTraits = {}): Promise<WorldNode> {
+    const node = this.node(traits);
+    await this.time.run(node.membership.join());
+    return node;
+  }
+
+  /** Parties with their home in `region`, known to every node so far. */
+  async parties(count: number, region: string): Promise<readonly string[]> {
+    const store = this.cluster.handle(region);
+    const parties = Array.from({ length: count }, (_, index) => `party-${region}-${index}`);
+    for (const party of parties) await store.casHome({ party, region, moving_to: null, version: 1 });
+    for (const node of this.nodes) await this.know(node, parties);
+    return parties;
+  }
+
+  async know(node: WorldNode, parties: readonly string[]): Promise<void> {
+    await this.time.run(Promise.all(parties.map((party) => node.placement.settle(businessRef(party)))));
+  }
+
+  /** The running nodes that have the party by their own reckoning. */
+  havers(party: string): readonly WorldNode[] {
+    return this.nodes.filter((node) => node.isRunning && node.has(party));
+  }
+}

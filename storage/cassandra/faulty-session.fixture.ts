@@ -1,0 +1,83 @@
+// A session between a store and the real engine that lets a script decide what a statement meets:
+//   refused             nothing was sent, and the caller knows;
+//   timeout_unapplied   nothing was sent, and the caller does not know;
+//   timeout_applied     the engine did it, and the caller does not know;
+//   late                the caller does not know; the engine does it when the test lets it through.
+
+import { StoreError } from "../actor-store.ts";
+import type {
+  CassandraSession,
+  CqlParam,
+  CqlResult,
+  ReadOptions,
+  Statement,
+  StatementOptions,
+} from "./session.ts";
+
+export type SessionFault = "refused" | "timeout_unapplied" | "timeout_applied" | "late";
+
+interface Script {
+  readonly part: string;
+  readonly fault: SessionFault;
+}
+
+export class FaultySession implements CassandraSession {
+  readonly #session: CassandraSession;
+  readonly #scripts: Script[] = [];
+  readonly #late: (() => Promise<CqlResult>)[] = [];
+  /** First statements of what reached the engine, in order. */
+  readonly sent: string[] = [];
+  readonly keyspace: string;
+  readonly localDc: string;
+
+  constructor(session: CassandraSession) {
+    this.#session = session;
+    this.keyspace = session.keyspace;
+    this.localDc = session.localDc;
+  }
+
+  /** The next statement (a batch: its first one) that contains `part` meets `fault`; several queue up. */
+  failNext(part: string, fault: SessionFault): void {
+    this.#scripts.push({ part, fault });
+  }
+
+  /** Lets the oldest statement through that was held back as `late`. */
+  async releaseLate(): Promise<CqlResult> {
+    const held = this.#late.shift();
+    if (held === undefined) throw new Error("nothing is held back");
+    return held();
+  }
+
+  execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult> {
+    return this.#meet(cql, () => this.#session.execute(cql, params, options));
+  }
+
+  batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult> {
+    return this.#meet(statements[0]?.cql ?? "", () => this.#session.batch(statements, options));
+  }
+
+  async define(cql: string): Promise<void> {
+    await this.#session.define(cql);
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+
+  async #meet(cql: string, send: () => Promise<CqlResult>): Promise<CqlResult> {
+    const at = this.#scripts.findIndex((script) => cql.includes(script.part));
+    const fault = at < 0 ? undefined : this.#scripts.splice(at, 1)[0]?.fault;
+    if (fault === undefined || fault === "timeout_applied") {
+      this.sent.push(cql);
+      const result = await send();
+      if (fault === undefined) return result;
+    }
+    if (fault === "late") {
+      this.#late.push(() => {
+        this.sent.push(cql);
+        return send();
+      });
+    }
+    throw new StoreError(fault === "refused" ? "not_applied" : "unknown", `scripted: ${fault}`);
+  }
+}

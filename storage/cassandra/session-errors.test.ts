@@ -1,0 +1,93 @@
+import cassandra from "cassandra-driver";
+import { describe, expect, it } from "vitest";
+import { retryPolicy, toStoreError } from "./session-errors.ts";
+
+const { errors, policies, types } = cassandra;
+const codes = types.responseErrorCodes;
+
+function response(code: number, more: object = {}): Error {
+  return Object.assign(new errors.ResponseError(code, "said so"), more);
+}
+
+function effectOf(error: Error, isRead = false): unknown {
+  return (toStoreError(error, { isRead }) as { effect?: unknown }).effect;
+}
+
+describe("C2: what a failure of the driver says of a write", () => {
+  const timeout = new errors.OperationTimedOutError("no answer");
+  const socketClosed = Object.assign(new Error("closed"), { isSocketError: true });
+  const notWritten = Object.assign(new Error("closed"), { isSocketError: true, requestNotWritten: true });
+
+  it.each<[string, Error]>([
+    ["the driver waited in vain", timeout],
+    ["the connection broke", socketClosed],
+    ["replicas did not answer in time", response(codes.writeTimeout, { writeType: "CAS" })],
+    ["replicas failed", response(codes.writeFailure)],
+    ["the node failed", response(codes.serverError)],
+    ["the node is overloaded, perhaps halfway", response(codes.overloaded)],
+    ["a read within a conditional write timed out", response(codes.readTimeout)],
+    ["replicas for the commit are missing", response(codes.unavailableException, { consistencies: 0x0007 })],
+    ["of all hosts that were tried one left doubt", new errors.NoHostAvailableError({ a: timeout, b: null })],
+    ["something that nobody thought of", new Error("?")],
+  ])("%s: unknown", (_, error) => {
+    expect(effectOf(error)).toBe("unknown");
+    expect(effectOf(error, true)).toBe("not_applied");
+  });
+
+  it.each<[string, Error]>([
+    [
+      "replicas for the agreement are missing",
+      response(codes.unavailableException, { consistencies: 0x0009 }),
+    ],
+    ["the statement is wrong", response(codes.syntaxError)],
+    ["the statement is refused", response(codes.invalid)],
+    ["the node is starting", response(codes.isBootstrapping)],
+    ["the connection broke before the statement was written", notWritten],
+    ["every connection is busy", new errors.BusyConnectionError("a", 1, 1)],
+    ["no host was tried", new errors.NoHostAvailableError({})],
+    ["no host took it", new errors.NoHostAvailableError({ a: "Host considered as DOWN", b: notWritten })],
+  ])("%s: not applied", (_, error) => {
+    expect(effectOf(error)).toBe("not_applied");
+  });
+
+  it("a value of a wrong type is our own bug and stays one", () => {
+    const bug = new TypeError("not a blob");
+    expect(toStoreError(bug, { isRead: false })).toBe(bug);
+  });
+});
+
+describe("C1: what the driver may repeat", () => {
+  const decisions = (policies.retry.RetryPolicy as unknown as { retryDecision: Record<string, number> })
+    .retryDecision;
+  const info = (isIdempotent: boolean, nbRetry: number) =>
+    ({
+      query: "",
+      nbRetry,
+      executionOptions: {
+        isIdempotent: () => isIdempotent,
+        getConsistency: () => types.consistencies.localSerial,
+      },
+    }) as unknown as cassandra.policies.retry.OperationInfo;
+  const level = types.consistencies.localQuorum;
+  const ask = (about: cassandra.policies.retry.OperationInfo) => [
+    retryPolicy.onReadTimeout(about, level, 1, 2, false),
+    retryPolicy.onRequestError(about, level, new Error("closed")),
+    retryPolicy.onUnavailable(about, level, 2, true),
+    retryPolicy.onWriteTimeout(about, level, 1, 2, "CAS"),
+  ];
+
+  it("is nothing that is not idempotent", () => {
+    for (const decision of ask(info(false, 0))) expect(decision.decision).toBe(decisions["rethrow"]);
+  });
+
+  it("is what is idempotent, once, elsewhere, at the level that was asked for", () => {
+    for (const decision of ask(info(true, 0))) {
+      expect(decision).toEqual({
+        decision: decisions["retry"],
+        consistency: types.consistencies.localSerial,
+        useCurrentHost: false,
+      });
+    }
+    for (const decision of ask(info(true, 1))) expect(decision.decision).toBe(decisions["rethrow"]);
+  });
+});

@@ -148,12 +148,11 @@ function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces[
   const receipts = createReceipts({
     environment: "sandbox",
     region: services.keys.region,
-    incarnation: services.incarnation,
+    incarnation: () => services.incarnation,
     signer: services.keys.receipt,
     store: services.receipts,
     crypto: nativeCrypto,
     clock,
-    holdsLease: () => true,
   });
   const delayUntil = async (atMs: number): Promise<void> => {
     delays.push({ atMs, nowMs: clock.now() });

@@ -46,12 +46,11 @@ function open(changes: Partial<ReceiptDeps> = {}) {
   return createReceipts({
     environment: "production",
     region: "eu-west1",
-    incarnation: "node7",
+    incarnation: () => "node7",
     signer,
     store,
     crypto: nativeCrypto,
     clock: { now: () => nowMs },
-    holdsLease: () => true,
     ...changes,
   });
 }
@@ -134,9 +133,19 @@ describe("a receipt", () => {
   });
 
   it("is not handed out by a node that lost its lease while it wrote (T2)", async () => {
-    const receipts = open({ holdsLease: () => false });
+    let incarnation: string | null = "node7";
+    const store = { append: async () => void (incarnation = null) } as unknown as ReceiptStore;
+    const receipts = open({ incarnation: () => incarnation, store });
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
-    expect(rows).toHaveLength(1);
+    await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
+    expect(rows).toEqual([]);
+  });
+
+  it("is not handed out by a node that lost its lease and has another one by then (T2)", async () => {
+    let incarnation = "node7";
+    const store = { append: async () => void (incarnation = "node8") } as unknown as ReceiptStore;
+    const receipts = open({ incarnation: () => incarnation, store });
+    await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
   });
 
   it.each([

@@ -16,14 +16,15 @@ import type { Environment } from "./service-keys.ts";
 export interface ReceiptDeps {
   readonly environment: Environment;
   readonly region: string;
-  /** Distinguishes this start of the node from every other: 1 to 64 characters of [A-Za-z0-9_-]. */
-  readonly incarnation: string;
   readonly signer: Signer;
   readonly store: ReceiptStore;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  /** Whether this node may still write as this incarnation. */
-  readonly holdsLease: () => boolean;
+  /**
+   * The incarnation that this node may write as now, null when it lost its lease. It distinguishes this start of the node
+   * from every other: 1 to 64 characters of [A-Za-z0-9_-].
+   */
+  readonly incarnation: () => string | null;
 }
 
 /** Names one retrieval and its instant, before its answer is known. */
@@ -134,9 +135,11 @@ async function keepReceipt(
   after: Promise<CommitOutcome> | null,
 ): Promise<void> {
   const { caller, retrieval } = served;
+  const incarnation = deps.incarnation();
+  if (incarnation === null) throw new LeaseLost();
   const row = {
     region: deps.region,
-    batch: batchName(retrieval.servedAt, deps.incarnation),
+    batch: batchName(retrieval.servedAt, incarnation),
     retrieval_id: retrieval.retrievalId,
     key_id: caller.key.key_id,
     nonce: caller.nonce,
@@ -145,7 +148,8 @@ async function keepReceipt(
     envelope,
   };
   await deps.store.append(row, after);
-  if (!deps.holdsLease()) throw new LeaseLost();
+  // Another incarnation's lease says nothing of the batch that this one wrote to.
+  if (deps.incarnation() !== incarnation) throw new LeaseLost();
 }
 
 /** `YYYYMMDDHHMM-<incarnation>` of a timestamp. */

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { ActorSystemStats } from "../actors/system/definition.ts";
+import type { LocalActorSystem } from "../actors/system/ports.ts";
+import { createCurrentActors } from "./current-actors.ts";
+
+const ref = { kind: "counter", id: "a" };
+const command = { type: "add" };
+
+/** Systems that answer by their owner's name and count what they were asked. */
+function systems() {
+  const made: string[] = [];
+  const current = createCurrentActors((owner) => {
+    made.push(owner);
+    let asked = 0;
+    return {
+      ask: async () => {
+        asked += 1;
+        return owner;
+      },
+      stats: (): ActorSystemStats => ({
+        active: 1,
+        mailboxed: 2,
+        commits: asked,
+        commandsHandled: asked,
+        refusedCommits: 1,
+        crashes: 0,
+        quarantined: [ref],
+        outboxPending: 3,
+      }),
+    } as unknown as LocalActorSystem;
+  });
+  return { current, made };
+}
+
+describe("the actors of the incarnation in force", () => {
+  it("refuse every call before the first one, and nothing is applied (C1)", async () => {
+    const { current } = systems();
+    const refusal = { name: "ActorUnavailable", reason: "restarting", effect: "not_applied" };
+    await expect(current.ask(ref, command)).rejects.toMatchObject(refusal);
+    await expect(current.askHere(ref, command, 10)).rejects.toMatchObject(refusal);
+    await expect(current.deliver(ref, "counter/b", [])).rejects.toMatchObject(refusal);
+    const ahead = current.askAhead(ref, command);
+    await expect(ahead.decided).rejects.toMatchObject(refusal);
+    await expect(ahead.reply).rejects.toMatchObject(refusal);
+    expect(current.tell(ref, command)).toBe(false);
+    expect(await current.inspect(ref)).toBeNull();
+  });
+
+  it("answer as the newest, and count on over all of them (C2)", async () => {
+    const { current, made } = systems();
+    current.begin("eu-west1/one");
+    expect(await current.ask(ref, command)).toBe("eu-west1/one");
+    current.begin("eu-west1/two");
+    expect(await current.ask(ref, command)).toBe("eu-west1/two");
+    expect(made).toEqual(["eu-west1/one", "eu-west1/two"]);
+    expect(current.stats()).toEqual({
+      active: 1,
+      mailboxed: 2,
+      commits: 2,
+      commandsHandled: 2,
+      refusedCommits: 2,
+      crashes: 0,
+      quarantined: [ref],
+      outboxPending: 3,
+    });
+  });
+});

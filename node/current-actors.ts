@@ -1,0 +1,120 @@
+// The actor system of a node that may lose its place among the others and take another one: each incarnation has a system
+// of its own, and whoever asks always reaches the one in force.
+//   C1. Between two incarnations every call is refused as `restarting`, nothing of it applied.
+//   C2. Counters go on over all incarnations of the process: what a node was refused stays visible.
+
+import {
+  type ActorReport,
+  type ActorSystemStats,
+  ActorUnavailable,
+  type AheadOfReply,
+  type Message,
+} from "../actors/system/definition.ts";
+import type { Delivery, LocalActorSystem } from "../actors/system/ports.ts";
+import type { ActorRef } from "../storage/actor-store.ts";
+
+export interface CurrentActors extends LocalActorSystem {
+  /** Makes the system of the next incarnation. The one before must have been halted or drained. */
+  begin(owner: string): void;
+}
+
+const nothing: ActorSystemStats = {
+  active: 0,
+  mailboxed: 0,
+  commits: 0,
+  commandsHandled: 0,
+  refusedCommits: 0,
+  crashes: 0,
+  quarantined: [],
+  outboxPending: 0,
+};
+
+/** `make` gives the actor system of the owner's name. */
+export function createCurrentActors(make: (owner: string) => LocalActorSystem): CurrentActors {
+  return new Current(make);
+}
+
+class Current implements CurrentActors {
+  readonly #make: (owner: string) => LocalActorSystem;
+  #system: LocalActorSystem | null = null;
+  #before: ActorSystemStats = nothing;
+
+  constructor(make: (owner: string) => LocalActorSystem) {
+    this.#make = make;
+  }
+
+  begin(owner: string): void {
+    this.#before = { ...this.stats(), active: 0, mailboxed: 0, quarantined: [], outboxPending: 0 };
+    this.#system = this.#make(owner);
+  }
+
+  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R> {
+    return this.#system?.ask<R>(to, command, options) ?? refused();
+  }
+
+  askAhead<R>(to: ActorRef, command: Message) {
+    if (this.#system !== null) return this.#system.askAhead<R>(to, command);
+    const [decided, reply] = [refused<AheadOfReply<R>>(), refused<R>()];
+    // Whoever looks at one of them is told.
+    for (const each of [decided, reply]) each.catch(() => {});
+    return { decided, reply };
+  }
+
+  askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown> {
+    return this.#system?.askHere(to, command, timeoutMs) ?? refused();
+  }
+
+  tell(to: ActorRef, command: Message): boolean {
+    return this.#system?.tell(to, command) ?? false;
+  }
+
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number> {
+    return this.#system?.deliver(to, from, messages) ?? refused();
+  }
+
+  async inspect(ref: ActorRef): Promise<ActorReport | null> {
+    return (await this.#system?.inspect(ref)) ?? null;
+  }
+
+  stats(): ActorSystemStats {
+    const now = this.#system?.stats() ?? nothing;
+    const { commits, commandsHandled, refusedCommits, crashes } = this.#before;
+    return {
+      ...now,
+      commits: now.commits + commits,
+      commandsHandled: now.commandsHandled + commandsHandled,
+      refusedCommits: now.refusedCommits + refusedCommits,
+      crashes: now.crashes + crashes,
+    };
+  }
+
+  async start(): Promise<void> {
+    await this.#system?.start();
+  }
+
+  async adopt(): Promise<void> {
+    await this.#system?.adopt();
+  }
+
+  handOver(): void {
+    this.#system?.handOver();
+  }
+
+  halt(): void {
+    this.#system?.halt();
+  }
+
+  release(ref: ActorRef): boolean {
+    return this.#system?.release(ref) ?? false;
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    await this.#system?.drain(timeoutMs);
+  }
+}
+
+function refused<R>(): Promise<R> {
+  return Promise.reject(
+    new ActorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }),
+  );
+}

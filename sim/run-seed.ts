@@ -8,6 +8,7 @@ import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
+import { installGuard } from "./kernel/guard.ts";
 import type { Random } from "./kernel/random.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import { openSimRecordStore } from "./store/record-store.ts";
@@ -24,7 +25,10 @@ import { World } from "./world/world.ts";
 
 export interface SeedOptions {
   readonly variation?: Variation;
+  /** Keeps the lines that tell what happened. */
   readonly story?: boolean;
+  /** Also watches for native asynchronous work, which costs speed. */
+  readonly watchNativeWork?: boolean;
 }
 
 export interface SeedResult {
@@ -48,6 +52,17 @@ const closingMs = 185_000;
 const eventsMax = 60_000;
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<SeedResult> {
+  const guard = installGuard({ nativeWork: options.watchNativeWork ?? false });
+  try {
+    const result = await runWorld(seed, options);
+    const uses = guard.uses.map((detail) => ({ invariant: "deterministic", detail, atMs: result.virtualMs }));
+    return uses.length === 0 ? result : { ...result, violations: [...result.violations, ...uses] };
+  } finally {
+    guard.remove();
+  }
+}
+
+async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult> {
   const world = new World({ seed, variation: options.variation ?? asItIs, story: options.story ?? false });
   const { kernel, faults } = world.parts;
   let isOver = false;

@@ -1,5 +1,232 @@
-// Histories of keys, pushes and businesses against what one actor at a time could have answered.
+// Histories of keys, pushes and businesses against what one actor at a time could have answered. Every part of an actor
+// that is independent of the others is judged by itself: each nonce, each Idempotency-Key, the seq of a key.
 
+import type { AdmitReply, BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
+import type { IntegrationKeyCommand } from "../../actors/messages/integration-key.ts";
+import type { AcceptReply, PushCommand, PushReport } from "../../actors/messages/push.ts";
 import type { World } from "../world/world.ts";
+import type { Asked } from "./history.ts";
+import { linearize, type Specification } from "./linearize.ts";
 
-export function checkHistories(_world: World): void {}
+export function checkHistories(world: World): void {
+  const { history } = world.parts;
+  // A node that does not notice that it lost its lease may answer reads as of then; what it writes is refused.
+  const readsCount = !world.observed.marks.has("lease.unnoticed");
+  for (const actor of history.actors()) {
+    const asked = history.of(actor).filter(({ status }) => status !== "not_applied");
+    if (actor.startsWith("integration-key/")) checkKey(world, actor, asked, readsCount);
+    else if (actor.startsWith("push/")) checkPush(world, actor, asked, readsCount);
+    else if (actor.startsWith("business/")) checkBusiness(world, actor, asked, readsCount);
+  }
+}
+
+function judge<S>(
+  world: World,
+  what: string,
+  operations: readonly Asked[],
+  specification: Specification<S, Asked>,
+): void {
+  if (operations.length < 2) return;
+  const verdict = linearize(operations, specification);
+  world.observed.mark(`history.${verdict.status}`);
+  if (verdict.status !== "violated") return;
+  const { command, reply, begin, end } = verdict.operation;
+  world.observed.violate(
+    "linearizable",
+    `${what}: no order explains that ${JSON.stringify(command).slice(0, 200)} (${begin}–${end}) answered ${JSON.stringify(reply)?.slice(0, 200)}`,
+  );
+}
+
+function groupBy(
+  asked: readonly Asked[],
+  keyOf: (command: IntegrationKeyCommand) => string | null,
+): Map<string, Asked[]> {
+  const groups = new Map<string, Asked[]>();
+  for (const each of asked) {
+    const key = keyOf(each.command as IntegrationKeyCommand);
+    if (key === null) continue;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [each]);
+    else known.push(each);
+  }
+  return groups;
+}
+
+function checkKey(world: World, actor: string, asked: readonly Asked[], readsCount: boolean): void {
+  const nonces = groupBy(asked, (command) => (command.type === "nonce.claim" ? command.nonce : null));
+  for (const [nonce, of] of nonces) judge(world, `${actor} nonce ${nonce}`, of, nonceSpecification);
+  const scopes = groupBy(asked, (command) => ("scope" in command ? command.scope : null));
+  for (const [scope, of] of scopes) judge(world, `${actor} ${scope}`, of, idempotencySpecification);
+  const sequence = asked.filter(
+    ({ command, status }) =>
+      command.type === "push.charge" || (readsCount && command.type === "seq.check" && status === "answered"),
+  );
+  judge(world, `${actor} seq`, sequence, sequenceSpecification);
+}
+
+const nonceSpecification: Specification<boolean, Asked> = {
+  initial: false,
+  step: (claimed, { status, reply }) => {
+    if (status === "open") return [true];
+    const { status: said } = reply as { status: "claimed" | "reused" };
+    return (said === "reused") === claimed ? [true] : [];
+  },
+  keyOf: String,
+};
+
+interface Note {
+  readonly digest: string;
+  /** JSON text of the answer; null while in progress. */
+  readonly answer: string | null;
+}
+
+const idempotencySpecification: Specification<Note | null, Asked> = {
+  initial: null,
+  step: (note, { command, status, reply }) => {
+    const given = command as IntegrationKeyCommand;
+    if (given.type === "idempotency.release") return [note?.answer == null ? null : note];
+    if (given.type === "idempotency.settle") {
+      return [note?.answer != null ? note : { digest: given.digest, answer: JSON.stringify(given.answer) }];
+    }
+    if (given.type !== "idempotency.begin") return [note];
+    const begun: Note = { digest: given.digest, answer: null };
+    if (status === "open") return note?.answer == null ? [begun, ...(note === null ? [] : [note])] : [note];
+    const said = reply as { status: string; answer?: unknown };
+    // «In progress» dies with the activation that noted it, which nobody outside sees.
+    if (said.status === "fresh") return note?.answer == null ? [begun] : [];
+    if (note === null) return [];
+    if (said.status === "conflict") return note.digest !== given.digest ? [note] : [];
+    if (note.digest !== given.digest) return [];
+    if (said.status === "in_progress") return note.answer === null ? [note] : [];
+    return note.answer === JSON.stringify(said.answer) ? [note] : [];
+  },
+  keyOf: (note) => (note === null ? "" : `${note.digest} ${note.answer}`),
+};
+
+interface Sequence {
+  readonly last: number;
+  readonly charged: readonly string[];
+}
+
+const sequenceSpecification: Specification<Sequence, Asked> = {
+  initial: { last: 0, charged: [] },
+  step: (state, { command, status, reply }) => {
+    const given = command as Extract<IntegrationKeyCommand, { type: "push.charge" | "seq.check" }>;
+    const isKnown = state.charged.includes(given.push_id);
+    const charged = { last: given.seq, charged: [...state.charged, given.push_id].sort() };
+    const fits = given.seq > state.last;
+    if (status === "open") return isKnown || !fits ? [state] : [charged, state];
+    const said = reply as { status: string; last_seq?: number };
+    if (said.status === "known") return isKnown ? [state] : [];
+    if (isKnown) return [];
+    if (said.status === "seq_not_increasing") return !fits && said.last_seq === state.last ? [state] : [];
+    if (!fits) return [];
+    return said.status === "over" || given.type === "seq.check" ? [state] : [charged];
+  },
+  keyOf: ({ last, charged }) => `${last} ${charged.join(",")}`,
+};
+
+/** Accepted once; then its state and what is settled only go forward. */
+function checkPush(world: World, actor: string, asked: readonly Asked[], readsCount: boolean): void {
+  const accepts = asked.filter(({ command }) => command.type === "push.accept");
+  judge(world, actor, accepts, {
+    initial: false,
+    step: (accepted, { status, reply }) => {
+      if (status === "open") return [true];
+      return ((reply as AcceptReply).status === "known") === accepted ? [true] : [];
+    },
+    keyOf: String,
+  });
+  if (!readsCount) return;
+  const seen = asked.filter(({ command, status }) => {
+    const { type } = command as PushCommand;
+    return (
+      status === "answered" && (type === "push.status" || type === "push.await" || type === "push.accept")
+    );
+  });
+  forward(world, actor, seen, ({ reply, command }) => {
+    if (command.type === "push.accept") return 1_000_000;
+    const report = reply as PushReport | null;
+    return report === null ? 0 : progressOf(report.state) * 1_000_000 + report.settled;
+  });
+}
+
+function progressOf(state: string): number {
+  if (state === "complete" || state === "failed") return 3;
+  return state === "held" ? 1 : 2;
+}
+
+/** What is read never goes back: a read that began after another ended shows as much as that one. */
+function forward(
+  world: World,
+  what: string,
+  reads: readonly Asked[],
+  progress: (read: Asked) => number,
+): void {
+  const byEnd = [...reads].sort((a, b) => a.end - b.end);
+  let next = 0;
+  let most = 0;
+  for (const read of [...reads].sort((a, b) => a.begin - b.begin)) {
+    for (
+      let earlier = byEnd[next];
+      earlier !== undefined && earlier.end < read.begin;
+      earlier = byEnd[next]
+    ) {
+      most = Math.max(most, progress(earlier));
+      next += 1;
+    }
+    if (progress(read) < most)
+      world.observed.violate(
+        "linearizable",
+        `${what}: ${read.command.type} (${read.begin}–${read.end}) went back from ${most} to ${progress(read)}`,
+      );
+  }
+}
+
+/** One number a push, in the order in which admissions followed each other; facts never go back. */
+function checkBusiness(world: World, actor: string, asked: readonly Asked[], readsCount: boolean): void {
+  const firstBegin = new Map<string, number>();
+  const admitted = new Map<string, { number: number; end: number }>();
+  for (const { command, status, reply, begin, end } of asked) {
+    if (command.type !== "push.admit") continue;
+    const { push_id } = command as Extract<BusinessCommand, { type: "push.admit" }>;
+    firstBegin.set(push_id, Math.min(begin, firstBegin.get(push_id) ?? begin));
+    const said = reply as AdmitReply;
+    if (status !== "answered" || said.status !== "admitted") continue;
+    const known = admitted.get(push_id);
+    // Admitted again after it was finished, a push gets another number, which changes nothing any more.
+    if (known === undefined) admitted.set(push_id, { number: said.number, end });
+    else known.end = Math.min(known.end, end);
+  }
+  const list = [...admitted].sort((a, b) => a[1].number - b[1].number);
+  list.forEach(([pushId, { number }], index) => {
+    const before = list[index - 1];
+    if (before === undefined) return;
+    if (before[1].number === number)
+      world.observed.violate(
+        "linearizable",
+        `${actor}: ${before[0]} and ${pushId} are both number ${number}`,
+      );
+    // `pushId` has the higher number: it must not have been answered before the other was first asked for.
+    const own = admitted.get(pushId);
+    if (own !== undefined && own.end < (firstBegin.get(before[0]) ?? 0))
+      world.observed.violate(
+        "linearizable",
+        `${actor}: ${pushId} was numbered ${number} before ${before[0]} (${before[1].number}) was asked for`,
+      );
+  });
+  if (!readsCount) return;
+  const facts = asked.filter(
+    ({ command, status }) => command.type === "publishing.facts" && status === "answered",
+  );
+  forward(world, `${actor} policy`, facts, ({ reply }) => (reply as PublishingFacts).policy.version);
+  const byKey = new Map<string, Asked[]>();
+  for (const each of facts) {
+    const { key_id } = each.command as Extract<BusinessCommand, { type: "publishing.facts" }>;
+    byKey.set(key_id, [...(byKey.get(key_id) ?? []), each]);
+  }
+  for (const [keyId, of] of byKey)
+    forward(world, `${actor} key ${keyId}`, of, ({ reply }) =>
+      ["unknown", "live", "revoked"].indexOf((reply as PublishingFacts).key),
+    );
+}

@@ -53,6 +53,8 @@ export class Observed implements StoreWitness {
     found: { readonly epoch: number; readonly head: number; readonly op: string },
   ): void {
     const name = `${partition.kind}/${partition.id}`;
+    this.#kernel.trace.text(name);
+    this.#kernel.trace.number(commit.expectedHead);
     if (commit.epoch !== found.epoch)
       this.violate(
         "one-writer",

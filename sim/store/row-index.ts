@@ -1,6 +1,12 @@
 // A region's index: rows in memory behind an engine that may be slow, away, or lose the answer of what it did.
 
-import type { RowChange, RowHit, RowIndex, RowQuery } from "../../storage/row-index.ts";
+import {
+  IndexUnavailable,
+  type RowChange,
+  type RowHit,
+  type RowIndex,
+  type RowQuery,
+} from "../../storage/row-index.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 
@@ -24,13 +30,6 @@ export interface IndexClient {
   readonly weather: IndexWeather;
 }
 
-export class IndexAway extends Error {
-  constructor() {
-    super("the index does not answer");
-    this.name = "IndexAway";
-  }
-}
-
 export function openSimRowIndex(client: IndexClient): RowIndex {
   return {
     apply: (changes: readonly RowChange[]) => call(client, "apply", () => client.rows.apply(changes)),
@@ -46,7 +45,9 @@ function call<T>(client: IndexClient, operation: "apply" | "search", run: () => 
   const fate = weather.fate(region, operation);
   return new Promise((resolve, reject) => {
     const fail = (afterMs: number): void => {
-      life.after(afterMs, "index does not answer", () => reject(new IndexAway()));
+      life.after(afterMs, "index does not answer", () =>
+        reject(new IndexUnavailable("timeout", "the index does not answer")),
+      );
     };
     if (fate.kind === "away") {
       fail(1);

@@ -79,9 +79,9 @@ async function answer(
   });
 }
 
-/** Failures of other nodes and of the index, which a surface answers as 503 too. */
+/** Failures of other nodes, which a surface answers as 503 too. */
 function isPassing(error: unknown): boolean {
-  return error instanceof Error && (error.name === "RemoteFailure" || error.name === "IndexAway");
+  return error instanceof Error && error.name === "RemoteFailure";
 }
 
 export function statusOf(outcome: Outcome): number {

@@ -111,12 +111,11 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const receipts = createReceipts({
     environment: "production",
     region: slot.region,
-    incarnation,
+    incarnation: () => (holdsLease() ? incarnation : null),
     signer: keys.receipts.get(slot.region) ?? keys.projection,
     store: receiptStore,
     crypto,
     clock,
-    holdsLease,
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));

@@ -1,0 +1,191 @@
+// S7 on a real engine, with a clock that the test moves: hints lead to every actor that is due, and go away.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { following, freshRef, after as headAfter } from "../actor-store.fixture.ts";
+import type { ActorCommit, ActorRef } from "../actor-store.ts";
+import { type ActorNode, ActorWorld } from "./actor-world.fixture.ts";
+import { hasCassandra, testRegions } from "./keyspace.fixture.ts";
+import { needsHint, wasSlow } from "./wake-hints.ts";
+
+const minuteMs = 60_000;
+
+describe("H1: a commit writes a hint", () => {
+  it.each([
+    ["never, when nobody has to be woken", null, 5, false],
+    ["when there is none", 90_000, null, true],
+    ["when it is to be earlier than the one there is", 50_000, 60_000, true],
+    ["when the one there is may be removed before the commit is applied", 90_000, 14_000, true],
+    ["not, when an earlier one leads there in time", 90_000, 60_000, false],
+    ["not, when one of its own time is there", 60_000, 60_000, false],
+  ] as const)("%s", (_, wakeAtMs, hintAtMs, expected) => {
+    expect(needsHint(wakeAtMs, hintAtMs, 0)).toBe(expected);
+  });
+
+  it("again, when it took so long that the hint may have been removed", () => {
+    expect([wasSlow(0, 10_000), wasSlow(0, 10_001)]).toEqual([false, true]);
+  });
+});
+
+describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
+  let world: ActorWorld;
+  let node: ActorNode;
+  let ref: ActorRef;
+  let last: ActorCommit;
+  beforeAll(async () => {
+    world = await ActorWorld.open();
+  });
+  afterAll(async () => await world?.[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    node = await world.node();
+    ref = freshRef();
+    const { head } = await node.store.claim(ref, "a");
+    last = following(ref, head);
+    await node.store.commit(last);
+  });
+
+  const commitWake = async (wakeAtMs: number | null) => {
+    last = following(ref, headAfter(last), { wakeAtMs });
+    expect((await node.store.commit(last)).status).toBe("applied");
+  };
+  /** Wake-up times that some node finds for the actor. */
+  const dueAt = async (nowMs: number, who = node) =>
+    (await who.store.dueActors(nowMs, 10_000))
+      .filter((each) => each.ref.kind === ref.kind)
+      .map((each) => each.wakeAtMs);
+  const hints = async () => {
+    const cql = "SELECT kind, wake_at FROM actor_wake";
+    const { rows } = await (await world.session()).execute(cql, [], { idempotent: true });
+    return rows.filter((row) => row["kind"] === ref.kind).map((row) => Number(row["wake_at"]));
+  };
+
+  it("H1: an actor whose time moves on leaves one hint, and is found when its last time has come", async () => {
+    const firstMs = world.nowMs + 30_000;
+    for (let step = 0; step < 5; step += 1) await commitWake(firstMs + step * 1_000);
+    expect(await hints()).toEqual([firstMs]);
+    expect(await dueAt(firstMs)).toEqual([]);
+    world.nowMs = firstMs + 5_000;
+    expect(await dueAt(world.nowMs, await world.node())).toEqual([firstMs + 4_000]);
+  });
+
+  it("H3, H4: a hint too many is removed once it is over and old, not before", async () => {
+    const wakeAtMs = world.nowMs + 30_000;
+    await commitWake(wakeAtMs);
+    await commitWake(null);
+    const other = await world.node();
+    for (const laterMs of [0, 31_000, 55_000]) {
+      expect(await dueAt(wakeAtMs - 30_000 + laterMs, other)).toEqual([]);
+      expect(await hints()).toEqual([wakeAtMs]);
+    }
+    world.nowMs += minuteMs + 15_000;
+    expect(await dueAt(world.nowMs, other)).toEqual([]);
+    expect(await hints()).toEqual([]);
+  });
+
+  it("H3: a hint that is removed leaves one for the time that the actor names now", async () => {
+    const firstMs = world.nowMs + 20_000;
+    const laterMs = world.nowMs + 5 * minuteMs;
+    await commitWake(firstMs);
+    await commitWake(laterMs);
+    expect(await hints()).toEqual([firstMs]);
+    world.nowMs += 2 * minuteMs;
+    const other = await world.node();
+    expect(await dueAt(world.nowMs, other)).toEqual([]);
+    expect(await hints()).toEqual([laterMs]);
+    world.nowMs = laterMs + 1;
+    expect(await dueAt(world.nowMs, other)).toEqual([laterMs]);
+    expect(await dueAt(world.nowMs, await world.node())).toEqual([laterMs]);
+  });
+
+  it("H3: an actor that stays due is found again and again, however old its hint", async () => {
+    const wakeAtMs = world.nowMs + 20_000;
+    await commitWake(wakeAtMs);
+    const other = await world.node();
+    for (let round = 0; round < 4; round += 1) {
+      world.nowMs += 5 * minuteMs;
+      expect(await dueAt(world.nowMs, other)).toEqual([wakeAtMs]);
+    }
+  });
+
+  it("H3: a hint is not removed while a commit that it serves may be on its way", async () => {
+    const wakeAtMs = world.nowMs - 5_000;
+    node.session.failNext("UPDATE actor SET head", "late");
+    const commit = following(ref, headAfter(last), { wakeAtMs });
+    await expect(node.store.commit(commit)).rejects.toMatchObject({ effect: "unknown" });
+    const other = await world.node();
+    expect(await dueAt(world.nowMs, other)).toEqual([]);
+    world.nowMs += 11_000;
+    expect(await dueAt(world.nowMs, other)).toEqual([]);
+    expect((await node.session.releaseLate()).applied).toBe(true);
+    world.nowMs += 11_000;
+    expect(await dueAt(world.nowMs, other)).toEqual([wakeAtMs]);
+  });
+
+  it("H2: the floor follows the clock over empty slots, and no hint is ever behind it", async () => {
+    const other = await world.node();
+    world.nowMs += 60 * minuteMs;
+    await dueAt(world.nowMs, other);
+    const session = await world.session();
+    const floor = await session.execute("SELECT slot FROM actor_wake_floor", [], { idempotent: true });
+    expect(floor.rows.length).toBeGreaterThan(0);
+    // A time long past, given now: its hint lies in a slot that every node still looks at.
+    await commitWake(1_000);
+    expect(await dueAt(world.nowMs, other)).toEqual([1_000]);
+    expect(await dueAt(world.nowMs, await world.node())).toEqual([1_000]);
+    expect(await dueAt(1_000, await world.node())).toEqual([1_000]);
+  });
+
+  it("H2: a node that stood still while it wrote its hint writes it again", async () => {
+    const { session } = node;
+    const execute = session.execute.bind(session);
+    let pauses = 1;
+    session.execute = async (cql, params, options) => {
+      if (cql.includes("INTO actor_wake (") && pauses > 0) {
+        pauses -= 1;
+        world.nowMs += 30 * minuteMs;
+        // Meanwhile the others close the slot that it had chosen.
+        await dueAt(world.nowMs, await world.node());
+      }
+      return execute(cql, params, options);
+    };
+    await commitWake(7);
+    expect(await dueAt(world.nowMs, await world.node())).toEqual([7]);
+  });
+
+  it("a node that stood still between hint and commit leaves a hint behind", async () => {
+    const { session } = node;
+    const batch = session.batch.bind(session);
+    const other = await world.node();
+    session.batch = async (statements, options) => {
+      world.nowMs += 3 * minuteMs;
+      await dueAt(world.nowMs, other);
+      expect(await hints()).toEqual([]);
+      return batch(statements, options);
+    };
+    await commitWake(9);
+    expect(await hints()).toEqual([9]);
+    session.batch = batch;
+  });
+
+  it("S7: the actors of a dead region are found by the one that takes over", async () => {
+    const lost = await world.node({ region: "lost" });
+    const theirs = freshRef();
+    const { head } = await lost.store.claim(theirs, "a");
+    const wakeAtMs = world.nowMs - 1;
+    await lost.store.commit(following(theirs, head, { wakeAtMs }));
+    const found = async (who: ActorNode) =>
+      (await who.store.dueActors(world.nowMs, 10_000)).map((each) => each.ref);
+    expect(await found(node)).not.toContainEqual(theirs);
+    const heir = await world.node({ deadRegions: () => new Set(["lost"]) });
+    expect(await found(heir)).toContainEqual(theirs);
+    await heir.store.claim(theirs, "heir");
+    expect(await found(node)).toContainEqual(theirs);
+    expect(testRegions).not.toContain("lost");
+  });
+
+  it("no more are found than were asked for, and failures are store errors", async () => {
+    await commitWake(3);
+    expect(await node.store.dueActors(world.nowMs, 1)).toHaveLength(1);
+    node.session.failNext("FROM actor_wake", "refused");
+    await expect(node.store.dueActors(world.nowMs, 1)).rejects.toMatchObject({ effect: "not_applied" });
+  });
+});

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { freeBase, isFree, neighbour } from "./addresses.ts";
+import { assertFree, freeBase, isFree, neighbour } from "./addresses.ts";
 
 describe("loopback addresses", () => {
   it("are counted from the base", () => {
@@ -20,6 +20,14 @@ describe("loopback addresses", () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(9042, base, resolve));
     expect(await isFree(base)).toBe(false);
+    const place = { address: base, port: 9042 };
+    await expect(assertFree([place])).rejects.toThrow(`cannot use ${base}:9042: another process`);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("that the machine does not have are named with what adds them", async () => {
+    const elsewhere = { address: "192.0.2.1", port: 9042 };
+    await expect(assertFree([elsewhere])).rejects.toThrow("no such address");
+    await assertFree([]);
   });
 });

@@ -33,10 +33,30 @@ export async function isFree(address: string): Promise<boolean> {
   return free.every(Boolean);
 }
 
-function canListen(address: string, port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+/** Throws, saying what to do, unless every port can be listened on at its address. */
+export async function assertFree(
+  places: readonly { readonly address: string; readonly port: number }[],
+): Promise<void> {
+  for (const { address, port } of places) {
+    const refused = await listenOnce(address, port);
+    if (refused === null) continue;
+    const advice =
+      refused === "EADDRNOTAVAIL"
+        ? `this machine has no such address; add it, on macOS with \`sudo ifconfig lo0 alias ${address}\``
+        : "another process listens there; end it, or choose another base address";
+    throw new Error(`An engine cannot use ${address}:${port}: ${advice} (${refused}).`);
+  }
+}
+
+async function canListen(address: string, port: number): Promise<boolean> {
+  return (await listenOnce(address, port)) === null;
+}
+
+/** The error's code, or null when it went well. */
+function listenOnce(address: string, port: number): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
   const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen(port, address, () => server.close(() => resolve(true)));
+  server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "unknown"));
+  server.listen(port, address, () => server.close(() => resolve(null)));
   return promise;
 }

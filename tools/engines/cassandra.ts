@@ -25,7 +25,10 @@ export interface RunningCassandra {
   readonly process: EngineProcess;
 }
 
-export const cqlPort = 9042;
+const cqlPort = 9042;
+const storagePort = 7000;
+/** What a node listens on. */
+export const cassandraPorts: readonly number[] = [cqlPort, storagePort];
 const tokensPerNode = 16;
 const startMaxMs = 180_000;
 
@@ -115,7 +118,7 @@ seed_provider:
 listen_address: ${plan.address}
 rpc_address: ${plan.address}
 native_transport_port: ${cqlPort}
-storage_port: 7000
+storage_port: ${storagePort}
 
 data_file_directories: [${data("data")}]
 commitlog_directory: ${data("commitlog")}

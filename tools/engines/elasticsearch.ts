@@ -1,7 +1,8 @@
 // An Elasticsearch node as a local process: one node is its whole cluster, without security, on loopback only.
 
 import { spawnSync } from "node:child_process";
-import { chmod, chown, copyFile, link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { chmod, chown, copyFile, link, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { elasticsearchDistribution } from "./distributions.ts";
 import { type EngineProcess, type Guard, startEngineProcess, untilReady } from "./engine-process.ts";
@@ -24,6 +25,8 @@ export interface RunningElasticsearch {
   readonly process: EngineProcess;
 }
 
+/** The account that runs it owns these. */
+const ownFolders = ["conf", "data", "logs", "tmp"] as const;
 const startMaxMs = 180_000;
 
 /** Starts a node and waits until its cluster takes writes. */
@@ -33,17 +36,17 @@ export async function startElasticsearch(
 ): Promise<RunningElasticsearch> {
   const runnable = await provide(elasticsearchDistribution, host);
   const account = host.isRoot ? otherAccount(host) : null;
-  const conf = join(plan.folder, "conf");
-  for (const name of ["conf", "data", "logs", "tmp"])
-    await mkdir(join(plan.folder, name), { recursive: true });
+  const folder = account === null ? plan.folder : await reachableFolder(plan.folder, host);
+  const conf = join(folder, "conf");
+  for (const name of ownFolders) await mkdir(join(folder, name), { recursive: true });
   await copyFile(join(runnable.folder, "config", "log4j2.properties"), join(conf, "log4j2.properties"));
   await copyFile(join(runnable.folder, "config", "jvm.options"), join(conf, "jvm.options"));
-  await writeFile(join(conf, "elasticsearch.yml"), elasticsearchYml(plan));
+  await writeFile(join(conf, "elasticsearch.yml"), elasticsearchYml({ ...plan, folder }));
   let home = runnable.folder;
   if (account !== null) {
-    home = join(plan.folder, "home");
+    home = join(folder, "home");
     await linkTree(runnable.folder, home);
-    await giveTo(plan.folder, account);
+    await giveTo(folder, account);
   }
   const start = [join(home, "bin", "elasticsearch")];
   const [command = "", ...args] = [...(account?.command ?? []), "bash", ...start];
@@ -55,11 +58,11 @@ export async function startElasticsearch(
         ...host.inherited,
         ES_JAVA_HOME: runnable.javaHome,
         ES_PATH_CONF: conf,
-        ES_TMPDIR: join(plan.folder, "tmp"),
+        ES_TMPDIR: join(folder, "tmp"),
         ES_JAVA_OPTS: javaOptions(plan),
       },
-      cwd: plan.folder,
-      logFile: join(plan.folder, "elasticsearch.log"),
+      cwd: folder,
+      logFile: join(folder, "elasticsearch.log"),
     },
     guard,
   );
@@ -129,6 +132,22 @@ function idOf(flag: "-u" | "-g"): number | null {
   return status === 0 ? Number(stdout) : null;
 }
 
+/**
+ * Another account may not be let through the superuser's folders. Where it is not, the folder is one of the same name
+ * each time among the scratch folders.
+ */
+async function reachableFolder(folder: string, host: Host): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  if (dirname(dirname(folder)) === host.scratchFolder) await chmod(dirname(folder), 0o755);
+  for (let above = dirname(folder); above !== dirname(above); above = dirname(above)) {
+    if (((await stat(above)).mode & 0o001) === 0) {
+      const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
+      return join(host.scratchFolder, `svc-elasticsearch-${name}`);
+    }
+  }
+  return folder;
+}
+
 /** The superuser's cache is closed to other accounts: they get the same files by other names, or copies of them. */
 async function linkTree(from: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
@@ -141,9 +160,8 @@ async function linkTree(from: string, to: string): Promise<void> {
 }
 
 async function giveTo(folder: string, { uid, gid }: Account): Promise<void> {
-  await chmod(dirname(folder), 0o755);
   await chmod(folder, 0o755);
-  for (const name of ["conf", "data", "logs", "tmp"]) {
+  for (const name of ownFolders) {
     const below = await readdir(join(folder, name), { recursive: true });
     for (const path of [".", ...below]) await chown(join(folder, name, path), uid, gid);
   }

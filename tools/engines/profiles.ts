@@ -9,8 +9,8 @@
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { freeBase, neighbour } from "./addresses.ts";
-import { type CassandraPlan, type RunningCassandra, startCassandra } from "./cassandra.ts";
+import { assertFree, freeBase, neighbour } from "./addresses.ts";
+import { type CassandraPlan, cassandraPorts, type RunningCassandra, startCassandra } from "./cassandra.ts";
 import { type ElasticsearchPlan, type RunningElasticsearch, startElasticsearch } from "./elasticsearch.ts";
 import { type EngineProcess, type Guard, startGuard } from "./engine-process.ts";
 import { type Host, readHost } from "./host.ts";
@@ -77,13 +77,13 @@ export interface ProfileOptions {
 export async function startProfile(name: ProfileName, options: ProfileOptions = {}): Promise<EngineProfile> {
   const host = options.host ?? readHost();
   const shape = shapes[name];
-  const guard = startGuard();
   const temporary = options.folder === undefined;
   const folder = options.folder ?? (await mkdtemp(join(host.scratchFolder, "svc-engines-")));
   await mkdir(folder, { recursive: true });
-  if (temporary) guard.removeLater(folder);
   const base = options.base ?? (await freeBase(host.platform));
   const plans = planProfile(shape, { folder, base, options });
+  const guard = startGuard();
+  if (temporary) guard.removeLater(folder);
   const running = new Running(plans, { host, guard });
   const stop = async (): Promise<void> => {
     await running.stop(temporary ? 0 : keptGraceMs);
@@ -91,6 +91,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
     if (temporary) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   try {
+    await assertFree(placesOf(plans));
     await running.start(options.progress ?? (() => {}));
   } catch (error) {
     await stop();
@@ -154,6 +155,15 @@ function planProfile(
       heapMb: options.elasticHeapMb ?? 512,
     })),
   };
+}
+
+function placesOf({ cassandra, elastic }: Plans) {
+  return [
+    ...cassandra.flatMap(({ address }) => cassandraPorts.map((port) => ({ address, port }))),
+    ...elastic.flatMap(({ address, httpPort: http, transportPort: transport }) =>
+      [http, transport].map((port) => ({ address, port })),
+    ),
+  ];
 }
 
 /** For engines whose data is kept; others have nothing to lose. */

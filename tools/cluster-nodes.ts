@@ -1,0 +1,91 @@
+// The four nodes of the local cluster: two in each of two regions, their settings and addresses.
+
+import { join } from "node:path";
+
+export interface RegionEngines {
+  readonly region: string;
+  /** Address of the region's Cassandra node. */
+  readonly cassandra: string;
+  /** URL of the region's Elasticsearch. */
+  readonly elastic: string;
+}
+
+export interface ClusterPlan {
+  readonly regions: readonly RegionEngines[];
+  /** Everything of the cluster is below it; absolute. */
+  readonly folder: string;
+  /** First node's first port; each node has ten. */
+  readonly portBase: number;
+  /** Copies of a row in each data centre. */
+  readonly replication: number;
+  /** What the nodes prove to one another that they know; at least 32 characters. */
+  readonly secret: string;
+}
+
+export interface NodePlan {
+  /** Region and number, such as `eu-west1-a`. */
+  readonly name: string;
+  readonly region: string;
+  readonly home: string;
+  /** First of the node's five ports for callers. */
+  readonly portBase: number;
+  /** Its retrieval, business, verification, tools and ops surfaces. */
+  readonly urls: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const nodesPerRegion = 2;
+const portsPerNode = 10;
+const surfaces = 5;
+/** Behind the five of the surfaces. */
+const nodePort = 5;
+const address = "127.0.0.1";
+
+/** The nodes in the order in which they are started: the first one fills the sandbox. */
+export function planNodes(cluster: ClusterPlan): readonly NodePlan[] {
+  return cluster.regions.flatMap((engines, regionIndex) =>
+    Array.from({ length: nodesPerRegion }, (_, index) =>
+      planNode(cluster, engines, {
+        number: regionIndex * nodesPerRegion + index,
+        letter: "abcd"[index] ?? "",
+      }),
+    ),
+  );
+}
+
+function planNode(
+  cluster: ClusterPlan,
+  { region, cassandra, elastic }: RegionEngines,
+  { number, letter }: { readonly number: number; readonly letter: string },
+): NodePlan {
+  const name = `${region}-${letter}`;
+  const home = join(cluster.folder, name);
+  const portBase = cluster.portBase + number * portsPerNode;
+  const listen = `${address}:${portBase + nodePort}`;
+  const names = cluster.regions.map((each) => each.region);
+  return {
+    name,
+    region,
+    home,
+    portBase,
+    urls: Array.from({ length: surfaces }, (_, index) => `http://${address}:${portBase + index}`),
+    env: {
+      SVC_STORE: "cassandra",
+      SVC_ENVIRONMENT: "sandbox",
+      SVC_REGION: region,
+      SVC_REGIONS: names.join(","),
+      SVC_CASSANDRA: cassandra,
+      SVC_CASSANDRA_REPLICATION: names.map((each) => `${each}:${cluster.replication}`).join(","),
+      SVC_ELASTICSEARCH: elastic,
+      SVC_NODE_LISTEN: listen,
+      SVC_NODE_ADDRESS: listen,
+      SVC_CLUSTER_SECRET: cluster.secret,
+      SVC_HOST: address,
+      SVC_PORT_BASE: String(portBase),
+      SVC_HOME: home,
+      SVC_KEYS: join(cluster.folder, "keys"),
+      SVC_SAMPLES: number === 0 ? "yes" : "no",
+      SVC_LOG_TO: "file",
+    },
+  };
+}

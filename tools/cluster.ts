@@ -1,0 +1,132 @@
+// `npm run cluster`: two regions on this machine, with real engines and four nodes, for trying what a cluster does.
+// Everything is below `.svc-cluster/`, and is there again at the next start. Ctrl-C stops all of it.
+// Options: --fresh forgets what was there · --port-base N (7400) · --base 127.0.N.M for the engines · --home DIR
+
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type NodePlan, planNodes } from "./cluster-nodes.ts";
+import { clusterTour } from "./cluster-tour.ts";
+import {
+  type EngineProcess,
+  type Guard,
+  startEngineProcess,
+  startGuard,
+  untilReady,
+} from "./engines/engine-process.ts";
+import { EngineUnavailable } from "./engines/maven.ts";
+import { type EngineProfile, startProfile } from "./engines/profiles.ts";
+import { root } from "./process.ts";
+
+const nodeStartMaxMs = 120_000;
+const nodeGraceMs = 30_000;
+
+const { values } = parseArgs({
+  options: {
+    fresh: { type: "boolean", default: false },
+    home: { type: "string", default: join(root, ".svc-cluster") },
+    base: { type: "string", default: "127.0.77.1" },
+    "port-base": { type: "string", default: "7400" },
+  },
+});
+
+// The first signal stops everything in order; the second ends this process, and the guards the rest.
+const stopAsked = new Promise<void>((ask) => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => ask());
+});
+try {
+  await runCluster(resolve(values.home));
+} catch (error) {
+  if (!(error instanceof EngineUnavailable)) throw error;
+  console.error(`${error.message}.\nA JDK 17, a JDK 21 to 25 and Maven are needed; or use compose.yaml.`);
+  process.exitCode = 1;
+}
+
+async function runCluster(folder: string): Promise<void> {
+  if (values.fresh) await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  tell(
+    "Starting two regions: a Cassandra data centre and an Elasticsearch each (the first time they are fetched) …",
+  );
+  await using engines = await startProfile("regions", {
+    base: values.base,
+    folder: join(folder, "engines"),
+    progress: tell,
+  });
+  const plans = planNodes({
+    regions: regionsOf(engines),
+    folder,
+    portBase: Number(values["port-base"]),
+    replication: engines.replication,
+    secret: await secretOf(folder),
+  });
+  const guard = startGuard();
+  const running: EngineProcess[] = [];
+  try {
+    // One after another: the first one makes keys and tables, which the others find.
+    for (const plan of plans) running.push(await startNode(plan, guard));
+    console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
+    await stopAsked;
+    tell("Stopping the nodes, then the engines …");
+  } finally {
+    await Promise.all(running.map((node) => node.stop(nodeGraceMs)));
+    await guard.close();
+  }
+}
+
+function tell(line: string): void {
+  console.log(line);
+}
+
+function regionsOf({ cassandra, elastic }: EngineProfile) {
+  return cassandra.map(({ address, dataCenter }) => ({
+    region: dataCenter,
+    cassandra: address,
+    elastic: elastic.find(({ region }) => region === dataCenter)?.url ?? "",
+  }));
+}
+
+/** Made once, so that a node of an earlier start is none of another cluster. */
+async function secretOf(folder: string): Promise<string> {
+  const file = join(folder, "secret");
+  const made = randomBytes(32).toString("hex");
+  await writeFile(file, made, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  return await readFile(file, "utf8");
+}
+
+async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
+  await mkdir(plan.home, { recursive: true, mode: 0o700 });
+  const node = startEngineProcess(
+    {
+      command: process.execPath,
+      args: [join(root, "cli", "main.ts"), "start"],
+      env: { ...process.env, ...plan.env },
+      cwd: root,
+      logFile: join(plan.home, "output.log"),
+    },
+    guard,
+  );
+  const opsUrl = plan.urls.at(-1) ?? "";
+  try {
+    const isReady = (): Promise<boolean> => answersReady(opsUrl);
+    await untilReady(node, { name: `Node ${plan.name}`, maxMs: nodeStartMaxMs, isReady });
+  } catch (error) {
+    await node.stop(0);
+    throw error;
+  }
+  tell(`Node ${plan.name} serves`);
+  return node;
+}
+
+async function answersReady(opsUrl: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${opsUrl}/readyz`);
+    await answer.body?.cancel();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}

@@ -206,6 +206,22 @@ function feedTests(store: () => RegisterStore, reopen: () => Promise<void>): voi
     expect(keys.filter((key) => !seen.has(`key/${key}`))).toEqual([]);
   });
 
+  it("has more to give while anything put before the call is not given (G3)", async () => {
+    const feed = store().follow();
+    await drain(feed, 100);
+    const keys = Array.from({ length: 3 }, () => fresh("k"));
+    const [a = "", b = "", c = ""] = keys;
+    await store().put([entry(a), entry(b)]);
+    const seen = new Set<string>();
+    for (let pages = 0, more = true; more && pages < pagesMax; pages += 1) {
+      if (pages === 1) await store().put([entry(c)]);
+      const page = await feed.next(1);
+      for (const each of page.entries) seen.add(each.key);
+      more = page.more;
+    }
+    expect(keys.filter((key) => !seen.has(key))).toEqual([]);
+  });
+
   it("is each reader's own", async () => {
     const key = fresh("k");
     const [one, other] = [store().follow(), store().follow()];

@@ -4,7 +4,8 @@
 //       of one key with one change are the same entry; were they not, one of both is kept, the same for everyone.
 //   G2. A write that returned survives the loss of the process.
 //   G3. A feed gives every entry: those that were there when it began, and each that changes later, however late it
-//       becomes readable here. What it gives is read by `get` and `list` in that state or a later one.
+//       becomes readable here. What it gives, `get` tells in that state or a later one. `list` does, too, once the put of it
+//       has reached this region whole.
 //   G4. A feed may give an entry again, and entries in any order, but never an entry in an earlier state than before.
 
 export const registerTables = ["party", "key", "mandate", "certificate", "policy", "custody"] as const;

@@ -1,0 +1,244 @@
+// What changed in the register, for the caches of one node, although rows come late and in any order.
+//
+// Begins with all entries. Then each call looks again at where references of late may be, in three ways that overlap:
+//   near   every call: references written since the last call, and those of `overlapMs` before it. That covers clocks that
+//          differ, writes under way and the usual lag between regions.
+//   far    once in `tickMs`: the next page of older references, round and round through `farMs`, which is more than the
+//          three hours for which hints are kept for a replica that is away. A round is 25 ticks, and one more for each
+//          full page.
+//   pass   once in `tickMs`: the next page of all entries, round and round; needs no reference at all. With n entries an
+//          entry is met within n / `pageRows` ticks: 100,000 in 200 s.
+// Invariants:
+//   F1. A reference counts only once the entry and the party's list are readable here at its change or a later one; till
+//       then it is looked at again with every round, so nobody loads an older state after the feed told of a newer.
+//   F2. A call that fails changes nothing of the progress: the next one looks at the same places.
+//   F3. Entries lately given at a change are not given again at the same one; which ones those are is bounded, so others
+//       may be given again.
+//   F4. Who did not call for longer than `farMs` begins anew.
+
+import type { RegisterEntry, RegisterFeed, RegisterTable } from "../register-store.ts";
+import { numberOf, textOf } from "./columns.ts";
+import { createLanes } from "./lanes.ts";
+import { entryColumns, entryOf, readChangeInList, readEntry, tableOf } from "./register-rows.ts";
+import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
+
+/** References of so long are one partition. */
+export const slotMs = 600_000;
+export const overlapMs = 30_000;
+export const farMs = 4 * 3_600_000;
+export const tickMs = 1_000;
+/** How far ahead of this node's clock that of a writer may be. */
+const aheadMs = 5_000;
+/** Rows of a page: entries or references; and of entries when all of them are read at once. */
+export const pageRows = 500;
+const firstPageRows = 2_000;
+/** Entries remembered as given, each a hundred bytes or so. */
+const givenMax = 200_000;
+/** Entries read at once. */
+const readLanes = 32;
+
+const references = "SELECT at, tbl, key, change FROM register_feed WHERE slot = ?";
+const entries = `SELECT ${entryColumns} FROM register_entry`;
+const cql = {
+  near: `${references} AND at >= ?`,
+  far: `${references} AND (at, tbl, key, change) > (?, ?, ?, ?) LIMIT ?`,
+  first: `${entries} LIMIT ?`,
+  further: `${entries} WHERE token(tbl, key) > token(?, ?) LIMIT ?`,
+} as const;
+
+const plain = { idempotent: true } as const;
+
+interface Reference {
+  readonly at: number;
+  readonly table: RegisterTable;
+  readonly key: string;
+  readonly change: number;
+}
+
+/** Where the next page of older references begins. */
+interface FarPlace {
+  readonly slot: number;
+  readonly after: Reference | null;
+}
+
+/** Where the next page of all entries begins; null for the start. */
+type PassPlace = { readonly table: RegisterTable; readonly key: string } | null;
+
+interface Progress {
+  /** Everything is given from here on; null until the first look at all entries is complete. */
+  readonly readAtMs: number | null;
+  readonly startedAtMs: number;
+  readonly tickedAtMs: number;
+  readonly far: FarPlace | null;
+  readonly pass: PassPlace;
+}
+
+export function slotOf(ms: number): number {
+  return Math.floor(ms / slotMs);
+}
+
+/** `now` gives Unix milliseconds. */
+export function createRegisterFeed(session: CassandraSession, now: () => number): RegisterFeed {
+  let progress = begin(now());
+  let queue: readonly RegisterEntry[] = [];
+  const given = createGiven();
+  const fill = async (): Promise<void> => {
+    const nowMs = now();
+    if (progress.readAtMs !== null && nowMs - progress.readAtMs > farMs) progress = begin(nowMs);
+    const round = await look(session, progress, nowMs, given);
+    progress = round.progress;
+    queue = newest(round.found, given);
+    for (const entry of queue) given.note(entry);
+  };
+  return {
+    next: async (limit) => {
+      const isFresh = queue.length === 0;
+      if (isFresh) await fill();
+      const page = queue.slice(0, limit);
+      queue = queue.slice(limit);
+      return { entries: page, more: queue.length > 0 || !isFresh || progress.readAtMs === null };
+    },
+  };
+}
+
+function begin(nowMs: number): Progress {
+  return { readAtMs: null, startedAtMs: nowMs, tickedAtMs: nowMs, far: null, pass: null };
+}
+
+interface Round {
+  readonly found: readonly RegisterEntry[];
+  readonly progress: Progress;
+}
+
+async function look(
+  session: CassandraSession,
+  progress: Progress,
+  nowMs: number,
+  given: Given,
+): Promise<Round> {
+  if (progress.readAtMs === null) {
+    const page = await readPass(session, progress.pass, firstPageRows);
+    const readAtMs = page.next === null ? progress.startedAtMs : null;
+    return { found: page.found, progress: { ...progress, pass: page.next, readAtMs } };
+  }
+  const near = await readNear(session, progress.readAtMs, nowMs);
+  const isDue = nowMs - progress.tickedAtMs >= tickMs || nowMs < progress.tickedAtMs;
+  if (!isDue) {
+    const found = await resolve(session, near, given);
+    return { found, progress: { ...progress, readAtMs: nowMs } };
+  }
+  const far = await readFar(session, progress.far, nowMs);
+  const found = await resolve(session, [...near, ...far.found], given);
+  const pass = await readPass(session, progress.pass, pageRows);
+  return {
+    found: [...found, ...pass.found],
+    progress: { ...progress, readAtMs: nowMs, tickedAtMs: nowMs, far: far.next, pass: pass.next },
+  };
+}
+
+async function readNear(
+  session: CassandraSession,
+  readAtMs: number,
+  nowMs: number,
+): Promise<readonly Reference[]> {
+  const fromMs = Math.min(readAtMs, nowMs) - overlapMs;
+  const found: Reference[] = [];
+  for (let slot = slotOf(fromMs); slot <= slotOf(nowMs + aheadMs); slot += 1) {
+    const rows = await executeAll(session, cql.near, [slot, fromMs], plain);
+    for (const row of rows) found.push(referenceOf(row));
+  }
+  return found;
+}
+
+/** One page of older references; an empty slot is a page, too. */
+async function readFar(
+  session: CassandraSession,
+  place: FarPlace | null,
+  nowMs: number,
+): Promise<{ readonly found: readonly Reference[]; readonly next: FarPlace }> {
+  const [oldest, current] = [slotOf(nowMs - farMs), slotOf(nowMs)];
+  const isWithin = place !== null && place.slot >= oldest && place.slot <= current;
+  const { slot, after } = isWithin ? place : { slot: oldest, after: null };
+  const key = after === null ? [-1, "", "", -1] : [after.at, after.table, after.key, after.change];
+  const rows = await executeAll(session, cql.far, [slot, ...key, pageRows], plain);
+  const found = rows.map(referenceOf);
+  const last = found.at(-1);
+  const next =
+    last === undefined || rows.length < pageRows ? { slot: slot + 1, after: null } : { slot, after: last };
+  return { found, next };
+}
+
+async function readPass(
+  session: CassandraSession,
+  place: PassPlace,
+  rowsMax: number,
+): Promise<{ readonly found: readonly RegisterEntry[]; readonly next: PassPlace }> {
+  const rows =
+    place === null
+      ? await executeAll(session, cql.first, [rowsMax], plain)
+      : await executeAll(session, cql.further, [place.table, place.key, rowsMax], plain);
+  const found = rows.map(entryOf);
+  const last = found.at(-1);
+  const next = last === undefined || rows.length < rowsMax ? null : { table: last.table, key: last.key };
+  return { found, next };
+}
+
+/** The entries that the references lead to, of those whose change was not given yet (F1). */
+async function resolve(
+  session: CassandraSession,
+  found: readonly Reference[],
+  given: Given,
+): Promise<readonly RegisterEntry[]> {
+  const wanted = new Map<string, Reference>();
+  for (const reference of found) {
+    const name = `${reference.table}/${reference.key}`;
+    if (reference.change > Math.max(given.changeOf(name), wanted.get(name)?.change ?? -1)) {
+      wanted.set(name, reference);
+    }
+  }
+  const read = async ({ table, key, change }: Reference): Promise<readonly RegisterEntry[]> => {
+    const entry = await readEntry(session, table, key);
+    if (entry === null || entry.change < change) return [];
+    return (await readChangeInList(session, entry)) < change ? [] : [entry];
+  };
+  const lanes = createLanes(readLanes);
+  return (await lanes.all([...wanted.values()].map((each) => () => read(each)))).flat();
+}
+
+/** Each entry once, in its latest state, without those that were given in this state or a later one (F3). */
+function newest(found: readonly RegisterEntry[], given: Given): readonly RegisterEntry[] {
+  const latest = new Map<string, RegisterEntry>();
+  for (const entry of found) {
+    const name = `${entry.table}/${entry.key}`;
+    if (entry.change <= Math.max(given.changeOf(name), latest.get(name)?.change ?? -1)) continue;
+    latest.set(name, entry);
+  }
+  return [...latest.values()];
+}
+
+function referenceOf(row: CqlRow): Reference {
+  const [table, key] = [tableOf(row["tbl"]), textOf(row["key"])];
+  return { at: numberOf(row["at"]), table, key, change: numberOf(row["change"]) };
+}
+
+interface Given {
+  /** -1 for an entry that was not given, or too long ago. */
+  changeOf(name: string): number;
+  note(entry: RegisterEntry): void;
+}
+
+/** In two halves: when the young one is full, the old one is forgotten. */
+function createGiven(): Given {
+  let young = new Map<string, number>();
+  let old = new Map<string, number>();
+  return {
+    changeOf: (name) => Math.max(young.get(name) ?? -1, old.get(name) ?? -1),
+    note: ({ table, key, change }) => {
+      if (young.size >= givenMax / 2) {
+        old = young;
+        young = new Map();
+      }
+      young.set(`${table}/${key}`, change);
+    },
+  };
+}

@@ -1,0 +1,111 @@
+// The public register in Cassandra: the port's obligations G1–G4, at LOCAL_QUORUM in the data centre of the region.
+//   E1. An entry is written first, then a reference to it into the feed, so in its own region a reference leads to what it
+//       names. Other regions get the rows one by one, in any order and maybe late: register-feed.ts.
+//   E2. `put` waits until every region has the entry at quorum. Where one cannot be reached it is content with its own
+//       region after `EACH_QUORUM` failed, tells so, and does not try again for a while: a region that is cut off must
+//       not stop the others.
+//   E3. How long a revocation takes, then. Its owner refuses at once, whatever the register says. A node of a region
+//       refuses at most `freshMs` (service/register.ts, 5 s) after the data centre of the region has the entry; and when
+//       `put` returned without telling of a region behind, they all have it. A region that is behind has it when its
+//       link or its replicas are back and the hints of the others were replayed, or else after a repair; until then it
+//       cannot know, and goes on with what it has. From then on it takes the feed's far round (half a minute) where the
+//       reference came, too, and else its pass; a key, party or list that the node has in use takes `keptMs` (60 s) at
+//       most, whatever came.
+//   E4. An entry never moves to another party.
+
+import {
+  type RegisterEntry,
+  type RegisterFeed,
+  type RegisterStore,
+  registerTables,
+} from "../register-store.ts";
+import { createLanes } from "./lanes.ts";
+import { createRegisterFeed, slotOf } from "./register-feed.ts";
+import { entryColumns, entryOf, readEntry } from "./register-rows.ts";
+import { type CassandraSession, executeAll, type Statement } from "./session.ts";
+import { stampOfChange } from "./stamps.ts";
+
+/** Statements of this store under way at once. */
+const writeLanes = 64;
+/** How long after a failure no other region is waited for (E2). */
+const behindForMs = 10_000;
+
+const cql = {
+  entry: `INSERT INTO register_entry (${entryColumns}) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  ofParty: `INSERT INTO register_of_party (${entryColumns}) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  reference: "INSERT INTO register_feed (slot, at, tbl, key, change, party) VALUES (?, ?, ?, ?, ?, ?)",
+  list: `SELECT ${entryColumns} FROM register_of_party WHERE tbl = ? AND party = ?`,
+} as const;
+
+const plain = { idempotent: true } as const;
+
+export interface CassandraRegisterOptions {
+  /** Unix milliseconds; the platform's unless given. */
+  readonly now?: () => number;
+  /** Told whenever entries were put that another region may lack for now (E2). */
+  readonly onBehind?: (entries: number, reason: unknown) => void;
+}
+
+/** The tables of record-tables.ts must be there. */
+export function openCassandraRegisterStore(
+  session: CassandraSession,
+  options: CassandraRegisterOptions = {},
+): RegisterStore {
+  const now = options.now ?? Date.now;
+  const lanes = createLanes(writeLanes);
+  const everywhere = everywhereWriter(session, now);
+  return {
+    put: async (entries) => {
+      const writes = entries.flatMap(entryWrites);
+      const written = await lanes.all(writes.map((each) => () => everywhere(each)));
+      const at = now();
+      const references = entries.map((entry) => referenceWrite(entry, at));
+      const told = await lanes.all(references.map((each) => () => everywhere(each)));
+      const behind = [...written, ...told].find((each) => each !== null);
+      if (behind) options.onBehind?.(entries.length, behind.reason);
+    },
+    get: (table, key) => readEntry(session, table, key),
+    list: async (table, partition) =>
+      (await executeAll(session, cql.list, [table, partition], plain)).map(entryOf),
+    follow: (): RegisterFeed => createRegisterFeed(session, now),
+  };
+}
+
+function entryWrites({ table, key, partition, change, body }: RegisterEntry): readonly Statement[] {
+  if (!registerTables.includes(table)) throw new RangeError("a register entry is of no known table");
+  const params = [table, key, partition, change, body, stampOfChange(change)];
+  return [
+    { cql: cql.entry, params },
+    { cql: cql.ofParty, params },
+  ];
+}
+
+function referenceWrite({ table, key, partition, change }: RegisterEntry, atMs: number): Statement {
+  return { cql: cql.reference, params: [slotOf(atMs), atMs, table, key, change, partition] };
+}
+
+interface Behind {
+  readonly reason: unknown;
+}
+
+/** See E2; answers null when all regions have it. Throws what the own region throws. */
+function everywhereWriter(
+  session: CassandraSession,
+  now: () => number,
+): (statement: Statement) => Promise<Behind | null> {
+  let failed: (Behind & { readonly untilMs: number }) | null = null;
+  return async ({ cql: text, params }) => {
+    const known = failed !== null && now() < failed.untilMs ? failed : null;
+    if (known === null) {
+      try {
+        await session.execute(text, params, { ...plain, consistency: "EACH_QUORUM" });
+        failed = null;
+        return null;
+      } catch (reason) {
+        failed = { reason, untilMs: now() + behindForMs };
+      }
+    }
+    await session.execute(text, params, plain);
+    return known ?? failed;
+  };
+}

@@ -14,6 +14,7 @@
 import { type ActorName, placementOf } from "../actors/messages/refs.ts";
 import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
+import { heirOf } from "./heir.ts";
 import { HomeBook } from "./home-book.ts";
 import type { Membership } from "./membership.ts";
 import { placeOn } from "./rendezvous.ts";
@@ -49,8 +50,8 @@ export interface Placement {
   assignHome(party: string): Promise<PartyHome>;
   /** As far as known without asking. */
   homeOf(party: string): PartyHome | null;
-  /** Whether this region takes over the actors that have their home in `region`, which is dead (for the actor store). */
-  takesOver(region: string): boolean;
+  /** Declared dead: actors with their home there may be claimed by whoever has them here (for the actor store). */
+  isDead(region: string): boolean;
 }
 
 const here: Located = { at: "here" };
@@ -88,12 +89,12 @@ class NodePlacement implements Placement {
   locate(ref: ActorName): Located {
     const placement = placementOf(ref);
     if ("region" in placement) {
-      if (this.#isDead(placement.region)) return regionLost;
+      if (this.isDead(placement.region)) return regionLost;
       return this.#among(placement.region, `${ref.kind}/${ref.id}`);
     }
     const home = this.#book.get(placement.party);
     if (home === undefined) return homeUnknown;
-    const region = this.#heirOf(home.region);
+    const region = this.#heirOf(home);
     if (region === null) return regionLost;
     if (region === home.region && this.#isMoving(home)) return moving;
     const located = this.#among(region, placement.party);
@@ -128,28 +129,16 @@ class NodePlacement implements Placement {
     return this.#book.get(party) ?? null;
   }
 
-  takesOver(region: string): boolean {
-    return this.#isDead(region) && this.#heirOf(region) === this.#membership.region;
-  }
-
-  #isDead(region: string): boolean {
+  isDead(region: string): boolean {
     return this.#membership.standing(region)?.status === "dead";
   }
 
-  #isMoving(home: PartyHome): boolean {
-    return home.moving_to !== null && home.moving_to !== home.region && !this.#isDead(home.moving_to);
+  #heirOf(home: PartyHome): string | null {
+    return heirOf(home.region, (each) => this.#membership.standing(each));
   }
 
-  /** The region itself while it lives, else the first living one that takes over; null when none does. */
-  #heirOf(region: string): string | null {
-    const passed = new Set<string>();
-    let heir: string | null = region;
-    while (heir !== null && this.#isDead(heir)) {
-      if (passed.has(heir)) return null;
-      passed.add(heir);
-      heir = this.#membership.standing(heir)?.successor ?? null;
-    }
-    return heir;
+  #isMoving(home: PartyHome): boolean {
+    return home.moving_to !== null && home.moving_to !== home.region && !this.isDead(home.moving_to);
   }
 
   #among(region: string, key: string): Located {
@@ -188,7 +177,7 @@ class NodePlacement implements Placement {
   async #takeOver(party: string): Promise<boolean> {
     const home = this.#book.get(party);
     const region = this.#membership.region;
-    if (home === undefined || home.region === region || this.#heirOf(home.region) !== region) return false;
+    if (home === undefined || home.region === region || this.#heirOf(home) !== region) return false;
     if (this.#among(region, party).at !== "here") return false;
     const next = { party, region, moving_to: null, version: home.version + 1 };
     const settled = (await this.#cas(next)) ? next : await this.#store.readHome(party);

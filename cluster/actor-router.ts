@@ -1,0 +1,242 @@
+// Brings a call to the node that has its actor, from this node and for others. What it says is only where to look; that
+// one node alone acts is the fence's work (membership.ts).
+//   J1. An actor is run here only while placement says «here», and so only under a lease.
+//   J2. A call that arrives for an actor that is not here looks anew once, waits while the actor is between two nodes,
+//       and is refused `not_here` (not applied) when it still is not: it is never passed on.
+//   J3. Who is refused so, or could not send at all, looks anew and tries once more: where that was at fault, the
+//       second attempt arrives. Nothing is repeated whose effect is unknown.
+//   J4. Waiting is bounded by the caller's time and by `patienceMs`; what is in vain is said at once, with the time after
+//       which it is worth trying again.
+//   J5. Every rejection of its own is a RemoteFailure that says `not_applied`; others are passed on as they are.
+
+import type { ActorName } from "../actors/messages/refs.ts";
+import type { Message } from "../actors/system/definition.ts";
+import type { LocalActorSystem, TimerPort } from "../actors/system/ports.ts";
+import type { Member } from "../storage/cluster-store.ts";
+import {
+  type Delivery,
+  RemoteFailure,
+  type RemoteFailureReason,
+  type RemoteTarget,
+  type TransportHandlers,
+} from "../transport/actor-transport.ts";
+import type { Monotonic } from "./cycle.ts";
+import type { Membership } from "./membership.ts";
+import type { Located, Placement } from "./placement.ts";
+
+export interface ActorRouterOptions {
+  readonly placement: Placement;
+  readonly membership: Membership;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  /** The actor system of the incarnation in force; null while there is none. */
+  readonly local: () => Pick<LocalActorSystem, "askHere" | "deliver"> | null;
+  /** The connection to a member; asked for once a member. */
+  readonly targetOf: (member: Member) => RemoteTarget;
+  /** How long a call waits for an actor that is between two nodes; milliseconds. */
+  readonly patienceMs?: number;
+}
+
+export interface ActorRouter {
+  /** For the actor system's option of this name. */
+  route(ref: ActorName): "local" | RemoteTarget;
+  /** For the transport: what other nodes ask of this one (J2). */
+  readonly handlers: TransportHandlers;
+  /** Tells the other members of the region that its view has changed; who is not reached sees it by itself. */
+  announce(): void;
+}
+
+/** A node speaks to another's router by this name; no actor has it. */
+const routerName: ActorName = { kind: "cluster", id: "view" };
+const lookCommand = { type: "view.look" };
+const announceMs = 1_000;
+
+const patienceMsDefault = 4_000;
+/** Between two looks at an actor that is between two nodes. */
+const pauseMs = 25;
+/** Look-ups begun by `route` for actors that nobody waits for. */
+const wantedMax = 256;
+const targetsMax = 1_024;
+
+type Found = Exclude<Located, { at: "nowhere" }>;
+
+/** Makes the router of a node. */
+export function createActorRouter(options: ActorRouterOptions): ActorRouter {
+  return new NodeRouter(options);
+}
+
+class NodeRouter implements ActorRouter {
+  readonly #options: ActorRouterOptions;
+  readonly #patienceMs: number;
+  readonly #targets = new Map<string, RemoteTarget>();
+  readonly #wanted = new Set<string>();
+  /** For every actor that is not here. */
+  readonly #elsewhere: RemoteTarget;
+  readonly handlers: TransportHandlers;
+
+  constructor(options: ActorRouterOptions) {
+    this.#options = options;
+    this.#patienceMs = options.patienceMs ?? patienceMsDefault;
+    this.#elsewhere = {
+      ask: (to, command, timeoutMs) =>
+        this.#send(to, timeoutMs, (target, leftMs) => target.ask(to, command, leftMs)),
+      deliver: (to, from, messages) =>
+        this.#send(to, this.#patienceMs, (target) => target.deliver(to, from, messages)),
+    };
+    this.handlers = {
+      ask: async (to, command, timeoutMs) => {
+        if (to.kind === routerName.kind) return this.#look();
+        const leftMs = await this.#arrive(to, timeoutMs);
+        return this.#here().ask(to, command, leftMs);
+      },
+      deliver: async (to, from, messages) => {
+        await this.#arrive(to, this.#patienceMs);
+        return this.#here().deliver(to, from, messages);
+      },
+    };
+  }
+
+  route(ref: ActorName): "local" | RemoteTarget {
+    const located = this.#options.placement.locate(ref);
+    if (located.at === "here") return "local";
+    // Who only asks whether it is here, for waiting work, finds it at the next look.
+    if (located.at === "nowhere") this.#want(ref);
+    return this.#elsewhere;
+  }
+
+  announce(): void {
+    const { membership, targetOf } = this.#options;
+    for (const member of membership.view(membership.region).members) {
+      if (member.address === membership.address) continue;
+      this.#target(member, targetOf)
+        .ask(routerName, lookCommand, announceMs)
+        .catch(() => {});
+    }
+  }
+
+  /** J3. */
+  async #send<T>(
+    to: ActorName,
+    timeoutMs: number,
+    call: (target: RemoteTarget, leftMs: number) => Promise<T>,
+  ): Promise<T> {
+    const { monotonic, membership } = this.#options;
+    const lateMs = monotonic.nowMs() + timeoutMs;
+    for (let isSecond = false; ; isSecond = true) {
+      const found = await this.#find(to, lateMs);
+      const target = found.at === "here" ? this.#here() : this.#target(found.member, this.#options.targetOf);
+      try {
+        return await call(target, Math.max(1, lateMs - monotonic.nowMs()));
+      } catch (error) {
+        const reason = misplacement(error);
+        if (reason === "unreachable") membership.suspect();
+        if (reason === null || isSecond || monotonic.nowMs() >= lateMs) throw error;
+        await this.#within(membership.refresh(), lateMs);
+      }
+    }
+  }
+
+  /** J2: resolves with the time that is left once the actor is here. */
+  async #arrive(to: ActorName, timeoutMs: number): Promise<number> {
+    const { monotonic, membership } = this.#options;
+    const lateMs = monotonic.nowMs() + timeoutMs;
+    let found = await this.#find(to, lateMs);
+    if (found.at === "node") {
+      await this.#within(membership.refresh(), lateMs);
+      found = await this.#find(to, lateMs);
+    }
+    if (found.at === "node") throw failure("not_here", 1, `it is at ${found.member.address}`);
+    return Math.max(1, lateMs - monotonic.nowMs());
+  }
+
+  /** Waits for a place while there may be one in a moment (J4). */
+  async #find(to: ActorName, lateMs: number): Promise<Found> {
+    const { monotonic, placement, timers } = this.#options;
+    const patientMs = Math.min(lateMs, monotonic.nowMs() + this.#patienceMs);
+    let isLookedUp = false;
+    for (;;) {
+      const located = locate(placement, to);
+      if (located.at !== "nowhere") return located;
+      const { reason, retryAfterSeconds } = located;
+      const isVain =
+        reason === "region_lost" || reason === "no_nodes" || (reason === "home_unknown" && isLookedUp);
+      if (isVain || monotonic.nowMs() >= patientMs) throw failure("not_here", retryAfterSeconds, reason);
+      isLookedUp ||= reason === "home_unknown";
+      await this.#within(settle(placement, to), patientMs);
+      if (locate(placement, to).at === "nowhere" && reason !== "home_unknown")
+        await new Promise<void>((resolve) => void timers.schedule(pauseMs, resolve));
+    }
+  }
+
+  #here(): RemoteTarget {
+    const local = this.#options.local();
+    if (local === null) throw failure("draining", 1, "the node is between two lives");
+    return {
+      ask: (to, command, timeoutMs) => local.askHere(to, command as Message, timeoutMs),
+      deliver: (to, from, messages: readonly Delivery[]) => local.deliver(to, from, messages),
+    };
+  }
+
+  #target(member: Member, targetOf: (member: Member) => RemoteTarget): RemoteTarget {
+    const known = this.#targets.get(member.incarnation);
+    if (known !== undefined) return known;
+    if (this.#targets.size >= targetsMax) this.#targets.clear();
+    const target = targetOf(member);
+    this.#targets.set(member.incarnation, target);
+    return target;
+  }
+
+  async #look(): Promise<null> {
+    await this.#options.membership.refresh();
+    return null;
+  }
+
+  #want(ref: ActorName): void {
+    const name = `${ref.kind}/${ref.id}`;
+    if (this.#wanted.has(name) || this.#wanted.size >= wantedMax) return;
+    this.#wanted.add(name);
+    // Whoever needs an answer meets the same failure.
+    settle(this.#options.placement, { kind: ref.kind, id: ref.id })
+      .catch(() => {})
+      .finally(() => this.#wanted.delete(name));
+  }
+
+  /** Waits for `work`, at most until `lateMs`. Throws what `work` throws in time. */
+  async #within(work: Promise<void>, lateMs: number): Promise<void> {
+    const { timers, monotonic } = this.#options;
+    const late = Promise.withResolvers<void>();
+    const cancel = timers.schedule(Math.max(0, lateMs - monotonic.nowMs()), late.resolve);
+    try {
+      await Promise.race([work, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** The place of what another node named, which may be anything. */
+function locate(placement: Placement, to: ActorName): Located {
+  try {
+    return placement.locate(to);
+  } catch (error) {
+    throw failure("refused", 1, error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function settle(placement: Placement, to: ActorName): Promise<void> {
+  try {
+    await placement.settle(to);
+  } catch (error) {
+    throw failure("store", 1, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Why a call did not come to its actor although nothing was done; null for every other failure. */
+function misplacement(error: unknown): "not_here" | "unreachable" | null {
+  if (!(error instanceof RemoteFailure) || error.effect !== "not_applied") return null;
+  return error.reason === "not_here" || error.reason === "unreachable" ? error.reason : null;
+}
+
+function failure(reason: RemoteFailureReason, retryAfterSeconds: number, detail: string): RemoteFailure {
+  return new RemoteFailure(reason, { retryAfterSeconds, effect: "not_applied", detail });
+}

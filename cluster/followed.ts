@@ -1,0 +1,34 @@
+// Waits until every node of a region acts by what was written before the call: a move, a standing.
+//   F1. A new version of the view is written after what is to be followed; a member whose beat tells of that version has
+//       asked for moves and standings since, and finished what followed from them (outlook.ts O2).
+//   F2. A member that does not tell so is waited for as long as it is in the view: it either follows, or is removed.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+import type { ClusterStore } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./cycle.ts";
+import { raiseVersion } from "./view-change.ts";
+
+export interface FollowedOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  /** The own region: no node writes the view of another. */
+  readonly region: string;
+  readonly patienceMs: number;
+}
+
+const lookMs = 50;
+
+/** False when some member neither followed nor went in time. Throws the store's error. */
+export async function followedByAll(options: FollowedOptions): Promise<boolean> {
+  const { store, monotonic, timers, region, patienceMs } = options;
+  const lateMs = monotonic.nowMs() + patienceMs;
+  const version = await raiseVersion(store, region);
+  for (;;) {
+    const [view, beats] = await Promise.all([store.readView(region), store.readBeats(region)]);
+    const seen = new Map(beats.map((beat) => [beat.incarnation, beat.homes_seen]));
+    if (view.members.every((member) => (seen.get(member.incarnation) ?? 0) >= version)) return true;
+    if (monotonic.nowMs() >= lateMs) return false;
+    await new Promise<void>((resolve) => void timers.schedule(lookMs, resolve));
+  }
+}

@@ -1,0 +1,96 @@
+// An operator's word on a region that is lost.
+//
+// What the store does not do by itself: before a region is declared dead it is taken out of the keyspace's replication
+// (or no majority of all regions can be found), its machines are kept from writing to the others, and its nodes are
+// stopped. What was acknowledged there and had not yet reached another region is lost for the successor: nothing, where
+// commits are replicated before they are acknowledged, else what the last moments before the loss held.
+//   D1. A region is declared dead once, with a successor that lives, or none yet; naming one later, or another, is a
+//       change of the same standing.
+//   D2. Its nodes lose their leases as soon as they hear of it, and do not join while it lasts (admission.ts A4).
+//   D3. Re-joining: its data centre is rebuilt from the others first. Then its successor stops taking parties over, and
+//       only once every node there has followed that is the region active again; its nodes may join from then on. What
+//       was taken over in the meantime has its home with the successor and stays there until it is moved.
+
+import type { TimerPort } from "../actors/system/ports.ts";
+import { type ClusterStore, type RegionStanding, StoreError } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./cycle.ts";
+import { followedByAll } from "./followed.ts";
+import { heirOf } from "./heir.ts";
+
+export interface StandingsOptions {
+  readonly store: ClusterStore;
+  readonly monotonic: Monotonic;
+  readonly timers: TimerPort;
+  /** Of the node that carries out the operator's word. */
+  readonly region: string;
+  readonly regions: readonly string[];
+  readonly patienceMs?: number;
+}
+
+export type DeclareOutcome =
+  | "declared"
+  | "region_unknown"
+  /** A node cannot say this of its own region. */
+  | "own_region"
+  /** Not one of the cluster's regions, or dead itself. */
+  | "successor_unfit";
+
+export type RejoinOutcome =
+  | "rejoined"
+  | "not_dead"
+  /** To be done by a node of the region that takes over. */
+  | "not_successor"
+  /** A node did not follow in time: no party is taken over any more, and the region is still out. Repeat it here. */
+  | "not_followed";
+
+const patienceMsDefault = 10_000;
+const attemptsMax = 10;
+
+/** D1. Repeatable. Throws the store's error. */
+export async function declareDead(
+  options: StandingsOptions,
+  region: string,
+  successor: string | null,
+): Promise<DeclareOutcome> {
+  const { store, regions } = options;
+  if (!regions.includes(region)) return "region_unknown";
+  if (region === options.region) return "own_region";
+  if (successor !== null) {
+    const standing = (await store.readStandings()).find((each) => each.region === successor);
+    if (!regions.includes(successor) || successor === region || standing?.status === "dead")
+      return "successor_unfit";
+  }
+  await stand(store, region, { status: "dead", successor });
+  return "declared";
+}
+
+/** D3. Repeatable. Throws the store's error. */
+export async function rejoin(options: StandingsOptions, region: string): Promise<RejoinOutcome> {
+  const { store } = options;
+  const standings = new Map((await store.readStandings()).map((each) => [each.region, each]));
+  if (standings.get(region)?.status !== "dead") return "not_dead";
+  const heir = heirOf(region, (each) => standings.get(each));
+  if (heir !== null && heir !== options.region) return "not_successor";
+  await stand(store, region, { status: "dead", successor: null });
+  const patienceMs = options.patienceMs ?? patienceMsDefault;
+  if (!(await followedByAll({ ...options, patienceMs }))) return "not_followed";
+  await stand(store, region, { status: "active", successor: null });
+  return "rejoined";
+}
+
+async function stand(
+  store: ClusterStore,
+  region: string,
+  wanted: Pick<RegionStanding, "status" | "successor">,
+): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const known = (await store.readStandings()).find((each) => each.region === region);
+    if (known?.status === wanted.status && known.successor === wanted.successor) return;
+    try {
+      if (await store.casStanding({ region, ...wanted, version: (known?.version ?? 0) + 1 })) return;
+    } catch (error) {
+      if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
+    }
+  }
+  throw new StoreError("unknown", `the standing of ${region} changed under every attempt`);
+}

@@ -38,6 +38,7 @@ class Current implements CurrentActors {
   readonly #make: (owner: string) => LocalActorSystem;
   #system: LocalActorSystem | null = null;
   #before: ActorSystemStats = nothing;
+  #isStarted = false;
 
   constructor(make: (owner: string) => LocalActorSystem) {
     this.#make = make;
@@ -46,6 +47,8 @@ class Current implements CurrentActors {
   begin(owner: string): void {
     this.#before = { ...this.stats(), active: 0, mailboxed: 0, quarantined: [], outboxPending: 0 };
     this.#system = this.#make(owner);
+    // It finds waiting work by itself as soon as any is placed here; a failure to look is looked at again.
+    if (this.#isStarted) this.#system.start().catch(() => {});
   }
 
   ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R> {
@@ -88,7 +91,9 @@ class Current implements CurrentActors {
     };
   }
 
+  /** Of this and every later incarnation. */
   async start(): Promise<void> {
+    this.#isStarted = true;
     await this.#system?.start();
   }
 
@@ -96,8 +101,8 @@ class Current implements CurrentActors {
     await this.#system?.adopt();
   }
 
-  handOver(): void {
-    this.#system?.handOver();
+  async handOver(): Promise<void> {
+    await this.#system?.handOver();
   }
 
   halt(): void {
@@ -114,7 +119,5 @@ class Current implements CurrentActors {
 }
 
 function refused<R>(): Promise<R> {
-  return Promise.reject(
-    new ActorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }),
-  );
+  return Promise.reject(new ActorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

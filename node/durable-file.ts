@@ -1,6 +1,7 @@
 // Small files that are whole or absent, whenever the process or the power ends.
 
-import { open, readFile, rename } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -19,6 +20,32 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
   if (process.platform === "win32") return;
   await using folder = await open(dirname(path), "r");
   await folder.sync();
+}
+
+/**
+ * As {@link replaceFile}, unless the file is there: answers the text that it has then. Any number of writers, also of
+ * other processes, may do so at once; all get the text of the first.
+ */
+export async function keepFirst(path: string, text: string, mode = 0o600): Promise<string> {
+  const draft = `${path}.${randomUUID()}.new`;
+  try {
+    {
+      await using file = await open(draft, "wx", mode);
+      await file.writeFile(text);
+      await file.sync();
+    }
+    await link(draft, path);
+    if (process.platform !== "win32") {
+      await using folder = await open(dirname(path), "r");
+      await folder.sync();
+    }
+    return text;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    return await readFile(path, "utf8");
+  } finally {
+    await rm(draft, { force: true });
+  }
 }
 
 /** Null when there is no such file. */

@@ -7,6 +7,7 @@ import { createBatchSigner } from "../crypto/batch-signer.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
 import type { Signer } from "../crypto/port.ts";
+import type { PrivateJwk } from "../crypto/private-jwk.ts";
 import { createTurnSigner } from "../crypto/turn-signer.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { parseBase64Url } from "../protocol/bytes.ts";
@@ -24,7 +25,7 @@ import type { ServiceKeys } from "../service/service-keys.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
-import { readFileIfThere, replaceFile } from "./durable-file.ts";
+import { keepFirst, readFileIfThere } from "./durable-file.ts";
 
 export interface NodeKeys {
   readonly keys: ServiceKeys;
@@ -44,7 +45,8 @@ export async function loadNodeKeys(
   passkeys: Anchors["passkeys"],
   nowMs: number,
 ): Promise<NodeKeys> {
-  const path = join(config.home, "key-set.json");
+  // Nodes that share their keys share the set in which these were issued.
+  const path = join(config.cluster === null ? config.home : config.keys, "key-set.json");
   const existing = await readFileIfThere(path);
   if (existing === null && config.environment === "production") {
     throw new ConfigError(
@@ -61,17 +63,7 @@ export async function loadNodeKeys(
   const root = await pair("root");
   const issuance = await pair("issuance");
   const working = await workingKeys(config, store);
-  const keySet =
-    existing ??
-    (await issueKeySet({
-      root,
-      issuance,
-      working,
-      region: config.region,
-      nowMs,
-      isSandbox: config.environment === "sandbox",
-    }));
-  if (existing === null) await replaceFile(path, keySet);
+  const keySet = existing ?? (await issueOnce(path, { config, store, root, issuance, working, nowMs }));
   const recordId = await store.loadOrCreate("record-id", "Ed25519");
   const recordIdKey = "d" in recordId ? parseBase64Url(recordId.d) : null;
   if (!recordIdKey)
@@ -102,12 +94,37 @@ export async function loadNodeKeys(
   };
 }
 
+/** The set that was issued first, whichever node made it. */
+async function issueOnce(
+  path: string,
+  make: Pick<Issue, "root" | "issuance" | "working" | "nowMs"> & {
+    readonly config: NodeConfig;
+    readonly store: FileKeyStore;
+  },
+): Promise<string> {
+  const { config, store } = make;
+  const receipts: Issue["receipts"] = await Promise.all(
+    (config.cluster?.regions ?? [config.region]).map(async (region) => ({
+      region,
+      key: region === config.region ? make.working.receipt : createSigner(await receiptKey(store, region)),
+    })),
+  );
+  return keepFirst(
+    path,
+    await issueKeySet({ ...make, receipts, isSandbox: config.environment === "sandbox" }),
+  );
+}
+
+function receiptKey(store: FileKeyStore, region: string): Promise<PrivateJwk> {
+  return store.loadOrCreate(`receipt-${region}`, "Ed25519");
+}
+
 async function workingKeys(config: NodeConfig, store: FileKeyStore): Promise<Issue["working"]> {
   const load = (name: string) => store.loadOrCreate(name, "Ed25519");
   return {
     // Rows and sidecars are signed by the hundred.
     projection: createBatchSigner(await load("projection")),
-    receipt: createTurnSigner(await load(`receipt-${config.region}`)),
+    receipt: createTurnSigner(await receiptKey(store, config.region)),
     sidecar: createBatchSigner(await load("sidecar")),
     statement: createSigner(await load("statement")),
     log: createSigner(await load("log")),
@@ -127,7 +144,8 @@ interface Issue {
   readonly root: Pair;
   readonly issuance: Pair;
   readonly working: Readonly<Record<"projection" | "receipt" | "sidecar" | "statement" | "log", Signer>>;
-  readonly region: string;
+  /** One of each region. */
+  readonly receipts: readonly { readonly region: string; readonly key: Signer }[];
   readonly nowMs: number;
   readonly isSandbox: boolean;
 }
@@ -136,8 +154,13 @@ interface Issue {
 async function issueKeySet(issue: Issue): Promise<string> {
   const entries: KeyEntry[] = [];
   const certificates: Envelope[] = [];
-  const certify = async (use: KeyUse, keys: readonly Signer[], issuer: Pair): Promise<void> => {
-    const certificate = keyCertificate(issue, use, keys, issuer);
+  const certify = async (
+    use: KeyUse,
+    keys: readonly Signer[],
+    issuer: Pair,
+    region: string | null = null,
+  ): Promise<void> => {
+    const certificate = keyCertificate(issue, { use, keys, issuer, region });
     certificates.push(
       await signEnvelope(payloadTypes["key-certificate.v1"], keyCertificatePayload(certificate), issuer),
     );
@@ -145,7 +168,10 @@ async function issueKeySet(issue: Issue): Promise<string> {
   };
   await certify("root", issue.root, issue.root);
   await certify("issuance", issue.issuance, issue.root);
-  for (const [use, key] of Object.entries(issue.working)) await certify(use as KeyUse, [key], issue.issuance);
+  for (const [use, key] of Object.entries(issue.working)) {
+    if (use !== "receipt") await certify(use as KeyUse, [key], issue.issuance);
+  }
+  for (const { region, key } of issue.receipts) await certify("receipt", [key], issue.issuance, region);
   const payload = keySetPayload({
     v: 1,
     issued_at: formatTimestamp(issue.nowMs),
@@ -156,11 +182,24 @@ async function issueKeySet(issue: Issue): Promise<string> {
   return JSON.stringify({ keys: entries, signed });
 }
 
-function keyCertificate(issue: Issue, use: KeyUse, keys: readonly Signer[], issuer: Pair): KeyCertificate {
+function keyCertificate(
+  issue: Issue,
+  {
+    use,
+    keys,
+    issuer,
+    region,
+  }: {
+    readonly use: KeyUse;
+    readonly keys: readonly Signer[];
+    readonly issuer: Pair;
+    readonly region: string | null;
+  },
+): KeyCertificate {
   return {
     v: 1,
     use,
-    region: use === "receipt" ? issue.region : null,
+    region,
     keys: keys.map((key) => ({
       key_id: key.keyId,
       alg: algorithmOf(key.publicJwk),

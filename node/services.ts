@@ -1,8 +1,7 @@
-// Composition of a node on the embedded default, without its HTTP surfaces: stores, keys, actors and services.
+// Composition of a node without its HTTP surfaces: stores, keys, actors and services, alone or among others.
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -11,7 +10,7 @@ import { pushActor } from "../actors/push/definition.ts";
 import { regionActivities } from "../actors/region/activities.ts";
 import { regionActor } from "../actors/region/definition.ts";
 import type { ActorDefinition } from "../actors/system/definition.ts";
-import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
+import type { LocalActorSystem, LogEntry } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
@@ -25,34 +24,28 @@ import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import type { ActorStore } from "../storage/actor-store.ts";
-import type { ReceiptStore } from "../storage/receipt-store.ts";
-import type { RecordStore } from "../storage/record-store.ts";
-import type { RegisterStore } from "../storage/register-store.ts";
-import type { RowIndex } from "../storage/row-index.ts";
-import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
-import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
-import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
-import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
-import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
-import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import type { SqliteOptions } from "../storage/sqlite/database.ts";
+import { createCluster, type NodeCluster } from "./cluster.ts";
+import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
+import { type CurrentActors, createCurrentActors } from "./current-actors.ts";
 import { loadNodeKeys } from "./node-keys.ts";
+import { nodeTimers } from "./node-timers.ts";
+import { type NodeStores, openEmbeddedStores, openEngineStores } from "./stores.ts";
 
-export interface NodeServices extends AsyncDisposable {
+export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
-  /** Names this run of the node; no other run has it. */
+  /** Names this run of the process; no other run has it. */
   readonly incarnation: string;
+  /** What this node may write as now; null while it has no lease. */
+  readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
   readonly actors: LocalActorSystem;
-  readonly actorStore: ActorStore;
-  readonly records: RecordStore;
-  readonly receipts: ReceiptStore;
-  readonly registerStore: RegisterStore;
+  /** Null for a node alone. */
+  readonly cluster: NodeCluster | null;
   readonly register: Register;
-  readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
@@ -75,6 +68,8 @@ export interface NodePlatform {
   readonly clock?: Clock;
   /** See {@link SqliteOptions.onCommit}; told of both store files. */
   readonly onCommit?: SqliteOptions["onCommit"];
+  /** Needed where the configuration has a cluster. */
+  readonly secrets?: ClusterSecrets | null;
 }
 
 export async function openNodeServices(
@@ -84,17 +79,26 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const keyStore = await FileKeyStore.open(join(config.home, "keys"));
+  const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
-  const { close, ...stores } = await openStores(config, { clock, log, onCommit: platform.onCommit });
+  // The actors are made of the stores, and the cluster is asked by both.
+  let actors: CurrentActors | null = null;
+  const currentActors = (): CurrentActors => {
+    if (actors === null) throw new Error("The actors are made before anybody asks for them.");
+    return actors;
+  };
+  const { stores, cluster } = await openStores(config, { clock, log, platform, actors: currentActors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const incarnation = newIncarnation();
   const common = {
     ...stores,
     config,
     clock,
-    incarnation: randomUUID().replaceAll("-", "").slice(0, 12),
+    incarnation,
+    lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     keys,
     anchors,
+    cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     keyStore,
@@ -102,43 +106,86 @@ export async function openNodeServices(
     hostedSigner: async (uuid: string) =>
       createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
   };
-  const actors = createActors(common, log);
-  await dropAbandoned({ actors, records: stores.records });
+  actors = createCurrentActors((owner) => createActors(common, { owner, log }));
+  await beginActing(common, actors);
   const stopRefreshing = follow(register, log);
+  const settleHome = async (party: string): Promise<void> => {
+    if (cluster !== null && cluster.placement.homeOf(party) === null)
+      await cluster.placement.assignHome(party);
+  };
   return {
     ...common,
     actors,
-    parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys }),
+    parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
     [Symbol.asyncDispose]: async () => {
       stopRefreshing();
-      await actors.drain(drainMs);
-      await close();
+      await (cluster === null ? currentActors().drain(drainMs) : cluster.leave(drainMs));
+      await stores.close();
     },
   };
 }
 
+function newIncarnation(): string {
+  return randomUUID().replaceAll("-", "").slice(0, 12);
+}
+
+function leaseOf({ membership }: NodeCluster): string | null {
+  return membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null;
+}
+
 async function openStores(
   config: NodeConfig,
-  { clock, log, onCommit }: NodePlatform & { readonly clock: Clock; readonly log: (entry: LogEntry) => void },
-) {
-  const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
-  const records = openSqliteRecordStore(database);
-  const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
-  if (rows.repaired > 0) {
-    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file was of another store" : ""}`;
-    log({ level: "warn", event: "index.repaired", actor: "", detail });
+  parts: {
+    readonly clock: Clock;
+    readonly log: (entry: LogEntry) => void;
+    readonly platform: NodePlatform;
+    readonly actors: () => CurrentActors;
+  },
+): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster | null }> {
+  const { clock, log, platform, actors } = parts;
+  if (config.cluster === null) {
+    const { onCommit } = platform;
+    return { stores: await openEmbeddedStores(config, { clock, log, onCommit }), cluster: null };
   }
-  return {
-    index: rows.index,
-    actorStore: openSqliteActorStore(database, { now: clock.now }),
-    records,
-    receipts: openSqliteReceiptStore(database),
-    registerStore: openSqliteRegisterStore(database),
-    close: async () => {
-      await rows[Symbol.asyncDispose]();
-      database.close();
+  const { secrets } = platform;
+  if (secrets === null || secrets === undefined) throw new Error("A clustered node is given its secrets.");
+  return openClustered({ config: config.cluster, secrets, region: config.region, clock, log, actors });
+}
+
+async function openClustered(options: {
+  readonly config: ClusterConfig;
+  readonly secrets: ClusterSecrets;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly log: (entry: LogEntry) => void;
+  readonly actors: () => CurrentActors;
+}): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
+  const { config, secrets, region, clock, log } = options;
+  let cluster: NodeCluster | null = null;
+  const stores = await openEngineStores(config, secrets, {
+    clock,
+    log,
+    region,
+    regions: {
+      // A region becomes an actor's home only while placement has it here.
+      homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
+      isDead: (other) => cluster?.placement.isDead(other) ?? false,
     },
-  };
+  });
+  cluster = createCluster({ ...options, stores, newIncarnation });
+  return { stores, cluster };
+}
+
+/** From here on the node has actors. */
+async function beginActing(
+  services: Pick<NodeServices, "cluster" | "config" | "incarnation" | "records">,
+  actors: CurrentActors,
+): Promise<void> {
+  const { cluster, config, incarnation, records } = services;
+  if (cluster !== null) return cluster.join();
+  actors.begin(`${config.region}/${incarnation}`);
+  // Only a node alone can tell that nobody is about to accept what is staged.
+  await dropAbandoned({ actors, records });
 }
 
 function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
@@ -148,10 +195,10 @@ function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
 
 function createActors(
   services: Omit<NodeServices, "actors" | "parties" | typeof Symbol.asyncDispose>,
-  log: (entry: LogEntry) => void,
+  { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
-  const { config, keys, records, register, registerStore, receipts, index, clock } = services;
-  const regions = (): readonly string[] => [config.region];
+  const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
+  const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
     store: services.actorStore,
     definitions: [
@@ -183,18 +230,11 @@ function createActors(
     clock,
     timers: nodeTimers,
     entropy: { newOperationId: randomUUID },
-    owner: `${config.region}/${services.incarnation}`,
+    owner,
+    ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
   });
 }
-
-export const nodeTimers: TimerPort = {
-  schedule: (delayMs, run) => {
-    // A timer alone does not keep the process alive.
-    const timer = setTimeout(run, Math.min(delayMs, 2_147_483_647)).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 function follow(register: Register, log: (entry: LogEntry) => void): () => void {
   const timer = setInterval(() => {

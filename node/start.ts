@@ -8,10 +8,11 @@ import { join } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
+import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { publishRecord } from "../service/publish-record.ts";
-import { loadConfig, type NodeConfig, type NodeOptions } from "./config.ts";
+import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodeServices, openNodeServices } from "./services.ts";
@@ -30,6 +31,7 @@ type Logger = FastifyBaseLogger;
 /** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
 export async function startNode(options: NodeOptions = {}): Promise<RunningNode> {
   const config = loadConfig(options);
+  const secrets = loadSecrets(config);
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   // Written in blocks, off the requests' path; flushed when the node stops.
   const log = pino.destination({
@@ -39,13 +41,14 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
   const logger: Logger = pino({ level: config.logLevel }, log);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
-  const services = await openNodeServices(config, (entry) => logActor(logger, entry));
+  const services = await openNodeServices(config, (entry) => logActor(logger, entry), { secrets });
   const surfaces = await listening(services, urls, ports, logger);
   await services.actors.start();
-  await services.actors.ask(regionRef(config.region), {
-    type: "region.open",
-    region: config.region,
-  } as { type: string });
+  // Among others, whoever has the region's actor opens it.
+  if (services.cluster === null) {
+    const open: Message & { readonly region: string } = { type: "region.open", region: config.region };
+    await services.actors.ask(regionRef(config.region), open);
+  }
   const seeded = seed(services, urls);
   // Whoever waits for the samples is told; a node without them still serves.
   seeded.catch((error: unknown) => logger.error({ err: error }, "sandbox.seed_failed"));
@@ -127,7 +130,7 @@ function portTaken(error: unknown, config: NodeConfig): unknown {
 
 async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutcome | null> {
   const { keys, config, anchors, clock, parties, keyStore, hostedSigner } = services;
-  if (keys.grant === null) return null;
+  if (keys.grant === null || !config.samples) return null;
   return seedSandbox({
     home: config.home,
     urls,

@@ -101,13 +101,11 @@ function retrievalOf(services: NodeServices, urls: SandboxUrls) {
   const receipts = createReceipts({
     environment: services.keys.environment,
     region: services.keys.region,
-    incarnation: services.incarnation,
+    incarnation: services.lease,
     signer: services.keys.receipt,
     store: services.receipts,
     crypto: nativeCrypto,
     clock,
-    // A node alone has nobody to lose its lease to.
-    holdsLease: () => true,
   });
   return {
     search: createSearch({ index, register, receipts }),

@@ -3,6 +3,7 @@
 import { problem } from "../protocol/problem.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { IndexUnavailable } from "../storage/row-index.ts";
+import { RemoteFailure } from "../transport/actor-transport.ts";
 import { type Refused, refused } from "./answer.ts";
 import { LeaseLost } from "./receipts.ts";
 
@@ -13,9 +14,17 @@ export function failureAnswer(error: unknown): Refused | null {
   if (error instanceof StoreError) return unavailable("store", retrySecondsDefault);
   if (error instanceof IndexUnavailable) return unavailable("index", Math.ceil(error.retryAfterSeconds));
   if (error instanceof LeaseLost) return unavailable("lease", retrySecondsDefault);
+  if (error instanceof RemoteFailure) return remoteAnswer(error);
   const actor = actorUnavailable(error);
   if (actor === null) return null;
   const { reason, retryAfterSeconds: seconds } = actor;
+  return reason === "overloaded" ? limited(seconds) : unavailable(reason, seconds);
+}
+
+/** What another node refused for good is a bug, here or there. */
+function remoteAnswer({ reason, retryAfterSeconds }: RemoteFailure): Refused | null {
+  if (reason === "refused") return null;
+  const seconds = Math.max(1, Math.ceil(retryAfterSeconds));
   return reason === "overloaded" ? limited(seconds) : unavailable(reason, seconds);
 }
 

@@ -37,6 +37,8 @@ export interface PartiesDeps {
   readonly recordIdKey: Uint8Array;
   /** Origins and relying-party ids whose passkeys count. */
   readonly passkeys: PasskeyOrigins;
+  /** Gives a party that has none its home in this region. Throws what the store throws. */
+  readonly settleHome: (uuid: string) => Promise<void>;
 }
 
 /** The register would not take it: a refusal of the business actor, or a document that is not what it should be. */
@@ -99,12 +101,16 @@ export function createParties(deps: PartiesDeps): Parties {
     const reply = await deps.actors.ask<RegisterReply>(businessRef(uuid), command);
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
   };
-  const facts = (uuid: string, keyId: string): Promise<PublishingFacts> => {
+  const facts = async (uuid: string, keyId: string): Promise<PublishingFacts> => {
+    await deps.settleHome(uuid);
     const command: BusinessCommand = { type: "publishing.facts", key_id: keyId };
     return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
   return {
-    open: (party) => ask(party.uuid, { type: "party.open", party }),
+    open: async (party) => {
+      await deps.settleHome(party.uuid);
+      return ask(party.uuid, { type: "party.open", party });
+    },
     registerKey: (key) => ask(key.party_uuid, { type: "key.register", key }),
     revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
     setBlocked: ({ uuid, group, blocked }) =>

@@ -134,7 +134,10 @@ describe("a receipt", () => {
 
   it("is not handed out by a node that lost its lease while it wrote (T2)", async () => {
     let incarnation: string | null = "node7";
-    const store = { append: async () => void (incarnation = null) } as unknown as ReceiptStore;
+    const append = async (): Promise<void> => {
+      incarnation = null;
+    };
+    const store = { append } as unknown as ReceiptStore;
     const receipts = open({ incarnation: () => incarnation, store });
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
@@ -143,7 +146,10 @@ describe("a receipt", () => {
 
   it("is not handed out by a node that lost its lease and has another one by then (T2)", async () => {
     let incarnation = "node7";
-    const store = { append: async () => void (incarnation = "node8") } as unknown as ReceiptStore;
+    const append = async (): Promise<void> => {
+      incarnation = "node8";
+    };
+    const store = { append } as unknown as ReceiptStore;
     const receipts = open({ incarnation: () => incarnation, store });
     await expect(issue(receipts, served(receipts))).rejects.toThrow(LeaseLost);
   });

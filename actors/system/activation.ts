@@ -50,6 +50,7 @@ export abstract class Activation {
   protected leaving = false;
   #busy = false;
   #cancelTimer: (() => void) | null = null;
+  #ended: (() => void)[] = [];
   #armedForMs = Number.POSITIVE_INFINITY;
 
   constructor(ref: ActorRef, key: string, driver: MachineDriver, host: ActorHost) {
@@ -68,6 +69,12 @@ export abstract class Activation {
 
   get isEnded(): boolean {
     return this.phase === "ended";
+  }
+
+  /** Resolves once it has ended, however. */
+  whenEnded(): Promise<void> {
+    if (this.isEnded) return Promise.resolve();
+    return new Promise((resolve) => void this.#ended.push(resolve));
   }
 
   /** Messages and callers that it holds. */
@@ -152,6 +159,7 @@ export abstract class Activation {
     this.batch = [];
     this.mailbox = [];
     this.waiting = [];
+    for (const ended of this.#ended.splice(0)) ended();
   }
 
   /** A6: throws the activation away and lets the supervisor decide when there is another. */

@@ -51,8 +51,8 @@ export interface LocalActorSystem extends ActorSystem {
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
   /** Looks for actors that another node left with waiting work; to be called when the membership changed. */
   adopt(): Promise<void>;
-  /** Lets go of actors that `route` now places elsewhere, once each has finished what it accepted. */
-  handOver(): void;
+  /** Lets go of actors that `route` now places elsewhere, each once it has finished what it accepted; resolves when all have. */
+  handOver(): Promise<void>;
   /**
    * Stops at once, for a node that lost its lease: whoever waits is told that the effect is unknown, and every
    * later command is refused. What the journals hold goes on elsewhere.

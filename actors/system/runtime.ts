@@ -142,8 +142,10 @@ class Runtime implements LocalActorSystem {
     return this.#waker.adopt();
   }
 
-  handOver(): void {
-    for (const activation of this.#table.values()) if (!this.#isHere(activation.ref)) activation.leave();
+  async handOver(): Promise<void> {
+    const leaving = [...this.#table.values()].filter((activation) => !this.#isHere(activation.ref));
+    for (const activation of leaving) activation.leave();
+    await Promise.all(leaving.map((activation) => activation.whenEnded()));
   }
 
   halt(): void {

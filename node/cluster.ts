@@ -1,0 +1,219 @@
+// A node among others: its membership, where actors are, and the way to those that are elsewhere.
+//   U1. An incarnation has its own actor system and its own transport; both stop before its lease is said to be lost.
+//   U2. What the view places elsewhere is let go before a change counts as followed; what it places here is woken up.
+//   U3. The region's actor is opened wherever it is, again with every change: whoever had it may be gone.
+
+import { regionRef } from "../actors/messages/refs.ts";
+import type { LogEntry } from "../actors/system/ports.ts";
+import { type ActorRouter, createActorRouter } from "../cluster/actor-router.ts";
+import { createMembership, type Membership } from "../cluster/membership.ts";
+import { createMoves, type Moves } from "../cluster/moves.ts";
+import { createPlacement, type Placement } from "../cluster/placement.ts";
+import { type DeclareOutcome, declareDead, type RejoinOutcome, rejoin } from "../cluster/standings.ts";
+import type { Clock } from "../crypto/port.ts";
+import { utf8 } from "../protocol/bytes.ts";
+import { openWsTransport, type TransportStats, type WsTransport } from "../transport/ws/transport.ts";
+import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
+import type { CurrentActors } from "./current-actors.ts";
+import { nodeTimers } from "./node-timers.ts";
+import type { EngineStores } from "./stores.ts";
+
+/** Versions of the protocol between nodes that this program speaks. */
+export const protocol = { min: 1, max: 1 } as const;
+
+const resumeMovesMs = 5_000;
+const openRegionMs = 30_000;
+
+export interface NodeCluster {
+  readonly region: string;
+  readonly membership: Membership;
+  readonly placement: Placement;
+  readonly router: ActorRouter;
+  readonly moves: Moves;
+  /** Regions whose indexes are told: those that were not declared dead. */
+  regions(): readonly string[];
+  declareDead(region: string, successor: string | null): Promise<DeclareOutcome>;
+  rejoin(region: string): Promise<RejoinOutcome>;
+  transportStats(): TransportStats | null;
+  /** Joins; from then on the node has actors. Rejects when it may not, or its port is taken. */
+  join(): Promise<void>;
+  /** Leaves: what was accepted is finished first. */
+  leave(drainMs: number): Promise<void>;
+}
+
+export interface ClusterOptions {
+  readonly config: ClusterConfig;
+  readonly secrets: ClusterSecrets;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly stores: Pick<EngineStores, "actorStore" | "clusterStore" | "schema">;
+  readonly newIncarnation: () => string;
+  /** The actors of whichever incarnation is in force. */
+  readonly actors: () => CurrentActors;
+  readonly log: (entry: LogEntry) => void;
+}
+
+export function createCluster(options: ClusterOptions): NodeCluster {
+  const { config, region, clock, stores, actors } = options;
+  const monotonic = { nowMs: () => performance.now() };
+  const note = (level: LogEntry["level"], event: string, detail: string): void =>
+    options.log({ level, event, actor: "", detail });
+  const transports = createTransports(options, () => router);
+  const membership = createMembership({
+    store: stores.clusterStore,
+    clock,
+    monotonic,
+    timers: nodeTimers,
+    region,
+    regions: config.regions,
+    address: config.address,
+    protocol,
+    schema: stores.schema,
+    newIncarnation: options.newIncarnation,
+    life: {
+      begin: async (self) => {
+        await transports.open(self.incarnation);
+        actors().begin(`${region}/${self.incarnation}`);
+      },
+      halt: () => {
+        actors().halt();
+        transports.end();
+      },
+    },
+    log: note,
+  });
+  const placement = createPlacement({ store: stores.clusterStore, monotonic, membership });
+  const router = createActorRouter({
+    placement,
+    membership,
+    monotonic,
+    timers: nodeTimers,
+    local: actors,
+    targetOf: ({ address, incarnation }) => ({
+      ask: (to, command, timeoutMs) => transports.target(address, incarnation).ask(to, command, timeoutMs),
+      deliver: (to, from, messages) => transports.target(address, incarnation).deliver(to, from, messages),
+    }),
+  });
+  const isDead = (each: string): boolean => membership.standing(each)?.status === "dead";
+  const moves = createMoves({
+    store: stores.clusterStore,
+    mover: stores.actorStore,
+    monotonic,
+    timers: nodeTimers,
+    region,
+    regions: config.regions,
+    isDead,
+    isMine: () => placement.locate(regionRef(region)).at === "here",
+    log: note,
+  });
+  const standing = {
+    store: stores.clusterStore,
+    monotonic,
+    timers: nodeTimers,
+    region,
+    regions: config.regions,
+  };
+  const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
+  return {
+    region,
+    membership,
+    placement,
+    router,
+    moves,
+    regions: () => config.regions.filter((each) => !isDead(each)),
+    declareDead: (dead, successor) => declareDead(standing, dead, successor),
+    rejoin: (back) => rejoin(standing, back),
+    transportStats: () => transports.current()?.stats() ?? null,
+    join: async () => {
+      await membership.join();
+    },
+    leave: async (drainMs) => {
+      stopKeeping();
+      await membership.leave(() => actors().drain(drainMs));
+      membership.stop();
+      await transports.close();
+    },
+  };
+}
+
+/** U2, U3, and moves that another node left half done. */
+function keepUp(
+  parts: Pick<NodeCluster, "region" | "membership" | "placement" | "moves" | "router"> & {
+    readonly actors: () => CurrentActors;
+  },
+): () => void {
+  const { region, membership, placement, moves, router, actors } = parts;
+  const openRegion = (): void => {
+    const ref = regionRef(region);
+    if (placement.locate(ref).at === "here") {
+      actors().tell(ref, { type: "region.open", region } as { type: string });
+    }
+  };
+  membership.onViewWritten(() => router.announce());
+  membership.onChange(async () => {
+    const letGo = actors().handOver();
+    openRegion();
+    // What cannot be found now is found by the waker's next look.
+    await actors()
+      .adopt()
+      .catch(() => {});
+    await letGo;
+  });
+  const timers = [
+    setInterval(openRegion, openRegionMs).unref(),
+    // A move that cannot go on now is looked at again the next time.
+    setInterval(() => void moves.resume().catch(() => {}), resumeMovesMs).unref(),
+  ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}
+
+interface Transports {
+  open(incarnation: string): Promise<void>;
+  /** Stops answering for the incarnation; the port is free once the next `open` goes on. */
+  end(): void;
+  current(): WsTransport | null;
+  target(address: string, incarnation: string): ReturnType<WsTransport["target"]>;
+  close(): Promise<void>;
+}
+
+/** One transport after the other, at the same port. */
+function createTransports(options: ClusterOptions, router: () => ActorRouter): Transports {
+  const { config, secrets, region, log } = options;
+  let current: WsTransport | null = null;
+  let closing: Promise<void> = Promise.resolve();
+  const end = (): void => {
+    const ended = current;
+    current = null;
+    if (ended !== null) closing = closing.then(() => ended.close());
+  };
+  return {
+    open: async (incarnation) => {
+      end();
+      await closing;
+      current = await openWsTransport({
+        ...config.listen,
+        cluster: config.name,
+        secret: utf8(secrets.cluster),
+        self: { incarnation, region },
+        protocol,
+        handlers: {
+          ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
+          deliver: (to, from, messages) => router().handlers.deliver(to, from, messages),
+        },
+        log: (entry) => log({ actor: "", ...entry }),
+      });
+    },
+    end,
+    current: () => current,
+    target: (address, incarnation) => {
+      if (current === null) throw new Error("A node without an incarnation calls nobody.");
+      return current.target(address, incarnation);
+    },
+    close: async () => {
+      end();
+      await closing;
+    },
+  };
+}

@@ -1,0 +1,213 @@
+// The stores of a node: files of its own on the embedded default, Cassandra and Elasticsearch among others.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { placementOf } from "../actors/messages/refs.ts";
+import type { LogEntry } from "../actors/system/ports.ts";
+import type { Clock } from "../crypto/port.ts";
+import type { ActorRef, ActorStore } from "../storage/actor-store.ts";
+import { type CassandraActorStore, openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
+import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
+import { ensureKeyspace } from "../storage/cassandra/keyspaces.ts";
+import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
+import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
+import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
+import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
+import { type CassandraConnection, openCassandraSession } from "../storage/cassandra/session.ts";
+import type { ClusterStore } from "../storage/cluster-store.ts";
+import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
+import type { ReceiptStore } from "../storage/receipt-store.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import type { RegisterStore } from "../storage/register-store.ts";
+import type { RowIndex } from "../storage/row-index.ts";
+import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
+import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
+import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
+import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
+import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
+import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
+import type { NodeConfig } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
+
+const prepareRetryMs = 2_000;
+
+export interface NodeStores {
+  readonly index: RowIndex;
+  readonly actorStore: ActorStore;
+  readonly records: RecordStore;
+  readonly receipts: ReceiptStore;
+  readonly registerStore: RegisterStore;
+  close(): Promise<void>;
+}
+
+export interface StoresOptions {
+  readonly clock: Clock;
+  readonly log: (entry: LogEntry) => void;
+}
+
+/** Two files in the node's home. */
+export async function openEmbeddedStores(
+  config: NodeConfig,
+  { clock, log, onCommit }: StoresOptions & Pick<SqliteOptions, "onCommit">,
+): Promise<NodeStores> {
+  const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
+  const records = openSqliteRecordStore(database);
+  const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
+  if (rows.repaired > 0) {
+    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file was of another store" : ""}`;
+    log({ level: "warn", event: "index.repaired", actor: "", detail });
+  }
+  return {
+    index: rows.index,
+    actorStore: openSqliteActorStore(database, { now: clock.now }),
+    records,
+    receipts: openSqliteReceiptStore(database),
+    registerStore: openSqliteRegisterStore(database),
+    close: async () => {
+      await rows[Symbol.asyncDispose]();
+      database.close();
+    },
+  };
+}
+
+export interface EngineStores extends NodeStores {
+  readonly actorStore: CassandraActorStore;
+  readonly clusterStore: ClusterStore;
+  readonly index: ElasticRowIndex;
+  /** The schema that this program knows, and the one that is stored. */
+  readonly schema: { readonly known: number; readonly read: () => Promise<number> };
+}
+
+/** What is known of the other regions only once the node is a member. */
+export interface RegionsView {
+  homeAllowed(ref: ActorRef, home: string): boolean;
+  isDead(region: string): boolean;
+}
+
+/** Connects to the engines and brings the schema up to date. Throws {@link ConfigError} or the engine's failure. */
+export async function openEngineStores(
+  cluster: ClusterConfig,
+  secrets: ClusterSecrets,
+  options: StoresOptions & { readonly region: string; readonly regions: RegionsView },
+): Promise<EngineStores> {
+  const { region, clock, log, regions } = options;
+  const connection = await connectionOf(cluster, secrets, region);
+  const { keyspace } = cluster.cassandra;
+  await ensureKeyspace(connection, keyspace, cluster.cassandra.replication);
+  const session = await openCassandraSession({ ...connection, keyspace });
+  try {
+    const known = await migrate(session).catch(refuseNewer);
+    const index = new ElasticRowIndex(await indexOptions(cluster, secrets, region));
+    const stopPreparing = prepareIndex(index, log);
+    const { now } = clock;
+    const deadRegions = (): ReadonlySet<string> =>
+      new Set(cluster.regions.filter((each) => regions.isDead(each)));
+    return {
+      index,
+      actorStore: openCassandraActorStore(session, {
+        region,
+        now,
+        homeAllowed: regions.homeAllowed,
+        deadRegions,
+        partyOf,
+        replicateBeforeAck: cluster.replicateBeforeAck,
+      }),
+      clusterStore: openCassandraClusterStore(session),
+      records: openCassandraRecordStore(session, { now }),
+      receipts: openCassandraReceiptStore(session, { now }),
+      registerStore: openCassandraRegisterStore(session, {
+        now,
+        onBehind: (entries, reason) =>
+          log({
+            level: "warn",
+            event: "register.behind",
+            actor: "",
+            detail: `${entries}: ${String(reason)}`,
+          }),
+      }),
+      schema: { known, read: () => readSchemaVersion(session) },
+      close: async () => {
+        stopPreparing();
+        await index.close();
+        await session.close();
+      },
+    };
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** Publishing does not wait for the index: it is made ready when it can be reached, and told again of what it missed. */
+function prepareIndex(index: ElasticRowIndex, log: StoresOptions["log"]): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const attempt = async (): Promise<void> => {
+    try {
+      for (const [collection, lacking] of await index.prepare()) {
+        const detail = `${collection} must be built anew before it can be asked for ${lacking.join(", ")}`;
+        log({ level: "warn", event: "index.outdated", actor: "", detail });
+      }
+    } catch (error) {
+      log({ level: "warn", event: "index.not_prepared", actor: "", detail: String(error) });
+      if (!isStopped) timer = setTimeout(attempt, prepareRetryMs);
+    }
+  };
+  void attempt();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
+function partyOf(ref: ActorRef): string | null {
+  const placement = placementOf(ref);
+  return "party" in placement ? placement.party : null;
+}
+
+async function connectionOf(
+  { cassandra }: ClusterConfig,
+  secrets: ClusterSecrets,
+  region: string,
+): Promise<CassandraConnection> {
+  const { contactPoints, username, caFile } = cassandra;
+  const password = secrets.cassandraPassword;
+  return {
+    contactPoints,
+    localDc: region,
+    ...(username === null || password === null ? {} : { credentials: { username, password } }),
+    ...(caFile === null ? {} : { tls: { ca: [await readSetting("SVC_CASSANDRA_CA_FILE", caFile)] } }),
+  };
+}
+
+async function indexOptions(
+  { elasticsearch, name }: ClusterConfig,
+  secrets: ClusterSecrets,
+  region: string,
+): Promise<ElasticRowIndexOptions> {
+  const { url, username, caFile } = elasticsearch;
+  const password = secrets.elasticsearchPassword;
+  return {
+    nodes: [url],
+    prefix: `${name.replaceAll("_", "-")}-${region}-`,
+    ...(username === null || password === null ? {} : { auth: { username, password } }),
+    ...(caFile === null ? {} : { ca: await readSetting("SVC_ELASTICSEARCH_CA_FILE", caFile) }),
+  };
+}
+
+async function readSetting(setting: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new ConfigError(setting, `${path} cannot be read (${String(error)}); name a PEM file`);
+  }
+}
+
+function refuseNewer(error: unknown): never {
+  if (!(error instanceof SchemaTooNew)) throw error;
+  throw new ConfigError(
+    "SVC_CASSANDRA_KEYSPACE",
+    `${error.message}; start a version of the program that knows it`,
+  );
+}

@@ -15,6 +15,7 @@ import { openSimRecordStore } from "./store/record-store.ts";
 import { BusinessAgent, type BusinessPlan } from "./workload/business-agent.ts";
 import { CompanyAgent } from "./workload/company-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
+import { PortalAgent } from "./workload/portal-agent.ts";
 import { calm, unleash } from "./world/chaos.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { beatMs } from "./world/membership-model.ts";
@@ -112,16 +113,18 @@ async function play(world: World): Promise<void> {
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
   unleash(world, random.fork("chaos"));
-  const { agents, companies } = businesses;
-  const acting = Promise.all([...agents, ...companies].map((agent) => agent.run()));
+  const { agents, companies, portals } = businesses;
+  const everybody = [...agents, ...companies, ...portals];
+  const acting = Promise.all(everybody.map((agent) => agent.run()));
   await Promise.race([acting, pause(world, safetyMaxMs)]);
   kernel.tell("liveness phase");
   faults.active = false;
   calm(world);
   // Nobody begins anything new; what was begun ends.
-  for (const agent of [...agents, ...companies]) agent.stop();
+  for (const agent of everybody) agent.stop();
   await acting;
   await Promise.all(agents.map((agent) => agent.finish()));
+  for (const portal of portals) await portal.settleHolds();
   const truth = await settle(world, journal);
   if (truth === null) return;
   kernel.tell("at rest");
@@ -136,6 +139,7 @@ async function setUp(world: World, draw: Random, served: ServedChecker, journal:
   const regions = parts.regions;
   const agents: BusinessAgent[] = [];
   const companies: CompanyAgent[] = [];
+  const businesses: SimBusiness[] = [];
   const plan = drawPlan(draw.fork("plan"), regions);
   const businessCount = draw.pick([1, 1, 2]);
   for (let index = 0; index < businessCount; index += 1) {
@@ -150,6 +154,7 @@ async function setUp(world: World, draw: Random, served: ServedChecker, journal:
         bytes_per_day: draw.pick([20_000, 1e9, 1e9]),
       },
     });
+    businesses.push(business);
     business.keys.forEach((key, at) => {
       const own = draw.fork(`business ${index} key ${at}`);
       agents.push(
@@ -172,9 +177,14 @@ async function setUp(world: World, draw: Random, served: ServedChecker, journal:
       new CompanyAgent(world, { company, plan: companyPlan, random: own, journal, checker: served }),
     );
   }
+  const groups = companies.map((company) => company.uuid);
+  const portals = businesses.map(
+    (business, index) =>
+      new PortalAgent(world, { business, groups, journal, random: draw.fork(`portal ${index}`) }),
+  );
   // Registers of the other regions follow within their time.
   await pause(world, 2_500);
-  return { agents, companies };
+  return { agents, companies, portals };
 }
 
 function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {

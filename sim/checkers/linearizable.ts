@@ -140,12 +140,9 @@ function checkPush(world: World, actor: string, asked: readonly Asked[], readsCo
   if (!readsCount) return;
   const seen = asked.filter(({ command, status }) => {
     const { type } = command as PushCommand;
-    return (
-      status === "answered" && (type === "push.status" || type === "push.await" || type === "push.accept")
-    );
+    return status === "answered" && (type === "push.status" || type === "push.await");
   });
-  forward(world, actor, seen, ({ reply, command }) => {
-    if (command.type === "push.accept") return 1_000_000;
+  forward(world, actor, seen, ({ reply }) => {
     const report = reply as PushReport | null;
     return report === null ? 0 : progressOf(report.state) * 1_000_000 + report.settled;
   });

@@ -96,6 +96,8 @@ export class BusinessAgent {
 
   /** What was sent and never acknowledged nor refused is sent until it is: for the liveness phase. */
   async finish(): Promise<void> {
+    // A revoked key is refused for ever; what was acknowledged under it goes on by itself.
+    if (this.#journal.revocations.has(this.#key.keyId)) return;
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
       for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
         const heard = await this.#publish(batch, this.#nextName("final"));
@@ -129,8 +131,9 @@ export class BusinessAgent {
 
   async #publish(batch: SentBatch, idempotencyKey: string): Promise<Heard | null> {
     const request = this.#sign("publish", batch, idempotencyKey);
+    const sentAt = this.#world.parts.kernel.events;
     const heard = await this.#client.send(request, this.#plan.region);
-    if (heard !== null) this.#note(batch, heard, idempotencyKey);
+    if (heard !== null) this.#note(batch, heard, { name: idempotencyKey, sentAt });
     return heard;
   }
 
@@ -152,10 +155,18 @@ export class BusinessAgent {
     });
   }
 
-  #note(batch: SentBatch, heard: Heard, idempotencyKey: string): void {
+  #note(batch: SentBatch, heard: Heard, request: { readonly name: string; readonly sentAt: number }): void {
     const { observed, parts } = this.#world;
+    const { name, sentAt } = request;
     observed.mark(`publish.${heard.code}`);
     if (heard.status === 200 || heard.status === 202) {
+      const revokedAt = this.#journal.revocations.get(this.#key.keyId)?.doneAt ?? Number.POSITIVE_INFINITY;
+      // What was accepted before may be told again; what is new may not.
+      if (batch.sentAt > revokedAt && sentAt > revokedAt)
+        observed.violate(
+          "revocation-holds",
+          `${batch.pushId} was accepted although its key had been revoked`,
+        );
       batch.acknowledgedAt ??= parts.kernel.events;
       if (heard.status === 202) return;
       const { results, batch_id, held } = heard.body as {
@@ -166,7 +177,7 @@ export class BusinessAgent {
       if (batch_id !== batch.pushId)
         observed.violate("answers-fit", `${batch.pushId} was answered as ${batch_id}`);
       if (held) return;
-      this.#journal.compareResults(observed, batch, results, idempotencyKey);
+      this.#journal.compareResults(observed, batch, results, name);
       batch.results ??= results;
       batch.settled = true;
     } else if (!passing.has(heard.code)) {

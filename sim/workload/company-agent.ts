@@ -5,7 +5,7 @@ import type { ServedChecker } from "../checkers/served.ts";
 import type { Random } from "../kernel/random.ts";
 import type { SimCompany } from "../world/setup.ts";
 import type { World } from "../world/world.ts";
-import { Client } from "./client.ts";
+import { Client, type Heard } from "./client.ts";
 import type { Journal } from "./journal.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
 
@@ -16,6 +16,8 @@ export interface CompanyPlan {
 }
 
 const sentMax = 20;
+/** Every region knows a change of the register within five seconds, by clocks that differ a little. */
+const blockKnownMs = 8_000;
 
 export class CompanyAgent {
   readonly #world: World;
@@ -51,6 +53,10 @@ export class CompanyAgent {
     );
   }
 
+  get uuid(): string {
+    return this.#company.uuid;
+  }
+
   /** Begins nothing more. */
   stop(): void {
     this.#isStopped = true;
@@ -68,10 +74,24 @@ export class CompanyAgent {
 
   async #send(request: SimRequest, region = this.#random.pick(this.#plan.regions)): Promise<void> {
     if (this.#sent.length < sentMax) this.#sent.push(request);
+    const sentAtMs = this.#world.parts.kernel.now();
     const heard = await this.#client.send(request, region);
     if (heard === null) return;
     this.#world.observed.mark(`${request.route}.${heard.code}`);
-    if (heard.status === 200) this.#checker.check(request, heard, region);
+    if (heard.status !== 200) return;
+    this.#checker.check(request, heard, region);
+    this.#checkBlocks(heard, sentAtMs);
+  }
+
+  /** A business that blocked this company's group is absent, once every region has had its time to hear of it. */
+  #checkBlocks(heard: Heard, sentAtMs: number): void {
+    const body = heard.body as { business_uuid?: string; rows?: readonly { business_uuid: string }[] };
+    const served = body.rows?.map((row) => row.business_uuid) ?? [body.business_uuid ?? ""];
+    for (const business of new Set(served)) {
+      const sinceMs = this.#journal.blockedSinceMs(business, this.#company.uuid);
+      if (sinceMs !== null && sentAtMs - sinceMs > blockKnownMs)
+        this.#world.observed.violate("blocked-is-absent", `${business} was served to a group it had blocked`);
+    }
   }
 
   /** The same signed request once more, or twice at once. */

@@ -20,7 +20,22 @@ export interface Removal {
   change: number | null;
 }
 
+/** Positions in the world's events. */
+export interface Revocation {
+  readonly askedAt: number;
+  doneAt: number;
+}
+
+interface Block {
+  blocked: boolean;
+  /** World's time since which it stands; infinity while it is being changed. */
+  sinceMs: number;
+}
+
 export class Journal {
+  /** By key_id. */
+  readonly revocations = new Map<string, Revocation>();
+  readonly #blocks = new Map<string, Block>();
   readonly batches = new Map<string, SentBatch>();
   readonly removals: Removal[] = [];
   readonly #byKey = new Map<string, SentBatch[]>();
@@ -45,6 +60,25 @@ export class Journal {
 
   notePolicy(business: SimBusiness, version: number): void {
     this.#policies.set(business.uuid, version);
+  }
+
+  isBlocked(business: string, group: string): boolean {
+    return this.#blocks.get(`${business} ${group}`)?.blocked ?? false;
+  }
+
+  /** Since when a block stands, in the world's time; null when none does, or it is being changed. */
+  blockedSinceMs(business: string, group: string): number | null {
+    const block = this.#blocks.get(`${business} ${group}`);
+    return block?.blocked === true && Number.isFinite(block.sinceMs) ? block.sinceMs : null;
+  }
+
+  noteBlocking(business: string, group: string): void {
+    const known = this.#blocks.get(`${business} ${group}`);
+    if (known !== undefined) known.sinceMs = Number.POSITIVE_INFINITY;
+  }
+
+  noteBlocked(business: string, group: string, blocked: boolean, sinceMs: number): void {
+    this.#blocks.set(`${business} ${group}`, { blocked, sinceMs });
   }
 
   /** Settled records keep their outcome, whoever asks again. */

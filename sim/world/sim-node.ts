@@ -124,6 +124,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey: parts.recordIdKey, keys: keys.service(slot.region) },
       passkeys: { rp_ids: [], origins: [] },
+      settleHome: async () => {},
     }),
     authentication: {
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },

@@ -1,0 +1,71 @@
+// Over many seeds: which faults fired and which marks were reached. A kind of fault that never fires, or a mark that is
+// never reached, tests nothing: a run that is long enough to expect them all fails without them.
+
+import { type FaultKind, faultKinds } from "./world/faults.ts";
+
+/** Runs of at least so many seeds must show everything. */
+export const fullCoverageSeeds = 500;
+
+/** What the worlds must reach: each is somewhere that a bug of the past, or of the imagination, could live. */
+export const coverageMarks = [
+  "actor.lost",
+  "actor.commit_failed",
+  "actor.read_failed",
+  "actors.poll_failed",
+  "lease.lost",
+  "lease.unnoticed",
+  "node.died",
+  "node.drained",
+  "version.written_again",
+  "publish.ok",
+  "publish.seq_not_increasing",
+  "publish.idempotency_in_progress",
+  "publish.rate_limited",
+  "publish.unavailable",
+  "push.complete",
+  "push.held",
+  "push.failed",
+  "leaf.superseded",
+  "leaf.duplicate_in_batch",
+  "leaf.money_not_string",
+  "leaf.display_domain_mismatch",
+  "leaf.scope_violation",
+  "leaf.json_malformed",
+  "leaf.out_of_scope",
+  "remove.removed",
+  "remove.unknown_record",
+  "search.ok",
+  "search.nonce_reused",
+  "search.unavailable",
+  "fetch.ok",
+  "fetch.not_found",
+  "fetch.nonce_reused",
+  "hold.settled",
+  "key.revoked",
+  "policy.sealed",
+  "group.blocked",
+  "history.linearizable",
+] as const;
+
+export class Coverage {
+  readonly fired = new Map<FaultKind, number>();
+  readonly marks = new Map<string, number>();
+  seeds = 0;
+
+  add(result: {
+    readonly fired: ReadonlyMap<FaultKind, number>;
+    readonly marks: ReadonlyMap<string, number>;
+  }): void {
+    this.seeds += 1;
+    for (const [kind, count] of result.fired) this.fired.set(kind, (this.fired.get(kind) ?? 0) + count);
+    for (const [mark, count] of result.marks) this.marks.set(mark, (this.marks.get(mark) ?? 0) + count);
+  }
+
+  /** Names of what never happened. */
+  missing(): readonly string[] {
+    return [
+      ...faultKinds.filter((kind) => !this.fired.has(kind)).map((kind) => `fault ${kind}`),
+      ...coverageMarks.filter((mark) => !this.marks.has(mark)).map((mark) => `mark ${mark}`),
+    ];
+  }
+}

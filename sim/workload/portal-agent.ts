@@ -1,0 +1,136 @@
+// What people do in the business portal: settle holds, seal the next AI policy, block a group and let it in again, and
+// revoke a key. Each is asked for again until it is heard, so that what is noted as done is done.
+
+import type { BusinessCommand, RegisterReply } from "../../actors/messages/business.ts";
+import type { PushCommand, PushReport } from "../../actors/messages/push.ts";
+import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import type { Random } from "../kernel/random.ts";
+import { acceptPolicy, type SimBusiness } from "../world/setup.ts";
+import type { SimNode } from "../world/sim-node.ts";
+import type { World } from "../world/world.ts";
+import { answerOf, type Journal } from "./journal.ts";
+
+const attemptsMax = 60;
+
+export class PortalAgent {
+  readonly #world: World;
+  readonly #journal: Journal;
+  readonly #business: SimBusiness;
+  readonly #groups: readonly string[];
+  readonly #random: Random;
+  #isStopped = false;
+
+  constructor(
+    world: World,
+    given: {
+      readonly business: SimBusiness;
+      readonly groups: readonly string[];
+      readonly random: Random;
+      readonly journal: Journal;
+    },
+  ) {
+    this.#world = world;
+    this.#journal = given.journal;
+    this.#business = given.business;
+    this.#groups = given.groups;
+    this.#random = given.random;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async run(): Promise<void> {
+    const steps = this.#random.between(1, 5);
+    for (let step = 0; step < steps && !this.#isStopped; step += 1) {
+      await this.#pause(this.#random.skewed(50, 5_000));
+      const what = this.#random.weighted({ hold: 4, policy: 2, block: 2, revoke: 1 });
+      if (what === "hold") await this.settleHolds();
+      else if (what === "policy") await this.#sealPolicy();
+      else if (what === "block") await this.#block();
+      else await this.#revoke();
+    }
+  }
+
+  /** Confirms or rejects what is held. */
+  async settleHolds(): Promise<void> {
+    for (const batch of this.#journal.batches.values()) {
+      if (batch.business !== this.#business) continue;
+      const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
+      const report = await this.#once((node) =>
+        node.system.ask<PushReport | null>(pushRef(this.#business.uuid, batch.pushId), status),
+      );
+      if (report?.state !== "held") continue;
+      const confirmed = this.#random.chance(0.6);
+      const reply = await this.#ask({ type: "hold.settle", push_id: batch.pushId, confirmed });
+      if (reply?.status === "done") this.#world.observed.mark("hold.settled");
+    }
+  }
+
+  async #sealPolicy(): Promise<void> {
+    const { uuid, certId, hosted } = this.#business;
+    const version = this.#journal.policyVersion(this.#business) + 1;
+    // Sealed a little in the past, for `sealed_at` is when it comes into force and clocks differ.
+    const done = await this.#insist(async (node) => {
+      await acceptPolicy(this.#world.parts, node, { uuid, certId, hosted, version });
+      return true;
+    });
+    if (done === null) return;
+    this.#journal.notePolicy(this.#business, version);
+    this.#world.observed.mark("policy.sealed");
+  }
+
+  async #block(): Promise<void> {
+    const group = this.#random.pick(this.#groups);
+    const isBlocked = this.#journal.isBlocked(this.#business.uuid, group);
+    this.#journal.noteBlocking(this.#business.uuid, group);
+    const reply = await this.#ask({ type: isBlocked ? "group.unblock" : "group.block", group });
+    if (reply?.status !== "done") return;
+    this.#journal.noteBlocked(this.#business.uuid, group, !isBlocked, this.#world.parts.kernel.now());
+    this.#world.observed.mark(isBlocked ? "group.unblocked" : "group.blocked");
+  }
+
+  /** Only of a business that has another one. */
+  async #revoke(): Promise<void> {
+    const { keys } = this.#business;
+    const key = keys.at(-1);
+    if (keys.length < 2 || key === undefined || this.#journal.revocations.has(key.keyId)) return;
+    const { kernel } = this.#world.parts;
+    const revocation = { askedAt: kernel.events, doneAt: Number.POSITIVE_INFINITY };
+    this.#journal.revocations.set(key.keyId, revocation);
+    const revoked_at = formatTimestamp(kernel.now());
+    const reply = await this.#ask({
+      type: "key.revoke",
+      key_id: key.keyId,
+      revoked_at,
+      compromised_from: null,
+    });
+    if (reply?.status !== "done") return;
+    revocation.doneAt = kernel.events;
+    this.#world.observed.mark("key.revoked");
+  }
+
+  #ask(command: BusinessCommand): Promise<RegisterReply | null> {
+    const ref = businessRef(this.#business.uuid);
+    return this.#insist((node) => node.actors.ask<RegisterReply>(ref, command));
+  }
+
+  async #insist<T>(ask: (node: SimNode) => Promise<T>): Promise<T | null> {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const reply = await this.#once(ask);
+      if (reply !== null) return reply;
+      await this.#pause(this.#random.between(100, 900));
+    }
+    return null;
+  }
+
+  async #once<T>(ask: (node: SimNode) => Promise<T>): Promise<T | null> {
+    const node = this.#world.nodeOf(this.#random.pick(this.#world.parts.regions), this.#random);
+    return node === null || node.life.isAsleep ? null : answerOf(this.#world, node.life, ask(node));
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#world.parts.kernel.after(ms, "portal waits", resolve));
+  }
+}

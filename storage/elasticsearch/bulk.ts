@@ -64,7 +64,11 @@ export async function sendBulk(
   const outcomes: Outcome[] = [];
   let isGone = false;
   const send = async (request: BulkRequest): Promise<void> => {
-    const answer = await slots.run(() => engine.write({ method: "POST", path, lines: request.lines }));
+    const answer = await slots.run(() => write(engine, path, request.lines));
+    if (answer === "gone") {
+      isGone = true;
+      return;
+    }
     const items = memberOf(answer, "items");
     if (!Array.isArray(items) || items.length !== request.changes.length)
       throw malformed("an item for each change");
@@ -76,6 +80,15 @@ export async function sendBulk(
   };
   await settleAll(requests.map(send));
   return isGone ? null : outcomes;
+}
+
+async function write(engine: Engine, path: string, lines: string): Promise<unknown> {
+  try {
+    return await engine.write({ method: "POST", path, lines });
+  } catch (error) {
+    if (error instanceof EngineRefusal && error.status === 404) return "gone";
+    throw error;
+  }
 }
 
 /** Waits for all, so that nothing is still under way when the first failure is told. */

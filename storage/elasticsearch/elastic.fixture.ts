@@ -1,7 +1,7 @@
 // Indices of a test's own in the cluster that `SVC_TEST_ELASTIC` names (URLs, comma-separated: one a region; the first is
 // used), under a prefix that nobody else has, removed when the test is over.
 
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { type CollectionName, collectionNames } from "../../protocol/identifiers.ts";
 import type { Engine } from "./engine.ts";
 import { readGenerations, removeGeneration } from "./generations.ts";
 import { IndexNames } from "./names.ts";
@@ -20,8 +20,11 @@ export function freshOptions(): ElasticRowIndexOptions {
   return { nodes: [elasticUrl], prefix, replicas: 0 };
 }
 
-export async function openFresh(options: ElasticRowIndexOptions = freshOptions()) {
-  const index = await ElasticRowIndex.open(options);
+/** Opens a prepared index; only some of the collections where a test needs no more. */
+export async function openFresh(collections: readonly CollectionName[] = collectionNames) {
+  const options = freshOptions();
+  const index = new ElasticRowIndex(options);
+  await index.prepare(collections);
   return {
     index,
     options,

@@ -164,7 +164,23 @@ export async function switchGenerations(
   }
 }
 
-/** Removes a generation; one that is not there is removed. */
+/**
+ * Removes a generation that is being built; false when it is not that any more. Its role goes first: a switch that is under
+ * way then finds it without, and cannot make a removed generation the serving one.
+ */
+export async function withdrawGeneration(engine: Engine, names: IndexNames, index: string): Promise<boolean> {
+  const body = { actions: [{ remove: { index, alias: names.next, must_exist: true } }] };
+  try {
+    assertAcknowledged(await engine.write({ method: "POST", path: "/_aliases", body }));
+  } catch (error) {
+    if (error instanceof EngineRefusal) return false;
+    throw error;
+  }
+  await removeGeneration(engine, index);
+  return true;
+}
+
+/** Removes a generation without a role, which it will never have again; one that is not there is removed. */
 export async function removeGeneration(engine: Engine, index: string): Promise<void> {
   try {
     await engine.write({ method: "DELETE", path: `/${index}` });

@@ -3,6 +3,7 @@
 //   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose term
 //                              query scores a row by the stored number alone
 //   terms                      the same of all text fields together, their impacts added up
+//   id_order                   orders rows that are equal otherwise
 //   row, business_uuid, points what a hit is made of, stored as it is; `points` are the exact ones, for the engine rounds
 // Nothing else of a document is kept: there is no `_source`, and what the mapping does not name is ignored.
 
@@ -25,6 +26,9 @@ export interface IndexLayout {
   /** Digest of the above: another one means another layout. */
   readonly digest: string;
 }
+
+/** Orders rows as their ids do. */
+export const idOrderField = "id_order";
 
 /** All text fields together. */
 export const allTermsField = "terms";
@@ -55,7 +59,7 @@ const terms = { type: "sparse_vector" };
 
 const ownProperties: Readonly<Record<string, FieldMapping>> = {
   countries: keyword,
-  record_id: { type: "keyword", index: false },
+  [idOrderField]: { type: "long", index: false },
   business_uuid: { ...keyword, store: true },
   row: storedText,
   points: storedText,

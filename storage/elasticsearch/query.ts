@@ -4,7 +4,7 @@
 import { textMatchKey } from "../../collections/definition.ts";
 import { earthRadiusKm } from "../../collections/geo-distance.ts";
 import type { RowClause, RowQuery } from "../row-index.ts";
-import { allTermsField, layoutOf, termsField } from "./layout.ts";
+import { allTermsField, idOrderField, layoutOf, termsField } from "./layout.ts";
 
 type Clause = Readonly<Record<string, unknown>>;
 
@@ -109,5 +109,5 @@ function sortOf({ sort }: RowQuery): readonly Clause[] {
       ? { _score: { order } }
       : { [field]: { order, missing: "_last", unmapped_type: "double" } },
   );
-  return [...keys, { record_id: { order: "asc" } }];
+  return [...keys, { [idOrderField]: { order: "asc" } }];
 }

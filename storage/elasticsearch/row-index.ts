@@ -73,9 +73,11 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
    * Makes what is missing; may be repeated, and done by many nodes at once. The answer names the collections whose rows
    * must be built anew (rebuild.ts), each with what cannot be asked of it until then.
    */
-  async prepare(): Promise<ReadonlyMap<string, readonly string[]>> {
+  async prepare(
+    collections: readonly string[] = collectionNames,
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
     const outdated = new Map<string, readonly string[]>();
-    for (const collection of collectionNames) {
+    for (const collection of collections) {
       const part = this.#part(collection);
       const { lacking } = await prepareIndex({ engine: this.engine, ...part }, this.settings);
       part.lacking = lacking;

@@ -1,0 +1,278 @@
+import { describe, expect, it } from "vitest";
+import { indexDocument } from "../../collections/index-document.ts";
+import { MemoryRowIndex } from "../memory/row-index.ts";
+import { recordIdFor } from "../row-index.fixture.ts";
+import type { RowChange, RowQuery } from "../row-index.ts";
+import { freshOptions, hasElastic, openFresh } from "./elastic.fixture.ts";
+import {
+  makeGeneration,
+  readGenerations,
+  readNote,
+  switchGenerations,
+  withdrawGeneration,
+} from "./generations.ts";
+import { layoutOf } from "./layout.ts";
+import { abandonedAfterMs, rebuildIndex } from "./rebuild.ts";
+import { ElasticRowIndex } from "./row-index.ts";
+
+type Opened = Awaited<ReturnType<typeof openFresh>>;
+
+const collection = "updates";
+const query: RowQuery = {
+  collection,
+  country: "US",
+  clauses: [],
+  sort: [{ field: "published_at", direction: "asc" }],
+  limit: 50,
+  excludeBusinesses: [],
+};
+const nowMs = () => 1_800_000_000_000;
+
+function put(n: number, change: number): RowChange {
+  const row = {
+    record_id: recordIdFor(collection, 3, n),
+    published_at: 1_000 + n,
+    countries: ["US"],
+    change,
+  };
+  return {
+    kind: "put",
+    collection,
+    record_id: row.record_id,
+    business_uuid: "b",
+    change,
+    row: JSON.stringify(row),
+    document: indexDocument(collection, { ...row, headline: `number ${n}` }),
+  };
+}
+
+function remove(n: number, change: number): RowChange {
+  return { kind: "remove", collection, record_id: recordIdFor(collection, 3, n), change };
+}
+
+/** The truth, as a record store holds it: what is applied is in it before. */
+class Truth {
+  readonly changes = new Map<string, RowChange>();
+  readonly reference = new MemoryRowIndex();
+
+  async apply(index: ElasticRowIndex, ...changes: readonly RowChange[]): Promise<void> {
+    this.put(...changes);
+    await index.apply(changes);
+  }
+
+  put(...changes: readonly RowChange[]): void {
+    for (const change of changes) this.changes.set(change.record_id, change);
+    void this.reference.apply(changes);
+  }
+
+  /** Every record's last change; `between` is run after the first of them, and after each if it wants. */
+  async *source(between: (read: number) => Promise<void> = async () => {}): AsyncGenerator<RowChange> {
+    let read = 0;
+    for (const change of [...this.changes.values()]) {
+      yield change;
+      read += 1;
+      await between(read);
+    }
+  }
+}
+
+async function withIndex(run: (opened: Opened) => Promise<void>): Promise<void> {
+  const opened = await openFresh([collection]);
+  try {
+    await run(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+async function rowsOf(index: { search(asked: RowQuery): Promise<readonly { readonly row: string }[]> }) {
+  return (await index.search(query)).map(({ row }) => row);
+}
+
+function generationsOf(index: ElasticRowIndex) {
+  return readGenerations(index.engine, index.namesOf(collection));
+}
+
+describe.skipIf(!hasElastic)("building an index anew", () => {
+  it("takes the place of the old one with every row, and removes it", () =>
+    withIndex(async ({ index }) => {
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1), put(2, 1), put(3, 4), remove(4, 2));
+      const before = await generationsOf(index);
+      // A row that the truth does not have: the new generation is made of the truth.
+      await index.apply([put(9, 1)]);
+      const rebuilt = await rebuildIndex(index, { collection, source: truth.source(), nowMs });
+      const after = await generationsOf(index);
+      expect(rebuilt).toEqual({ ok: true, value: { generation: after.serving, changes: 4 } });
+      expect(after).toMatchObject({ next: null, others: [] });
+      expect(after.serving).not.toBe(before.serving);
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+      expect(await index.apply([put(4, 1), put(3, 4), put(1, 2)])).toEqual(["stale", "stale", "applied"]);
+      expect(await readNote(index.engine, after.serving ?? "")).not.toHaveProperty("built_at_ms");
+    }));
+
+  it("serves as ever meanwhile, and loses no change made while it goes on (G1, G2)", () =>
+    withIndex(async ({ index, options }) => {
+      await using other = new ElasticRowIndex(options);
+      const truth = new Truth();
+      await truth.apply(index, ...Array.from({ length: 12 }, (_, n) => put(n, 1)));
+      // Has written before, so it knows of the serving generation only.
+      await truth.apply(other, put(12, 1));
+      let steps = 0;
+      const meanwhile = async (read: number): Promise<void> => {
+        const writer = read % 2 === 0 ? index : other;
+        // Read already, not read yet, removed, new; and by a node that has not heard of the new generation.
+        await truth.apply(writer, put(read - 1, 10 + read), put(11, 20 + read));
+        await truth.apply(writer, remove(read, 30 + read), put(20 + read, 1));
+        expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+        steps += 1;
+      };
+      const rebuilt = await rebuildIndex(index, { collection, source: truth.source(meanwhile), nowMs });
+      expect(rebuilt).toMatchObject({ ok: true });
+      expect(steps).toBe(13);
+      for (const node of [index, other]) {
+        expect(await rowsOf(node)).toEqual(await rowsOf(truth.reference));
+        expect(await node.count(collection)).toBe(await truth.reference.count(collection));
+      }
+      await truth.apply(other, put(40, 1));
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("loses none of many changes by several nodes at the very switch, and no search finds a gap (G2)", () =>
+    withIndex(async ({ index, options }) => {
+      const truth = new Truth();
+      await truth.apply(index, ...Array.from({ length: 30 }, (_, n) => put(n, 1)));
+      await using second = new ElasticRowIndex(options);
+      await using third = new ElasticRowIndex(options);
+      let isOver = false;
+      let change = 1;
+      const write = async (node: ElasticRowIndex, share: number): Promise<number> => {
+        let writes = 0;
+        for (; !isOver; writes += 1) {
+          change += 1;
+          await truth.apply(node, put(((change * 7) % 15) * 2 + share, change));
+        }
+        return writes;
+      };
+      const search = async (): Promise<number> => {
+        let searches = 0;
+        for (; !isOver; searches += 1) expect(await index.search(query)).toHaveLength(30);
+        return searches;
+      };
+      // Each writes records of its own, so that the truth has its changes in their order.
+      const background = [write(second, 0), write(third, 1), search()];
+      for (let round = 0; round < 3; round += 1) {
+        const rebuilt = await rebuildIndex(index, { collection, source: truth.source(), nowMs });
+        expect(rebuilt).toMatchObject({ ok: true });
+      }
+      isOver = true;
+      for (const count of await Promise.all(background)) expect(count).toBeGreaterThan(3);
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("is refused while another is under way (G3)", () =>
+    withIndex(async ({ index, options }) => {
+      await using other = new ElasticRowIndex(options);
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1));
+      const refused: unknown[] = [];
+      const source = truth.source(async () => {
+        const rival = new Truth();
+        refused.push(await rebuildIndex(other, { collection, source: rival.source(), nowMs }));
+      });
+      expect(await rebuildIndex(index, { collection, source, nowMs })).toMatchObject({ ok: true });
+      expect(refused).toMatchObject([{ ok: false, code: "rebuild_under_way" }]);
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+      const both = [index, other].map((node) =>
+        rebuildIndex(node, { collection, source: truth.source(), nowMs }),
+      );
+      expect((await Promise.all(both)).filter((each) => each.ok).length).toBeGreaterThan(0);
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("leaves the serving one as it was when it fails, and nothing of its own (G1)", () =>
+    withIndex(async ({ index }) => {
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1), put(2, 1));
+      const before = await generationsOf(index);
+      const source = truth.source(async () => {
+        throw new Error("the source broke");
+      });
+      await expect(rebuildIndex(index, { collection, source, nowMs })).rejects.toThrow("the source broke");
+      expect(await generationsOf(index)).toEqual(before);
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("removes what a builder that died left, once it was silent for long enough (G3)", () =>
+    withIndex(async ({ index }) => {
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1));
+      const died = await makeGeneration(index.engine, {
+        names: index.namesOf(collection),
+        layout: layoutOf(collection),
+        settings: { replicas: 0 },
+        number: 2,
+        role: "next",
+        builtAtMs: nowMs() - abandonedAfterMs,
+      });
+      expect(died).not.toBeNull();
+      await truth.apply(index, put(2, 1));
+      const again = (atMs: number) =>
+        rebuildIndex(index, { collection, source: truth.source(), nowMs: () => atMs });
+      expect(await again(nowMs())).toMatchObject({ ok: false, code: "rebuild_under_way" });
+      expect(await again(nowMs() + 1)).toMatchObject({ ok: true });
+      expect(await generationsOf(index)).toMatchObject({ next: null, others: [], numberMax: 3 });
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("does not let a builder that was taken for dead switch (G4)", () =>
+    withIndex(async ({ index, options }) => {
+      await using other = new ElasticRowIndex(options);
+      const truth = new Truth();
+      await truth.apply(index, put(1, 1));
+      let taken: unknown;
+      const slow = truth.source(async () => {
+        const later = () => nowMs() + abandonedAfterMs + 1;
+        taken = await rebuildIndex(other, { collection, source: truth.source(), nowMs: later });
+        await truth.apply(other, put(2, 1));
+      });
+      const outcome = await rebuildIndex(index, { collection, source: slow, nowMs }).catch(
+        (error: unknown) => (error instanceof Error ? error.name : error),
+      );
+      // Found out when it wrote.
+      expect(outcome).toBe("IndexUnavailable");
+      expect(taken).toMatchObject({ ok: true });
+      expect(await generationsOf(index)).toMatchObject({ next: null, others: [] });
+      expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
+    }));
+
+  it("is switched to only in its role (G4)", () =>
+    withIndex(async ({ index }) => {
+      const { engine } = index;
+      const names = index.namesOf(collection);
+      const wanted = { names, layout: layoutOf(collection), settings: { replicas: 0 }, builtAtMs: 1 };
+      const to = await makeGeneration(engine, { ...wanted, number: 2, role: "next" });
+      const from = names.generation(1);
+      if (to === null) throw new Error("there is a second generation");
+      expect(await makeGeneration(engine, { ...wanted, number: 3, role: "next" })).toBeNull();
+      expect(await switchGenerations(engine, names, { from: names.generation(7), to })).toBe(false);
+      expect(await switchGenerations(engine, names, { from, to })).toBe(true);
+      expect(await switchGenerations(engine, names, { from, to })).toBe(false);
+      // What serves is not withdrawn, whoever took it for the next one.
+      expect(await withdrawGeneration(engine, names, to)).toBe(false);
+      expect(await generationsOf(index)).toEqual({ serving: to, next: null, others: [from], numberMax: 2 });
+      const after = await makeGeneration(engine, { ...wanted, number: 3, role: "next" });
+      if (after === null) throw new Error("there is a third generation");
+      expect(await withdrawGeneration(engine, names, after)).toBe(true);
+      expect(await switchGenerations(engine, names, { from: to, to: after })).toBe(false);
+      expect(await generationsOf(index)).toMatchObject({ serving: to, next: null });
+    }));
+
+  it("needs an index that serves", async () => {
+    const options = freshOptions();
+    await using index = new ElasticRowIndex(options);
+    await expect(
+      rebuildIndex(index, { collection, source: new Truth().source(), nowMs }),
+    ).rejects.toMatchObject({ name: "IndexUnavailable" });
+  });
+});

@@ -1,0 +1,203 @@
+// What the index makes of a cluster that fails, in whole or in part. No engine is needed.
+
+import { describe, expect, it } from "vitest";
+import { brokenRowIndexConformance } from "../row-index.conformance.ts";
+import { recordIdFor } from "../row-index.fixture.ts";
+import { IndexUnavailable, type RowChange, type RowQuery } from "../row-index.ts";
+import { ElasticRowIndex } from "./row-index.ts";
+import { openStubCluster, type StubReply, type StubRequest } from "./stub-cluster.fixture.ts";
+
+const generation = "svc-stub-products-000001";
+const aliases = {
+  [generation]: { aliases: { "svc-stub-products": { is_write_index: true }, [`${generation}.rows`]: {} } },
+};
+const whole = { _shards: { failed: 0 } };
+
+/** A healthy cluster without rows, but for what `broken` answers. */
+function healthy({ path, body }: StubRequest): StubReply {
+  if (path.includes("/_alias")) return { body: aliases };
+  if (path.includes("/_search")) return { body: { ...whole, timed_out: false } };
+  if (path.includes("/_count")) return { body: { ...whole, count: 0 } };
+  if (path.includes("/_refresh")) return { body: whole };
+  const items = body.split("\n").filter((line) => line.startsWith('{"index"'));
+  return { body: { items: items.map(() => ({ index: { status: 201 } })) } };
+}
+
+async function open(
+  reply: (request: StubRequest) => StubReply,
+  options: { readonly searchTimeoutMs?: number; readonly writeTimeoutMs?: number } = {},
+) {
+  const cluster = await openStubCluster(reply);
+  const index = new ElasticRowIndex({ nodes: [cluster.url], prefix: "svc-stub-", ...options });
+  return {
+    index,
+    cluster,
+    close: async () => {
+      await index.close();
+      await cluster.close();
+    },
+  };
+}
+
+function error(status: number, type: string): StubReply {
+  return { status, body: { error: { type, reason: "a reason" }, status } };
+}
+
+/** Every work request answered so; what leads to it is healthy. */
+function everywhere(answer: StubReply): () => ReturnType<typeof open> {
+  return () => open((request) => (request.path.includes("/_alias") ? healthy(request) : answer));
+}
+
+const timeouts = { searchTimeoutMs: 50, writeTimeoutMs: 50 };
+
+brokenRowIndexConformance("Elasticsearch", {
+  "no connection": async () => {
+    const opened = await open(healthy);
+    await opened.cluster.close();
+    return { index: opened.index, close: () => opened.index.close() };
+  },
+  "connections closed": everywhere("reset"),
+  "no answer in time": () => open(() => "hang", timeouts),
+  "too many requests": everywhere(error(429, "es_rejected_execution_exception")),
+  "all shards failed": everywhere(error(503, "search_phase_execution_exception")),
+  "no master": everywhere(error(503, "master_not_discovered_exception")),
+  "a gateway's page": everywhere({ status: 502, body: "<html>" }),
+  "an index that is missing": everywhere(error(404, "index_not_found_exception")),
+  "not allowed": everywhere(error(403, "security_exception")),
+  "no JSON": everywhere({ body: "{" }),
+  "an empty object": everywhere({ body: {} }),
+  "another shape": everywhere({ body: { _shards: 1, items: [{}], count: "1", hits: { hits: [{}] } } }),
+  "a failed shard": () =>
+    open((request) => {
+      const answer = healthy(request);
+      return typeof answer === "object" && !request.path.includes("_alias")
+        ? { body: { ...(answer.body as object), _shards: { failed: 1 } } }
+        : answer;
+    }),
+  "no serving generation": () =>
+    open((request) =>
+      request.path.includes("/_alias") ? { body: {} } : error(404, "index_not_found_exception"),
+    ),
+});
+
+const query: RowQuery = {
+  collection: "products",
+  country: "US",
+  clauses: [],
+  sort: [{ field: "published_at", direction: "desc" }],
+  limit: 50,
+  excludeBusinesses: [],
+};
+
+function put(n: number, change = 1): RowChange {
+  return {
+    kind: "put",
+    collection: "products",
+    record_id: recordIdFor("products", 1, n),
+    business_uuid: "b",
+    change,
+    row: `row ${n}`,
+    document: { countries: ["US"], fields: {}, points: {}, texts: {} },
+  };
+}
+
+async function withCluster(
+  reply: (request: StubRequest) => StubReply,
+  run: (opened: Awaited<ReturnType<typeof open>>) => Promise<void>,
+): Promise<void> {
+  const opened = await open(reply);
+  try {
+    await run(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+describe("the index in Elasticsearch", () => {
+  it("takes a search that was cut short for none (X5)", () =>
+    withCluster(
+      (request) =>
+        request.path.includes("/_search") ? { body: { ...whole, timed_out: true } } : healthy(request),
+      async ({ index }) => {
+        await expect(index.search(query)).rejects.toMatchObject({ reason: "timeout" });
+      },
+    ));
+
+  it("looks at every item of a bulk answer (B2)", async () => {
+    const late = { status: 429, error: { type: "es_rejected_execution_exception", reason: "full" } };
+    const conflict = { status: 409, error: { type: "version_conflict_engine_exception", reason: "newer" } };
+    const bad = { status: 400, error: { type: "document_parsing_exception", reason: "bad" } };
+    const answering =
+      (items: readonly object[]) =>
+      (request: StubRequest): StubReply =>
+        request.path.includes("/_bulk")
+          ? { body: { items: items.map((index) => ({ index })) } }
+          : healthy(request);
+    const ok = { status: 201 };
+    for (const [items, expected] of [
+      [
+        [ok, conflict, { status: 200 }],
+        ["applied", "stale", "applied"],
+      ],
+      [[ok, ok, late], "IndexUnavailable"],
+      [[ok, ok], "IndexUnavailable"],
+      [[ok, bad, ok], "EngineRefusal"],
+    ] as const) {
+      await withCluster(answering(items), async ({ index }) => {
+        const told = await index
+          .apply([put(1), put(2), put(3)])
+          .catch((failure: unknown) => (failure instanceof Error ? failure.name : failure));
+        expect(told).toEqual(expected);
+      });
+    }
+  });
+
+  it("sends the changes of one record in one request, in their order, and bounds requests (B1)", () =>
+    withCluster(healthy, async ({ index, cluster }) => {
+      const many = Array.from({ length: 2_500 }, (_, n) => put(n + 200));
+      const outcomes = await index.apply([put(1), ...many, put(1, 2), put(2), put(1, 3)]);
+      expect(outcomes).toHaveLength(2_504);
+      const sent = cluster.requests.filter(({ path }) => path.includes("/_bulk")).map(({ body }) => body);
+      expect(sent).toHaveLength(3);
+      const first = put(1).record_id;
+      const withFirst = sent.filter((body) => body.includes(`"${first}"`));
+      expect(withFirst).toHaveLength(1);
+      const versions = [...(withFirst[0] ?? "").matchAll(/"_id":"([^"]*)","version":(\d+)/g)]
+        .filter(([, found]) => found === first)
+        .map(([, , version]) => version);
+      expect(versions).toEqual(["1", "2", "3"]);
+    }));
+
+  it("answers once a refresh that began after the writing is done, also for what was stale (X4, V1)", () => {
+    const conflict = { status: 409, error: { type: "version_conflict_engine_exception", reason: "newer" } };
+    return withCluster(
+      (request) =>
+        request.path.includes("/_bulk") ? { body: { items: [{ index: conflict }] } } : healthy(request),
+      async ({ index, cluster }) => {
+        expect(await Promise.all([1, 2, 3, 4].map((n) => index.apply([put(n)])))).toEqual(
+          Array.from({ length: 4 }, () => ["stale"]),
+        );
+        const order = cluster.requests.map(({ path }) => /_bulk|_refresh/.exec(path)?.[0]).filter(Boolean);
+        expect(order.lastIndexOf("_refresh")).toBeGreaterThan(order.lastIndexOf("_bulk"));
+        expect(order.filter((each) => each === "_refresh").length).toBeLessThan(4);
+      },
+    );
+  });
+
+  it("asks another node of the cluster where one is not reached, and no node twice to write (N2)", async () => {
+    const alive = await openStubCluster(healthy);
+    const dead = await openStubCluster(() => "reset");
+    const index = new ElasticRowIndex({ nodes: [dead.url, alive.url], prefix: "svc-stub-" });
+    for (let n = 0; n < 4; n += 1) expect(await index.search(query)).toEqual([]);
+    await index.close();
+    await alive.close();
+    await dead.close();
+    await withCluster(
+      (request) => (request.path.includes("/_bulk") ? "reset" : healthy(request)),
+      async ({ index: written, cluster }) => {
+        await expect(written.apply([put(1)])).rejects.toBeInstanceOf(IndexUnavailable);
+        expect(cluster.requests.filter(({ path }) => path.includes("/_bulk"))).toHaveLength(1);
+      },
+    );
+  });
+});

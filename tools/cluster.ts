@@ -21,6 +21,7 @@ import { root } from "./process.ts";
 
 const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;
+const interrupted = 130;
 
 const { values } = parseArgs({
   options: {
@@ -31,9 +32,12 @@ const { values } = parseArgs({
   },
 });
 
-// The first signal stops everything in order; the second ends this process, and the guards the rest.
+// Once all is up, the first signal stops everything in order. Any other ends this process, and the guards end the rest.
+let isUp = false;
 const stopAsked = new Promise<void>((ask) => {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => ask());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => (isUp ? ask() : process.exit(interrupted)));
+  }
 });
 try {
   await runCluster(resolve(values.home));
@@ -67,6 +71,7 @@ async function runCluster(folder: string): Promise<void> {
     // One after another: the first one makes keys and tables, which the others find.
     for (const plan of plans) running.push(await startNode(plan, guard));
     console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
+    isUp = true;
     await stopAsked;
     tell("Stopping the nodes, then the engines …");
   } finally {

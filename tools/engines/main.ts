@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { EngineUnavailable } from "./maven.ts";
 import { type ProfileName, profileNames, startProfile } from "./profiles.ts";
 
+const interrupted = 130;
 const { values } = parseArgs({
   options: {
     profile: { type: "string", default: "one" },
@@ -21,8 +22,12 @@ if (name === undefined) {
 }
 
 async function run(profileName: ProfileName): Promise<void> {
+  // Before all is up a signal ends this process, and the guard the engines.
+  let isUp = false;
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => (isUp ? resolve() : process.exit(interrupted)));
+    }
   });
   try {
     console.log(`Starting the profile ${profileName} …`);
@@ -33,6 +38,7 @@ async function run(profileName: ProfileName): Promise<void> {
     });
     for (const [key, value] of Object.entries(profile.env)) console.log(`${key}=${value}`);
     console.log("Ready. Ctrl-C stops everything.");
+    isUp = true;
     await stopped;
     await profile.stop();
   } catch (error) {

@@ -56,8 +56,8 @@ export class FaultySession implements CassandraSession {
     return this.#meet(statements[0]?.cql ?? "", () => this.#session.batch(statements, options));
   }
 
-  async define(cql: string): Promise<void> {
-    await this.#session.define(cql);
+  async define(cql: string, options?: { readonly settle: boolean }): Promise<void> {
+    await this.#session.define(cql, options);
   }
 
   async close(): Promise<void> {

@@ -38,7 +38,7 @@ export async function openTestKeyspace(tables: readonly string[]): Promise<TestK
   };
   try {
     const definer = await connect(name, home);
-    for (const table of tables) await definer.define(table);
+    for (const table of tables) await definer.define(table, { settle: table === tables.at(-1) });
     await definer.close();
   } catch (error) {
     await drop();

@@ -159,9 +159,9 @@ function watch(session: CassandraSession, defining: (cql: string) => unknown): C
     localDc: session.localDc,
     execute: (cql, params, options) => session.execute(cql, params, options),
     batch: (statements, options) => session.batch(statements, options),
-    define: async (cql) => {
+    define: async (cql, options) => {
       await defining(cql);
-      await session.define(cql);
+      await session.define(cql, options);
     },
     close: () => session.close(),
   };

@@ -85,8 +85,10 @@ async function advance(session: CassandraSession, known: Migrations, holder: str
   while (version < known.length) {
     for (const statement of known[version] ?? []) {
       if (!(await conditionally(session, cql.renew, [holder, holder]))) return version;
-      await session.define(statement);
+      await session.define(statement, { settle: false });
     }
+    // Recorded only once every node has the tables, or one would be asked for what it does not know.
+    await session.define(stateTable(session.keyspace));
     const isNext =
       version === 0
         ? await conditionally(session, cql.first, [1])

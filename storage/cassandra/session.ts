@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import type { ConnectionOptions } from "node:tls";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
+import { SchemaChanges } from "./schema-agreement.ts";
 import { retryPolicy, toStoreError } from "./session-errors.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
@@ -63,8 +64,11 @@ export interface CassandraSession {
   execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult>;
   /** One unlogged batch; all statements must name the same partition, for nothing else is atomic without a log. */
   batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult>;
-  /** A statement that is not prepared, for the schema; waits until all nodes agree on it. */
-  define(cql: string): Promise<void>;
+  /**
+   * Changes the schema, and waits until all nodes know. `settle: false` leaves that to the last one of a series.
+   * Throws {@link StoreError}.
+   */
+  define(cql: string, options?: { readonly settle: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,7 +85,6 @@ export interface CassandraConnection {
 }
 
 const readTimeoutMs = 8_000;
-const defineTimeoutMs = 60_000;
 
 /** Connects. Throws {@link StoreError} `not_applied` when no contact point answers or the data centre is unknown. */
 export async function openCassandraSession(
@@ -127,18 +130,21 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
     policies: { retry: retryPolicy },
     pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 }, warmup: true },
     socketOptions: { readTimeout: timeoutMs, tcpNoDelay: true },
-    protocolOptions: { maxSchemaAgreementWaitSeconds: 30 },
+    // Changes of the schema are settled by ourselves, see schema-agreement.
+    protocolOptions: { maxSchemaAgreementWaitSeconds: 0 },
     monitorReporting: { enabled: false },
   });
 }
 
 class DriverSession implements CassandraSession {
   readonly #client: cassandra.Client;
+  readonly #schema: SchemaChanges;
   readonly keyspace: string;
   readonly localDc: string;
 
   constructor(client: cassandra.Client, keyspace: string, localDc: string) {
     this.#client = client;
+    this.#schema = new SchemaChanges(client, localDc);
     this.keyspace = keyspace;
     this.localDc = localDc;
   }
@@ -164,15 +170,12 @@ class DriverSession implements CassandraSession {
     }
   }
 
-  async define(cql: string): Promise<void> {
+  async define(cql: string, options?: { readonly settle: boolean }): Promise<void> {
     try {
-      await this.#client.execute(cql, [], {
-        prepare: false,
-        isIdempotent: false,
-        readTimeout: defineTimeoutMs,
-      });
+      await this.#schema.define(cql);
+      if (options?.settle !== false) await this.#schema.settle();
     } catch (error) {
-      throw toStoreError(error, { isRead: cql.startsWith("SELECT") });
+      throw toStoreError(error, { isRead: false });
     }
   }
 

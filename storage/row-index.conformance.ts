@@ -13,7 +13,7 @@ import { projectedRowText, projectRecord } from "../protocol/projection/project.
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
 import { MemoryRowIndex } from "./memory/row-index.ts";
 import { changesOf, clausesOf, countries, queryOf, recordIdFor } from "./row-index.fixture.ts";
-import type { RowChange, RowHit, RowIndex, RowQuery } from "./row-index.ts";
+import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "./row-index.ts";
 
 export interface OpenRowIndex {
   readonly index: RowIndex;
@@ -81,6 +81,31 @@ export function rowIndexConformance(name: string, open: () => Promise<OpenRowInd
     changeTests(open);
     searchTests(open);
     for (const collection of collectionNames) randomTests(open, collection);
+  });
+}
+
+/** What an engine must say that cannot answer, or not all of it; each way of breaking it is opened once. */
+export function brokenRowIndexConformance(
+  name: string,
+  ways: Readonly<Record<string, () => Promise<OpenRowIndex>>>,
+): void {
+  describe(`${name} as a row index that cannot answer`, () => {
+    it.each(Object.entries(ways))("says so, and when to ask again: %s (X5)", (_, open) =>
+      withIndex(open, async (index) => {
+        for (const work of [
+          () => index.search(everything),
+          () => index.apply([put("products", 1)]),
+          () => index.count("products"),
+        ]) {
+          const told = await work().then(
+            (answer) => answer,
+            (error: unknown) => error,
+          );
+          expect(told).toBeInstanceOf(IndexUnavailable);
+          expect((told as IndexUnavailable).retryAfterSeconds).toBeGreaterThanOrEqual(1);
+        }
+      }),
+    );
   });
 }
 

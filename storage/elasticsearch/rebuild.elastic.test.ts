@@ -263,6 +263,15 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
       expect(await generationsOf(index)).toEqual({ serving: to, next: null, others: [from], numberMax: 2 });
       const after = await makeGeneration(engine, { ...wanted, number: 3, role: "next" });
       if (after === null) throw new Error("there is a third generation");
+      // Withdrawing begins so: from then on a switch that is under way comes too late.
+      const actions = [{ remove: { index: after, alias: names.next } }];
+      await engine.write({ method: "POST", path: "/_aliases", body: { actions } });
+      expect(await switchGenerations(engine, names, { from: to, to: after })).toBe(false);
+      await engine.write({
+        method: "POST",
+        path: "/_aliases",
+        body: { actions: [{ add: { index: after, alias: names.next } }] },
+      });
       expect(await withdrawGeneration(engine, names, after)).toBe(true);
       expect(await switchGenerations(engine, names, { from: to, to: after })).toBe(false);
       expect(await generationsOf(index)).toMatchObject({ serving: to, next: null });

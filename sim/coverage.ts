@@ -23,7 +23,7 @@ export const coverageMarks = [
   "publish.rate_limited",
   "publish.unavailable",
   "push.complete",
-  "push.held",
+  "publish.held",
   "push.failed",
   "leaf.superseded",
   "leaf.duplicate_in_batch",

@@ -108,7 +108,8 @@ async function play(world: World): Promise<void> {
   const draw = random.fork("workload");
   for (const slot of parts.slots) world.start(slot);
   // Until every node has seen the others.
-  await pause(world, 2 * beatMs);
+  do await pause(world, 2 * beatMs);
+  while ([...world.running.values()].some((node) => node.lease() === null));
   const businesses = await setUp(world, draw, served, journal);
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
@@ -169,8 +170,9 @@ async function setUp(world: World, draw: Random, served: ServedChecker, journal:
   }
   for (let index = 0; index < 2; index += 1) {
     const uuid = draw.uuid();
-    parts.homes.set(uuid, draw.pick(regions));
-    const company = await registerCompany(parts, await anyNode(world, regions[0] ?? ""), uuid);
+    const home = draw.pick(regions);
+    parts.homes.set(uuid, home);
+    const company = await registerCompany(parts, await anyNode(world, home), uuid);
     const own = draw.fork(`company ${index}`);
     const companyPlan = { steps: draw.between(4, 12), pauseMaxMs: plan.pauseMaxMs, regions };
     companies.push(

@@ -18,7 +18,8 @@ import type { Faults } from "../world/faults.ts";
 /** A node, as others reach it: one incarnation. */
 export interface Peer {
   readonly name: string;
-  readonly incarnation: string;
+  /** The incarnation that answers there now; null for none. */
+  current(): string | null;
   readonly life: Life;
   readonly handlers: TransportHandlers;
 }
@@ -34,7 +35,11 @@ export class Network {
   readonly #random: Random;
   readonly #cuts = new Set<string>();
 
-  constructor(kernel: Kernel, faults: Faults, random: Random) {
+  readonly #find: (address: string) => Peer | null;
+
+  /** `find` gives the process at an address, null while there is none. */
+  constructor(kernel: Kernel, faults: Faults, random: Random, find: (address: string) => Peer | null) {
+    this.#find = find;
     this.#kernel = kernel;
     this.#faults = faults;
     this.#random = random;
@@ -55,9 +60,29 @@ export class Network {
   /** `peer` as seen from a node. */
   target(from: { readonly name: string; readonly life: Life }, peer: Peer): RemoteTarget {
     return {
-      ask: (to, command, timeoutMs) =>
-        this.#call(from, peer, timeoutMs, () => peer.handlers.ask(to, copy(command), timeoutMs)),
+      ask: (to, command, timeoutMs) => {
+        const run = (): Promise<unknown> => peer.handlers.ask(to, copy(command), timeoutMs);
+        // Nonces and Idempotency-Keys count how often they are asked; every other command may be repeated (K4).
+        if (to.kind !== "integration-key") this.#duplicate(peer, run);
+        return this.#call(from, peer, timeoutMs, run);
+      },
       deliver: (to, sender, messages) => this.#deliver(from, peer, { to, sender, messages }),
+    };
+  }
+
+  /** Whoever is at the address of a member, which must be that incarnation when a call arrives. */
+  targetAt(
+    from: { readonly name: string; readonly life: Life },
+    member: { readonly address: string; readonly incarnation: string },
+  ): RemoteTarget {
+    const at = (): Peer => {
+      const peer = this.#find(member.address);
+      if (peer === null || peer.current() !== member.incarnation) throw unreachable("not_applied");
+      return peer;
+    };
+    return {
+      ask: async (to, command, timeoutMs) => this.target(from, at()).ask(to, command, timeoutMs),
+      deliver: async (to, sender, messages) => this.target(from, at()).deliver(to, sender, messages),
     };
   }
 
@@ -67,10 +92,13 @@ export class Network {
     sent: { readonly to: ActorAddress; readonly sender: string; readonly messages: readonly Delivery[] },
   ): Promise<number> {
     const run = (): Promise<number> => peer.handlers.deliver(sent.to, sent.sender, copy(sent.messages));
-    if (this.#faults.meets("message_duplicated")) {
-      peer.life.after(this.#random.between(1, 3_000), "duplicate arrives", () => void run().catch(() => {}));
-    }
+    this.#duplicate(peer, run);
     return this.#call(from, peer, deliverTimeoutMs, run);
+  }
+
+  #duplicate(peer: Peer, run: () => Promise<unknown>): void {
+    if (!this.#faults.meets("message_duplicated")) return;
+    peer.life.after(this.#random.between(1, 3_000), "duplicate arrives", () => void run().catch(() => {}));
   }
 
   #call<T>(

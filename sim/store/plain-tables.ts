@@ -62,7 +62,10 @@ export class PlainTable<V> {
     for (let index = 0; index < this.#undecided.length; index += 1) {
       const undecided = this.#undecided[index];
       if (undecided === undefined || undecided.region !== region || !concerns(undecided.cell)) continue;
-      if (!this.#options.coin()) continue;
+      if (!this.#options.coin()) {
+        this.#options.missed();
+        continue;
+      }
       this.#undecided.splice(index, 1);
       index -= 1;
       this.#arrive(region, undecided.cell);
@@ -91,6 +94,8 @@ export interface PlainTablesOptions {
   readonly regions: readonly string[];
   readonly coin: Coin;
   readonly replicate: Replicate;
+  /** A read did not see a write that later ones may see. */
+  readonly missed: () => void;
 }
 
 export interface PlainTables {

@@ -11,7 +11,7 @@ import { calmStatements, type Statements } from "./statements.ts";
 
 /** Told of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
 export interface StoreWitness {
-  /** A plain read that missed what a majority had accepted. */
+  /** A plain read missed what a later one may see. */
   staleRead?(): void;
   /** A commit was applied to what was found. */
   committed?(
@@ -55,6 +55,7 @@ export class StoreModel {
       regions: options.regions,
       coin: this.coin,
       replicate: options.replicate,
+      missed: () => this.witness.staleRead?.(),
     });
   }
 

@@ -176,6 +176,7 @@ export class BusinessAgent {
       };
       if (batch_id !== batch.pushId)
         observed.violate("answers-fit", `${batch.pushId} was answered as ${batch_id}`);
+      if (held) observed.mark("publish.held");
       if (held) return;
       this.#journal.compareResults(observed, batch, results, name);
       batch.results ??= results;

@@ -89,19 +89,17 @@ function pause(world: World, node: SimNode, random: Random): void {
 /** The first thing that runs after a pause looks at the lease; one whose clock stood still with it notices later. */
 function wake(world: World, node: SimNode): void {
   if (node.life.isOver || !node.life.isAsleep) return;
-  const { faults, kernel } = world.parts;
-  const isLost = !node.holdsLease();
-  if (isLost && faults.meets("lease_unnoticed")) {
+  const { faults, kernel, hasRealMembership } = world.parts;
+  if (!hasRealMembership && node.lease() === null && faults.meets("lease_unnoticed")) {
     world.observed.mark("lease.unnoticed");
     kernel.after(400, "node notices its lease", () => loseLease(world, node));
-  } else if (isLost) loseLease(world, node);
+  } else loseLease(world, node);
   node.life.wake();
 }
 
 function loseLease(world: World, node: SimNode): void {
-  if (node.life.isOver || node.holdsLease()) return;
+  if (node.life.isOver || !node.wakeUp()) return;
   world.observed.mark("lease.lost");
-  node.halt();
   world.replace(node);
   // What it was still answering ends with an error of its own; then the process forgets it.
   world.parts.kernel.after(haltedMs, "halted incarnation ends", () => node.life.end());
@@ -111,10 +109,11 @@ function loseLease(world: World, node: SimNode): void {
 function upgrade(world: World, node: SimNode): void {
   world.parts.kernel.tell(`${node.incarnation} drains`);
   world.stopTaking(node);
-  void node.drain().then(() => {
+  const end = (): void => {
     world.observed.mark("node.drained");
     node.life.end();
-  });
+  };
+  void node.leave().then(end, end);
 }
 
 function cut(world: World, random: Random, bothWays: boolean): boolean {

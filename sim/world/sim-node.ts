@@ -1,16 +1,14 @@
 // One incarnation of a node: the same actors and the same service as in production, composed over the ports of a
 // simulated world. What a process holds ends with its life; what is in the stores stays.
 //   N1. Nothing here decides anything: where production composes, this composes.
-//   N2. A node that lost its lease halts its actors before anything else of it runs.
+//   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
 import { businessActivities } from "../../actors/business/activities.ts";
-import { placementOf, regionRef } from "../../actors/messages/refs.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
-import type { Activity, ActorSystem, Message } from "../../actors/system/definition.ts";
+import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
-import { placeOn } from "../../cluster/rendezvous.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
@@ -20,8 +18,6 @@ import { createPushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
-import type { ActorRef } from "../../storage/actor-store.ts";
-import { RemoteFailure, type RemoteTarget } from "../../transport/actor-transport.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
@@ -29,7 +25,9 @@ import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
-import { beatMs } from "./membership-model.ts";
+import { openClusterPlace } from "./cluster-place.ts";
+import { createCurrentSystem } from "./current-system.ts";
+import { openModelPlace } from "./model-place.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -43,6 +41,8 @@ export interface NodeSlot {
 
 export interface SimNode extends Peer {
   readonly slot: NodeSlot;
+  /** Names this run of the process, whatever it is called among the others. */
+  readonly incarnation: string;
   readonly actors: ActorSystem;
   readonly system: LocalActorSystem;
   readonly parties: Parties;
@@ -51,12 +51,14 @@ export interface SimNode extends Peer {
   readonly publishing: PublishDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
-  /** Wakes what waits, and takes part from then on. */
+  /** Takes part from now on. */
   start(): void;
-  /** Stops the actors at once: the lease is lost. */
-  halt(): void;
-  holdsLease(): boolean;
-  drain(): Promise<void>;
+  /** The incarnation that may write now; null without a lease. */
+  lease(): string | null;
+  /** See {@link Place.wakeUp}. */
+  wakeUp(): boolean;
+  /** Leaves for good, with everything accepted finished. */
+  leave(): Promise<void>;
 }
 
 /** How often the register's changes are followed, as in production. */
@@ -76,8 +78,8 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
   const index = openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather });
   const trees = createPushTrees(records, crypto.sha256);
-  const holdsLease = (): boolean => !life.isOver && parts.membership.holdsLease(slot.region, incarnation);
-  const placement = createPlacement(parts, slot, { name: slot.name, incarnation, life });
+  const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
+  const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const registerStore = openSimRegisterStore(client);
   const projection = { projection: keys.projection, sidecar: keys.sidecar };
   const activities: Record<string, Activity> = {
@@ -95,23 +97,25 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...regionActivities({ index, records, receipts: receiptStore, sha256: crypto.sha256 }),
   };
   const operations = parts.operations.fork(incarnation);
-  const system = createActorSystem({
-    store: openSimActorStore(client, parts.variation.storeGuards),
-    definitions: parts.variation.definitions,
-    activities: parts.variation.activities(activities),
-    clock,
-    timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} timer`, run) },
-    entropy: { newOperationId: () => operations.uuid() },
-    owner: `${slot.region}/${incarnation}`,
-    route: placement.route,
-    limits: parts.limits,
-    log: (entry) => parts.log(incarnation, entry),
-  });
+  const make = (owner: string): LocalActorSystem =>
+    createActorSystem({
+      store: openSimActorStore(client, parts.variation.storeGuards),
+      definitions: parts.variation.definitions,
+      activities: parts.variation.activities(activities),
+      clock,
+      timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} timer`, run) },
+      entropy: { newOperationId: () => operations.uuid() },
+      owner,
+      route: place.route,
+      limits: parts.limits,
+      log: (entry) => parts.log(incarnation, entry),
+    });
+  const system = createCurrentSystem(make);
   const actors = watchAsks(system, { history: parts.history, incarnation, life });
   const receipts = createReceipts({
     environment: "production",
     region: slot.region,
-    incarnation: () => (holdsLease() ? incarnation : null),
+    incarnation: place.lease,
     signer: keys.receipts.get(slot.region) ?? keys.projection,
     store: receiptStore,
     crypto,
@@ -120,11 +124,11 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   return {
-    ...{ slot, name: slot.name, incarnation, life, actors, system, register, holdsLease },
+    ...{ slot, name: slot.name, incarnation, life, actors, system, register },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey: parts.recordIdKey, keys: keys.service(slot.region) },
       passkeys: { rp_ids: [], origins: [] },
-      settleHome: async () => {},
+      settleHome: place.settleHome,
     }),
     authentication: {
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
@@ -134,26 +138,13 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     publishing: { actors, records, crypto, clock, trees, recordIdOf: parts.recordIdOf },
     search: createSearch({ index, register, receipts }),
     fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
-    handlers: {
-      ask: (to, command, timeoutMs) => system.askHere(to, command as Message, timeoutMs),
-      deliver: (to, from, messages) => system.deliver(to, from, messages),
-    },
+    ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
     start: () => {
-      placement.beat(system);
+      place.join();
       if (parts.slots.length === 1) void dropAbandoned({ actors: system, records }).catch(() => {});
-      void system.start();
       follow(life, register, slot.name);
     },
-    halt: () => {
-      placement.stop();
-      parts.membership.leave(slot.region, incarnation);
-      system.halt();
-    },
-    drain: async () => {
-      placement.stop();
-      parts.membership.leave(slot.region, incarnation);
-      await system.drain(drainMs);
-    },
+    leave: () => place.leave(drainMs),
   };
 }
 
@@ -164,75 +155,4 @@ function follow(life: Life, register: Register, name: string): void {
     life.after(refreshMs, `${name} follows the register`, again);
   };
   again();
-}
-
-interface Placement {
-  route(ref: ActorRef): "local" | RemoteTarget;
-  /** Beats now and from now on, and tells the actor system when the view changed. */
-  beat(system: LocalActorSystem): void;
-  /** Beats no more. */
-  stop(): void;
-}
-
-function createPlacement(
-  parts: WorldParts,
-  slot: NodeSlot,
-  self: { readonly name: string; readonly incarnation: string; readonly life: Life },
-): Placement {
-  let isStopped = false;
-  const views = new Map<string, readonly { readonly address: string; readonly incarnation: string }[]>();
-  const look = (): boolean => {
-    let changed = false;
-    parts.membership.beat(slot.region, self.incarnation);
-    for (const region of parts.regions) {
-      const known = views.get(region) ?? [];
-      const members = parts.membership.view(region).map((incarnation) => ({
-        incarnation,
-        // Z1 of the placement: an incarnation that follows another at the same address has the same actors.
-        address: incarnation.slice(0, incarnation.lastIndexOf("-")),
-      }));
-      changed ||=
-        members.length !== known.length ||
-        members.some((each, index) => each.incarnation !== known[index]?.incarnation);
-      views.set(region, members);
-    }
-    return changed;
-  };
-  const route = (ref: ActorRef): "local" | RemoteTarget => {
-    const place = placementOf(ref);
-    const region = "region" in place ? place.region : (parts.homes.get(place.party) ?? slot.region);
-    const key = "region" in place ? `${ref.kind}/${ref.id}` : place.party;
-    const member = placeOn(key, views.get(region) ?? []);
-    if (member === null) return nowhere(self.life);
-    if (member.incarnation === self.incarnation) return "local";
-    const peer = parts.nodes.get(member.incarnation);
-    return peer === undefined ? nowhere(self.life) : parts.network.target(self, peer);
-  };
-  return {
-    route,
-    stop: () => {
-      isStopped = true;
-    },
-    beat: (system) => {
-      const again = (): void => {
-        if (isStopped) return;
-        if (look()) {
-          system.handOver();
-          void system.adopt();
-          const open = { type: "region.open", region: slot.region } as Message;
-          system.ask(regionRef(slot.region), open).catch(() => {});
-        }
-        self.life.after(beatMs, `${slot.name} beats`, again);
-      };
-      again();
-    },
-  };
-}
-
-function nowhere(life: Life): RemoteTarget {
-  const fail = (): Promise<never> =>
-    life.isOver
-      ? life.never()
-      : Promise.reject(new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
-  return { ask: fail, deliver: fail };
 }

@@ -5,6 +5,7 @@ import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
+import type { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
 import type { History } from "../checkers/history.ts";
 import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
@@ -34,6 +35,9 @@ export interface WorldParts {
   readonly indexes: ReadonlyMap<string, RowIndex>;
   readonly indexWeather: RegionIndexes;
   readonly membership: MembershipModel;
+  /** Whether nodes use the real membership; else its model. */
+  readonly hasRealMembership: boolean;
+  readonly cluster: MemoryCluster;
   readonly regions: readonly string[];
   readonly slots: readonly NodeSlot[];
   /** By incarnation: all that ever started. */
@@ -49,5 +53,6 @@ export interface WorldParts {
   readonly operations: Random;
   readonly history: History;
   readonly variation: Variation;
+  mark(name: string): void;
   log(incarnation: string, entry: LogEntry): void;
 }

@@ -6,6 +6,7 @@ import type { LogEntry } from "../../actors/system/ports.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
+import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
 import { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
@@ -63,7 +64,12 @@ export class World {
     const recordIdKey = random.fork("record ids").bytes(32);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation },
-      network: new Network(kernel, faults, random.fork("network")),
+      network: new Network(
+        kernel,
+        faults,
+        random.fork("network"),
+        (address) => this.running.get(address) ?? null,
+      ),
       stores: new StoreModel({
         regions,
         statements: createStatements(kernel, createStoreWeather(faults, random.fork("store weather"))),
@@ -78,6 +84,8 @@ export class World {
       indexes: this.#indexes,
       indexWeather: createIndexWeather(faults, random.fork("index weather")),
       membership: new MembershipModel(kernel),
+      hasRealMembership: slots.length > 1 && shape.chance(0.4),
+      cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map(),
       keys: worldKeys(crypto, regions),
@@ -90,6 +98,7 @@ export class World {
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
       history: new History(),
+      mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),
     };
   }

@@ -1,0 +1,116 @@
+// A place by the real membership: views, beats, leases and homes of cluster/, over the simulated store.
+
+import { regionRef } from "../../actors/messages/refs.ts";
+import type { Message } from "../../actors/system/definition.ts";
+import { createActorRouter } from "../../cluster/actor-router.ts";
+import { createMembership } from "../../cluster/membership.ts";
+import { createPlacement } from "../../cluster/placement.ts";
+import type { ClusterOperation } from "../../storage/memory/cluster-store.ts";
+import type { StatementKind } from "../store/statements.ts";
+import type { Place, PlaceOptions } from "./place.ts";
+
+const openRegionMs = 10_000;
+const rejoinMs = 700;
+
+const kinds: Readonly<Record<ClusterOperation, StatementKind>> = {
+  readView: "read",
+  casView: "cas",
+  beat: "write",
+  readBeats: "read",
+  readHome: "serial",
+  readHomeNearby: "read",
+  casHome: "cas",
+  noteMove: "write",
+  readMoves: "read",
+  readStandings: "read",
+  casStanding: "cas",
+  storeTimeMs: "read",
+};
+
+export function openClusterPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
+  const { kernel, stores } = parts;
+  const store = parts.cluster.handle(slot.region);
+  // What a minority has of these tables is decided at once: later statements find it, or never do.
+  store.intercept = ({ operation }, apply) =>
+    stores.statements.run(life, kinds[operation], (reach) => {
+      if (reach === "partial" && !stores.coin()) return undefined as never;
+      return apply();
+    });
+  const clock = { now: () => kernel.now() + slot.skewMs };
+  const monotonic = { nowMs: () => kernel.elapsed() };
+  const timers = {
+    schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} membership`, run),
+  };
+  let entries = 0;
+  const membership = createMembership({
+    ...{ store, clock, monotonic, timers },
+    region: slot.region,
+    regions: parts.regions,
+    address: slot.name,
+    protocol: { min: 1, max: 1 },
+    schema: { known: 1, read: async () => 1 },
+    newIncarnation: () => {
+      entries += 1;
+      return `${name}-${entries}`;
+    },
+    life: {
+      begin: async (self) => {
+        actors().begin(`${slot.region}/${self.incarnation}`);
+        void actors().start();
+      },
+      halt: () => {
+        parts.mark("lease.lost");
+        actors().halt();
+      },
+    },
+    log: (level, event, detail) => parts.log(name, { level, event, actor: "", detail }),
+  });
+  const placement = createPlacement({ store, monotonic, membership });
+  const router = createActorRouter({
+    ...{ placement, membership, monotonic, timers, local: actors },
+    targetOf: (member) => parts.network.targetAt({ name: slot.name, life }, member),
+  });
+  const openRegion = (): void => {
+    const ref = regionRef(slot.region);
+    const open = { type: "region.open", region: slot.region } as Message;
+    if (placement.locate(ref).at === "here") actors().tell(ref, open);
+  };
+  membership.onViewWritten(() => router.announce());
+  membership.onChange(async () => {
+    const letGo = actors().handOver();
+    openRegion();
+    await actors()
+      .adopt()
+      .catch(() => {});
+    await letGo;
+  });
+  const keepOpen = (): void => {
+    openRegion();
+    life.after(openRegionMs, `${slot.name} opens its region`, keepOpen);
+  };
+  const lease = (): string | null =>
+    membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null;
+  return {
+    route: (ref) => router.route(ref),
+    handlers: router.handlers,
+    lease,
+    incarnation: () => membership.self()?.incarnation ?? null,
+    join: () => {
+      const attempt = (): void => {
+        membership.join().then(keepOpen, () => {
+          life.after(rejoinMs, `${slot.name} joins again`, attempt);
+        });
+      };
+      attempt();
+    },
+    // Whatever runs first after a pause asks for the lease itself, and joins anew when it is lost.
+    wakeUp: () => false,
+    leave: async (drainMs) => {
+      await membership.leave(() => actors().drain(drainMs));
+      membership.stop();
+    },
+    settleHome: async (party) => {
+      if (placement.homeOf(party) === null) await placement.assignHome(party);
+    },
+  };
+}

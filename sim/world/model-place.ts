@@ -1,0 +1,97 @@
+// A place by the model of membership: one incarnation a process.
+
+import { placementOf, regionRef } from "../../actors/messages/refs.ts";
+import type { Message } from "../../actors/system/definition.ts";
+import { placeOn } from "../../cluster/rendezvous.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import { RemoteFailure, type RemoteTarget } from "../../transport/actor-transport.ts";
+import type { Life } from "../kernel/life.ts";
+import { beatMs } from "./membership-model.ts";
+import type { Place, PlaceOptions } from "./place.ts";
+
+interface Seen {
+  readonly address: string;
+  readonly incarnation: string;
+}
+
+export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
+  const { membership } = parts;
+  const views = new Map<string, readonly Seen[]>();
+  let isStopped = false;
+  const holdsLease = (): boolean => !life.isOver && !isStopped && membership.holdsLease(slot.region, name);
+  const look = (): boolean => {
+    let changed = false;
+    membership.beat(slot.region, name);
+    for (const region of parts.regions) {
+      const known = views.get(region) ?? [];
+      // An incarnation that follows another at the same address has the same actors.
+      const members = membership.view(region).map((incarnation) => ({
+        incarnation,
+        address: incarnation.slice(0, incarnation.lastIndexOf("-")),
+      }));
+      changed ||=
+        members.length !== known.length ||
+        members.some((each, index) => each.incarnation !== known[index]?.incarnation);
+      views.set(region, members);
+    }
+    return changed;
+  };
+  const route = (ref: ActorRef): "local" | RemoteTarget => {
+    const place = placementOf(ref);
+    const region = "region" in place ? place.region : (parts.homes.get(place.party) ?? slot.region);
+    const key = "region" in place ? `${ref.kind}/${ref.id}` : place.party;
+    const member = placeOn(key, views.get(region) ?? []);
+    if (member?.incarnation === name) return "local";
+    const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
+    return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
+  };
+  const beat = (): void => {
+    if (isStopped) return;
+    if (look()) {
+      void actors().handOver();
+      void actors().adopt();
+      const open = { type: "region.open", region: slot.region } as Message;
+      actors()
+        .ask(regionRef(slot.region), open)
+        .catch(() => {});
+    }
+    life.after(beatMs, `${slot.name} beats`, beat);
+  };
+  const stop = (): void => {
+    isStopped = true;
+    membership.leave(slot.region, name);
+  };
+  return {
+    route,
+    lease: () => (holdsLease() ? name : null),
+    incarnation: () => (isStopped ? null : name),
+    handlers: {
+      ask: (to, command, timeoutMs) => actors().askHere(to, command as Message, timeoutMs),
+      deliver: (to, from, messages) => actors().deliver(to, from, messages),
+    },
+    join: () => {
+      actors().begin(`${slot.region}/${name}`);
+      beat();
+      void actors().start();
+    },
+    wakeUp: () => {
+      if (holdsLease()) return false;
+      stop();
+      actors().halt();
+      return true;
+    },
+    leave: async (drainMs) => {
+      stop();
+      await actors().drain(drainMs);
+    },
+    settleHome: async () => {},
+  };
+}
+
+function nowhere(life: Life): RemoteTarget {
+  const fail = (): Promise<never> =>
+    life.isOver
+      ? life.never()
+      : Promise.reject(new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
+  return { ask: fail, deliver: fail };
+}

@@ -1,0 +1,36 @@
+// A node's place among the others: where actors are, under which name it may write, and how it comes and goes. One kind
+// of place is the real membership (cluster/), over a simulated store; the other is a model of it that costs few events,
+// for worlds that are about something else.
+
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { RemoteTarget, TransportHandlers } from "../../transport/actor-transport.ts";
+import type { Life } from "../kernel/life.ts";
+import type { CurrentSystem } from "./current-system.ts";
+import type { NodeSlot } from "./sim-node.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+export interface Place {
+  route(ref: ActorRef): "local" | RemoteTarget;
+  /** What other nodes may call. */
+  readonly handlers: TransportHandlers;
+  /** The incarnation that this node may write as now; null without a lease. */
+  lease(): string | null;
+  /** The incarnation that answers at this address, whether or not it holds its lease. */
+  incarnation(): string | null;
+  /** Takes part from now on. */
+  join(): void;
+  /** A process that slept looks at its lease before anything else. Answers whether it was lost. */
+  wakeUp(): boolean;
+  /** Leaves for good, with everything accepted finished. */
+  leave(drainMs: number): Promise<void>;
+  /** Gives a party that has none its home in this region. */
+  settleHome(party: string): Promise<void>;
+}
+
+export interface PlaceOptions {
+  readonly parts: WorldParts;
+  readonly slot: NodeSlot;
+  readonly name: string;
+  readonly life: Life;
+  readonly actors: () => CurrentSystem;
+}

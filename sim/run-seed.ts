@@ -3,7 +3,7 @@
 //   settle within a bound. 4. At rest: the checkers compare what owners, stores, indexes and clients say.
 
 import { closeReceiptBatches } from "../actors/region/activities.ts";
-import { checkAtRest, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
+import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
 import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
@@ -212,18 +212,19 @@ function pause(world: World, ms: number): Promise<void> {
   return new Promise((resolve) => world.parts.kernel.after(ms, "scenario waits", resolve));
 }
 
-/** Waits until everything that was accepted is settled and every owner is quiet; null when it never is. */
+/** Waits until everything that was accepted is settled and every owner is quiet; null when nobody can be asked. */
 async function settle(world: World, journal: Journal): Promise<Truth | null> {
   const { kernel, regions } = world.parts;
   const untilMs = kernel.now() + livenessMs;
   for (;;) {
     const node = await anyNode(world, regions[0] ?? "");
     const truth = await answerOf(world, node.life, readTruth(node, journal));
-    const isQuiet = truth !== null && [...truth.reports.values()].every(isSettled) && world.isQuiet();
-    if (isQuiet) {
-      // Replication and what the last commits asked for.
+    const wasQuiet = truth !== null && [...truth.reports.values()].every(isSettled) && world.isQuiet();
+    if (wasQuiet) {
+      // Replication, and what the last commits asked for. What was read holds if it reads the same again.
       await pause(world, 2_000);
-      if (world.isQuiet()) return truth;
+      const again = await answerOf(world, node.life, readTruth(node, journal));
+      if (world.isQuiet() && again !== null && isSame(truth, again)) return again;
     }
     if (kernel.now() >= untilMs) {
       world.observed.violate("liveness", `not settled ${livenessMs} ms after the faults stopped`);

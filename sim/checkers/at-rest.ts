@@ -42,6 +42,12 @@ export async function readTruth(node: SimNode, journal: Journal): Promise<Truth>
   return { reports, heads };
 }
 
+/** Whether two readings, one after the other, saw the same. */
+export function isSame(a: Truth, b: Truth): boolean {
+  const text = ({ reports, heads }: Truth): string => JSON.stringify([[...reports], [...heads]]);
+  return text(a) === text(b);
+}
+
 export function isSettled(report: PushReport | null): boolean {
   return (
     report === null || report.state === "complete" || report.state === "held" || report.state === "failed"

@@ -1,5 +1,6 @@
 // What is seen of a run while it runs: violations, coverage marks, and the facts that the checkers at the end need.
 
+import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
@@ -49,12 +50,13 @@ export class Observed implements StoreWitness {
   /** One writer: a commit follows the one before it, by the activation that claimed last. */
   committed(
     partition: ActorPartition,
-    commit: { readonly epoch: number; readonly expectedHead: number; readonly expectedOp: string },
+    commit: ActorCommit,
     found: { readonly epoch: number; readonly head: number; readonly op: string },
   ): void {
     const name = `${partition.kind}/${partition.id}`;
-    this.#kernel.trace.text(name);
-    this.#kernel.trace.number(commit.expectedHead);
+    const head = commit.expectedHead + 1;
+    this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
+    this.#kernel.trace.number(head);
     if (commit.epoch !== found.epoch)
       this.violate(
         "one-writer",
@@ -65,6 +67,10 @@ export class Observed implements StoreWitness {
         "one-writer",
         `${name}: a commit on head ${commit.expectedHead} was applied on head ${found.head}`,
       );
+  }
+
+  claimed(partition: ActorPartition, epoch: number, owner: string): void {
+    this.#kernel.tell(`claim ${partition.kind}/${partition.id}`, () => `epoch ${epoch} for ${owner}`);
   }
 
   /** No record version is published twice, nor one with another content. */
@@ -104,4 +110,14 @@ export class Observed implements StoreWitness {
       );
     this.#nonces.set(key, by);
   }
+}
+
+/** Names of the events that a commit holds. */
+function changesOf({ puts, snapshot }: ActorCommit): string {
+  const events = puts.flatMap((row) =>
+    row.rt === rowTable.event ? (JSON.parse(row.body) as { e: readonly { type: string }[] }).e : [],
+  );
+  const rows = puts.filter((row) => row.rt >= rowTable.firstKeyed).length;
+  const names = events.map((event) => event.type).join(", ");
+  return `${names || "no events"}, ${rows} rows${snapshot === undefined ? "" : ", snapshot"}`;
 }

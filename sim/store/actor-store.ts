@@ -174,7 +174,10 @@ class SimActorStore implements ActorStore {
         holds: (current) => !this.#guards.claimRaisesConditionally || current.epoch === epoch,
         mutation: { head: { epoch: epoch + 1, owner, home: region }, puts: [], deletes: [] },
       });
-      if (applied) return epoch + 1;
+      if (applied) {
+        this.#client.model.witness.claimed?.(partition, epoch + 1, owner);
+        return epoch + 1;
+      }
       seen = found;
     }
     throw new StoreError("not_applied", `${claimRoundsMax} others claimed ${partition.id} meanwhile`);

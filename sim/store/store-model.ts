@@ -16,9 +16,11 @@ export interface StoreWitness {
   /** A commit was applied to what was found. */
   committed?(
     partition: ActorPartition,
-    commit: Pick<ActorCommit, "epoch" | "expectedHead" | "expectedOp">,
+    commit: ActorCommit,
     found: Pick<PartitionHead, "epoch" | "head" | "op">,
   ): void;
+  /** The epoch of an actor was raised. */
+  claimed?(partition: ActorPartition, epoch: number, owner: string): void;
   /** A version is on its way to the disks. */
   wroteVersion?(version: RecordVersion): void;
 }

@@ -1,0 +1,14 @@
+# One node of the service. The image holds no key and no configuration: see docs/production.md.
+FROM node:26-slim
+WORKDIR /srv/svc
+COPY package.json package-lock.json .npmrc ./
+# The image's own Node runs it: the packages that bring one along are left out.
+RUN npm ci --omit=dev --omit=optional
+COPY . .
+RUN mkdir /data && chown node:node /data
+USER node
+ENV SVC_HOME=/data/home SVC_KEYS=/data/keys SVC_LOG_TO=stdout
+VOLUME /data
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "cli/main.ts"]
+CMD ["start"]

@@ -11,10 +11,13 @@ describe("a lease", () => {
     expect(lease.remainingMs(1_900)).toBe(100);
     lease.noteView(300, 1_950);
     expect(lease.remainingMs(1_950)).toBe(350);
-    lease.noteBeat(100, 1_960);
+    lease.noteView(100, 1_960);
     expect(lease.remainingMs(1_960)).toBe(340);
-    expect(lease.isHeld(2_300)).toBe(true);
-    expect(lease.isHeld(2_301)).toBe(false);
+    lease.noteView(1_970, 1_980);
+    expect(lease.remainingMs(1_980)).toBe(520);
+    lease.noteBeat(400, 1_990);
+    expect(lease.isHeld(2_500)).toBe(true);
+    expect(lease.isHeld(2_501)).toBe(false);
   });
 
   it("L2: once it has ended it is never held again", () => {

@@ -212,6 +212,39 @@ describe("losing the lease", () => {
     }
   });
 
+  it("N2: a call that is the first thing to run after a pause finds nothing here, and everything halted", async () => {
+    const { time } = newWorld();
+    const paused = await world.joined();
+    await world.joined();
+    const parties = await world.parties(10, "east");
+    expect(parties.some((party) => paused.has(party))).toBe(true);
+    paused.pause();
+    await time.advance(5_000);
+    // Whoever hears of the loss may go on acting for a moment: so what acts is halted earlier.
+    const heardOf: (string | undefined)[] = [];
+    paused.membership.onChange(() => void heardOf.push(paused.life.at(-1)));
+    expect(parties.some((party) => paused.has(party))).toBe(false);
+    expect(paused.life.at(-1)).toMatch(/halt .* lease_expired/);
+    expect(heardOf).toEqual([paused.life.at(-1)]);
+  });
+
+  it("L1: answers that are long on their way do not make the lease longer", async () => {
+    const { time } = newWorld();
+    const slow = await world.joined();
+    const other = await world.joined();
+    const parties = await world.parties(10, "east");
+    slow.answerMs = () => 1_300;
+    await time.advance(5_000);
+    expect(parties.some((party) => slow.has(party))).toBe(true);
+    const both: string[] = [];
+    time.probe = () => both.push(...parties.filter((party) => slow.has(party) && other.has(party)));
+    // Its requests are lost from now on, the answers to earlier ones still come.
+    slow.latencyMs = () => 60_000;
+    await time.advance(6_000);
+    expect(both).toEqual([]);
+    expect(parties.every((party) => other.has(party))).toBe(true);
+  });
+
   it("a pause within the lease changes nothing", async () => {
     const { time } = newWorld();
     const paused = await world.joined();

@@ -115,6 +115,8 @@ export class WorldNode {
   readonly region: string;
   /** Of each call to the store, each way; milliseconds. */
   latencyMs: () => number = () => 1;
+  /** Of the way back only, where it differs. */
+  answerMs: (() => number) | null = null;
   /** After which a call that is lost rejects. */
   lostMs = 2_000;
   isKilled = false;
@@ -215,7 +217,8 @@ export class WorldNode {
     const { time } = this.#world;
     return new Promise((resolve, reject) => {
       const answer = (settle: () => void): void => {
-        if (!this.#isCut) time.at(this.latencyMs(), () => (this.#isCut ? undefined : this.#pass(settle)));
+        if (!this.#isCut)
+          time.at((this.answerMs ?? this.latencyMs)(), () => (this.#isCut ? undefined : this.#pass(settle)));
       };
       time.at(this.lostMs, () => this.#pass(() => reject(new StoreError("unknown", "no answer"))));
       if (this.#isCut) return;

@@ -167,6 +167,22 @@ function servingTests(store: () => RecordStore): void {
     expect(await store().readServed(c)).toBeNull();
   });
 
+  it("is nothing while the version is of another generation or hash than the head (R4)", async () => {
+    const [a, b, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
+    await store().putSeal(seal(sealId));
+    await store().putVersions(
+      [version(a, sealId), version(b, sealId)],
+      [head(a, { generation: 2 }), head(b, { hash: hash("9") })],
+    );
+    expect(await store().readServed(a)).toBeNull();
+    expect(await store().readServed(b)).toBeNull();
+    await store().putVersions(
+      [version(a, sealId, { generation: 2 }), version(b, sealId, { hash: hash("9") })],
+      [],
+    );
+    expect((await store().readServed(a))?.version).toEqual(version(a, sealId, { generation: 2 }));
+  });
+
   it("is nothing once withdrawn, and the version of the head when published again (R4)", async () => {
     const [id, sealId] = [fresh("svc"), fresh("bat")];
     await store().putSeal(seal(sealId));
@@ -271,6 +287,10 @@ function stagingTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(await store().stagedPushes(prefix, 3)).toEqual([a, b, c]);
     expect(await store().stagedPushes(prefix, 2)).toEqual([a, b]);
     expect(await store().stagedPushes(b, 1)).toEqual([c]);
+    const more = Array.from({ length: 12 }, (_, index) => `${prefix}d${String.fromCharCode(108 - index)}`);
+    for (const id of more) await store().putStagedDocument(id, "plan", "[]");
+    expect(await store().stagedPushes(c, 12)).toEqual(more.toReversed());
+    for (const id of more) await store().dropStaged(id);
     await store().dropStaged(a);
     expect(await store().stagedPushes(prefix, 2)).toEqual([b, c]);
     expect(await store().stagedPushes(c, 1)).toEqual([]);

@@ -75,9 +75,14 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   it("keeps the closing over the most receipts, whichever is written last (B3)", async () => {
     const store = openCassandraReceiptStore(session);
     const closed = { region: "r-most", batch, root: "x", tree_size: 1, closed_at_ms: 1 };
-    for (const tree_size of [0, 1, 3, 2])
-      await store.closeBatch({ ...closed, root: `x${tree_size}`, tree_size });
-    expect(await store.readClosed("r-most", batch)).toEqual({ ...closed, root: "x3", tree_size: 3 });
+    const over = (tree_size: number) => ({
+      ...closed,
+      tree_size,
+      root: `x${9 - tree_size}`,
+      closed_at_ms: 9 - tree_size,
+    });
+    for (const tree_size of [0, 1, 3, 2]) await store.closeBatch(over(tree_size));
+    expect(await store.readClosed("r-most", batch)).toEqual(over(3));
   });
 
   it("forgets an hour long past without open batches, and no other (B4)", async () => {

@@ -10,6 +10,7 @@ import { measureFetch } from "./sections/fetch.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureSearch } from "./sections/search.ts";
 import { measureStart } from "./sections/start.ts";
+import { measureTransport } from "./sections/transport.ts";
 import { World } from "./world.ts";
 
 export type Section = (world: World) => Promise<readonly Figure[]>;
@@ -19,6 +20,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   search: measureSearch,
   push: measurePush,
   actors: measureActors,
+  transport: measureTransport,
   start: measureStart,
 };
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DurableLoad } from "../actors/durable.ts";
 import type { MessageLoad } from "../actors/messages.ts";
+import type { CallsResult } from "../calls.ts";
 import { Child } from "../child.ts";
 import { sendAll, sendOne } from "../load.ts";
 import type { FencedCommits } from "./fenced-commits.ts";
@@ -75,6 +76,20 @@ describe("the floors of actors", () => {
     for (const path of ["actors/messages.ts", "floor/transitions.ts"]) {
       await using child = start(path);
       expect(await child.call<number>("run", load)).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("the floor of calls between nodes", () => {
+  it("answers every call, as ours does", async () => {
+    for (const path of ["transport/node.ts", "floor/ws.ts"]) {
+      await using answering = start(path);
+      await using calling = start(path);
+      await calling.call("connect", await answering.call<string>("listen", null));
+      const saturated = await calling.call<CallsResult>("saturate", { calls: 500, callers: 8 });
+      expect(saturated.perSecond).toBeGreaterThan(0);
+      const paced = await calling.call<CallsResult>("pace", { calls: 100, perSecond: 5_000 });
+      expect(paced.p99Ms).toBeGreaterThanOrEqual(paced.p50Ms);
     }
   });
 });

@@ -20,7 +20,7 @@ async function openWorld({ callsMax }: WorldOptions): Promise<TransportWorld> {
   const proxies: FaultyProxy[] = [];
   const limits = {
     beatMs: 20,
-    silentBeatsMax: 100,
+    silentBeatsMax: 200,
     reconnectMs: 0,
     ...(callsMax === undefined ? {} : { callsMax }),
   };

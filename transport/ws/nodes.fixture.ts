@@ -3,7 +3,7 @@
 import { createSecretKey } from "node:crypto";
 import { afterEach } from "vitest";
 import type { WebSocket } from "ws";
-import type { TransportHandlers } from "../actor-transport.ts";
+import type { RemoteFailure, TransportHandlers } from "../actor-transport.ts";
 import { type ConnectResult, connect } from "./connect.ts";
 import { FaultyProxy } from "./faulty-proxy.fixture.ts";
 import { openFrame, sealFrame } from "./frames.ts";
@@ -25,6 +25,17 @@ export const echo: TransportHandlers = {
   ask: async (_to, given) => given,
   deliver: async (_to, _from, messages) => messages.at(-1)?.seq ?? 0,
 };
+
+/** Takes every ask and answers none. */
+export const never: TransportHandlers = { ...echo, ask: () => new Promise<never>(() => {}) };
+
+/** What a call came to, in words. */
+export function outcome(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    (value) => `answered ${JSON.stringify(value)}`,
+    (error: RemoteFailure) => `${error.reason}, ${error.effect}`,
+  );
+}
 
 const opened: AsyncDisposable[] = [];
 
@@ -50,6 +61,8 @@ export async function openNode(
     ...{ self: { incarnation, region: "eu-west1" }, protocol: { min: 1, max: 1 }, handlers: echo },
     log: (entry) => logged.push(entry),
     ...options,
+    // Machines that do much else at the same time are no matter of these tests.
+    limits: { handshakeMs: 10_000, silentBeatsMax: 40, ...options.limits },
   });
   opened.push({ [Symbol.asyncDispose]: () => transport.close() });
   return {

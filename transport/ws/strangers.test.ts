@@ -99,7 +99,10 @@ describe("a node refuses", () => {
 
   it("words before the handshake, a first message that is too long, and one that is binary", async () => {
     const { node, asked } = await openNoting();
-    for (const first of ["hello", "x".repeat(3_000), Buffer.from("{}")]) {
+    const self = { incarnation: "a", region: "r", protocol_min: 1, protocol_max: 1 };
+    const hello = { svc_transport: 1, cluster: "test", nonce: "A".repeat(43), ...self, to: "b" };
+    const long = { ...hello, padding: "x".repeat(3_000) };
+    for (const first of ["hello", JSON.stringify(long), Buffer.from(JSON.stringify(hello))]) {
       const socket = bare(node.address);
       const closed = closeCode(socket);
       socket.once("open", () => socket.send(first));
@@ -123,7 +126,7 @@ describe("a node refuses", () => {
   });
 
   it("whoever says nothing: without a request, after half of one, after the upgrade, after a refusal", async () => {
-    const { node } = await openNoting({ limits: { handshakeMs: 50 } });
+    const { node } = await openNoting({ limits: { handshakeMs: 500 } });
     const silent = tcp(node.address);
     const half = tcp(node.address);
     half.write("GET / HTTP/1.1\r\nhost: x\r\n");

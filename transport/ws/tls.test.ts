@@ -22,7 +22,7 @@ describe("mutual TLS", () => {
   });
 
   it("refuses a caller without a certificate, with another authority's, and without TLS", async () => {
-    const node = await openNode("b", { tls, limits: { handshakeMs: 200 } });
+    const node = await openNode("b", { tls });
     const others = [{ tls: { ...tls, ...makeCertificate("others"), ca: tls.ca } }, {}];
     for (const more of others) {
       const caller = await openNode("a", more);

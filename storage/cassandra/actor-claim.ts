@@ -116,7 +116,10 @@ async function originOf(
   if (seen.home === region) return seen.movedFrom === null ? "here" : "elsewhere";
   if (rules.deadRegions().has(seen.home)) return "elsewhere";
   // It may have been handed over and this data centre has not heard; reading everywhere brings it here.
-  const now = await readStatics(session, ref, "EACH_QUORUM");
+  const now = await readStatics(session, ref, "EACH_QUORUM").catch((error: unknown) => {
+    if (!(error instanceof StoreError)) throw error;
+    throw refuse(`is not claimed in ${region}: its home was ${seen.home}, and not all regions are in reach`);
+  });
   if (now !== null && now.home === region) return "elsewhere";
   throw refuse(`is not claimed in ${region}: its home is ${now?.home ?? seen.home}`);
 }

@@ -23,9 +23,8 @@ export async function ensureKeyspace(
 ): Promise<Replication> {
   const session = await openCassandraSession({ ...connection, keyspace: "" });
   try {
-    await session.define(
-      `CREATE KEYSPACE IF NOT EXISTS ${assertName(keyspace)} WITH replication = ${toCql(replication)}`,
-    );
+    const create = `CREATE KEYSPACE IF NOT EXISTS ${assertName(keyspace)} WITH replication = ${toCql(replication)}`;
+    if ((await findReplication(session, keyspace)) === null) await session.define(create);
     const stored = await readReplication(session, keyspace);
     if ((stored[connection.localDc] ?? 0) < 1) {
       const where = Object.keys(stored).join(", ");
@@ -40,11 +39,17 @@ export async function ensureKeyspace(
 
 /** Copies of a keyspace by data centre. Throws {@link StoreError} when there is no such keyspace, or one of another kind. */
 export async function readReplication(session: CassandraSession, keyspace: string): Promise<Replication> {
+  const found = await findReplication(session, keyspace);
+  if (found === null) throw new StoreError("not_applied", `there is no keyspace ${keyspace}`);
+  return found;
+}
+
+async function findReplication(session: CassandraSession, keyspace: string): Promise<Replication | null> {
   const cql =
     "SELECT toJson(replication) AS replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
   const { rows } = await session.execute(cql, [keyspace], { consistency: "LOCAL_ONE", idempotent: true });
   const text = rows[0]?.["replication"];
-  if (typeof text !== "string") throw new StoreError("not_applied", `there is no keyspace ${keyspace}`);
+  if (typeof text !== "string") return null;
   const { class: name, ...copies } = JSON.parse(text) as Record<string, string>;
   if (name?.endsWith(`.${strategy}`) !== true) {
     throw new StoreError("not_applied", `keyspace ${keyspace} is not replicated by ${strategy}`);

@@ -36,6 +36,8 @@ const pollMs = 500;
 const waitMs = 300_000;
 
 const cql = {
+  stateTable:
+    "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_state'",
   versionHere: "SELECT version FROM schema_state WHERE part = 'schema'",
   first: "INSERT INTO schema_state (part, version) VALUES ('schema', ?) IF NOT EXISTS",
   next: "UPDATE schema_state SET version = ? WHERE part = 'schema' IF version = ?",
@@ -50,7 +52,7 @@ const serially = { consistency: "LOCAL_QUORUM", serial: "SERIAL", idempotent: fa
  * a keyspace that is there already needs no other region. Throws {@link SchemaTooNew}, {@link StoreError}.
  */
 export async function migrate(session: CassandraSession, known: Migrations = migrations): Promise<number> {
-  await session.define(stateTable(session.keyspace));
+  if (!(await hasStateTable(session))) await session.define(stateTable(session.keyspace));
   const untilMs = performance.now() + waitMs;
   const holder = randomUUID();
   for (;;) {
@@ -119,6 +121,11 @@ async function conditionally(
     if (error instanceof StoreError && error.effect === "unknown") return false;
     throw error;
   }
+}
+
+async function hasStateTable(session: CassandraSession): Promise<boolean> {
+  const { rows } = await session.execute(cql.stateTable, [session.keyspace], { idempotent: true });
+  return rows.length > 0;
 }
 
 /**

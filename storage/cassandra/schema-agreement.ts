@@ -3,6 +3,7 @@
 //   G2. A change is settled once every node that is up has the same schema. Nodes tell each other by gossip, about
 //       once a second, so a series of changes is settled once, at its end.
 
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
@@ -10,6 +11,9 @@ import { StoreError } from "../actor-store.ts";
 const defineTimeoutMs = 60_000;
 const settleMs = 60_000;
 const pollMs = 50;
+/** Gossip has had its time: whoever still does not agree is asked whether it is there at all. */
+const suspectMs = 3_000;
+const probeMs = 1_000;
 
 export class SchemaChanges {
   readonly #client: cassandra.Client;
@@ -28,9 +32,14 @@ export class SchemaChanges {
 
   /** G2. Throws StoreError `unknown` when the nodes do not come to agree. */
   async settle(): Promise<void> {
-    const untilMs = performance.now() + settleMs;
-    while (!(await this.#isAgreed())) {
-      if (performance.now() > untilMs) {
+    const startMs = performance.now();
+    for (;;) {
+      const others = await this.#disagreeing();
+      if (others.length === 0) return;
+      const waitedMs = performance.now() - startMs;
+      // A session that began after a node's end never hears that it is down.
+      if (waitedMs > suspectMs && !(await Promise.all(others.map(isListening))).includes(true)) return;
+      if (waitedMs > settleMs) {
         throw new StoreError("unknown", "the nodes of Cassandra do not agree on the schema");
       }
       await delay(pollMs);
@@ -47,22 +56,34 @@ export class SchemaChanges {
     return this.#host;
   }
 
-  async #isAgreed(): Promise<boolean> {
+  /** Nodes with another schema than the one that defines. A node that is down learns of it when it comes back. */
+  async #disagreeing(): Promise<readonly cassandra.Host[]> {
     const options = { prepare: false, isIdempotent: true, host: this.#defining() };
     const [own, peers] = await Promise.all([
       this.#client.execute("SELECT schema_version FROM system.local", [], options),
       this.#client.execute("SELECT peer, schema_version FROM system.peers", [], options),
     ]);
-    const versions = new Set(own.rows.map((row) => String(row.get("schema_version"))));
-    for (const row of peers.rows) {
-      if (this.#isUp(String(row.get("peer")))) versions.add(String(row.get("schema_version")));
-    }
-    return versions.size === 1;
+    const version = String(own.rows[0]?.get("schema_version"));
+    const hosts = this.#client.hosts.values();
+    return peers.rows
+      .filter((row) => String(row.get("schema_version")) !== version)
+      .flatMap((row) => hosts.filter(({ address }) => address.startsWith(`${row.get("peer")}:`)))
+      .filter((host) => host.isUp());
   }
+}
 
-  /** A node that is down learns of the schema when it comes back. */
-  #isUp(peer: string): boolean {
-    const host = this.#client.hosts.values().find(({ address }) => address.startsWith(`${peer}:`));
-    return host === undefined || host.isUp();
-  }
+function isListening(host: cassandra.Host): Promise<boolean> {
+  const colon = host.address.lastIndexOf(":");
+  const socket = connect({
+    host: host.address.slice(0, colon),
+    port: Number(host.address.slice(colon + 1)),
+    timeout: probeMs,
+  });
+  return new Promise((resolve) => {
+    const end = (listens: boolean) => () => {
+      socket.destroy();
+      resolve(listens);
+    };
+    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+  });
 }

@@ -26,6 +26,8 @@ const openRegionMs = 30_000;
 
 export interface NodeCluster {
   readonly region: string;
+  /** All of them, dead ones too. */
+  readonly regionNames: readonly string[];
   readonly membership: Membership;
   readonly placement: Placement;
   readonly router: ActorRouter;
@@ -116,6 +118,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
   const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
   return {
     region,
+    regionNames: config.regions,
     membership,
     placement,
     router,

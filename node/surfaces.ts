@@ -22,6 +22,8 @@ import { createStandings, ownTrust } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
+import type { NodeCluster } from "./cluster.ts";
+import { clusterOps } from "./cluster-ops.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -73,6 +75,7 @@ export function buildSurfaces(
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+      cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
   };
 }
@@ -157,7 +160,20 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
     counter("svc_actors_refused_commits_total", "Commits refused by the fence.", stats.refusedCommits),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
+    ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
+  ];
+}
+
+function clusterGauges(
+  { membership, regionNames, transportStats }: NodeCluster,
+  gauge: (name: string, help: string, value: number) => Gauge,
+): readonly Gauge[] {
+  const members = regionNames.flatMap((region) => membership.view(region).members);
+  return [
+    gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),
+    gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
+    gauge("svc_cluster_peers", "Nodes that this one calls.", transportStats()?.peers.length ?? 0),
   ];
 }
 
@@ -173,6 +189,9 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   };
   await check("store", () => services.actorStore.dueActors(0, 1));
   await check("index", () => services.index.count("products"));
+  await check("cluster", () => {
+    if (services.lease() === null) throw new Error("no lease: the node joins again");
+  });
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import type { ClusterOps } from "./cluster.ts";
 import { createMetrics } from "./metrics.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
 
@@ -15,6 +16,7 @@ function open(changes: Partial<OpsDeps> = {}) {
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
+    cluster: null,
     ...changes,
   });
 }
@@ -55,6 +57,65 @@ describe("operators", () => {
     };
     await open({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
+  });
+});
+
+describe("operators of a cluster", () => {
+  const said: unknown[] = [];
+  const outcome = (...what: readonly (string | null)[]): Promise<string> => {
+    said.push(what);
+    return Promise.resolve(what.includes("xx-nowhere1") ? "region_unknown" : String(what[0]));
+  };
+  const cluster: ClusterOps = {
+    state: () => ({ region: "eu-west1" }),
+    move: (party, to) => outcome("moved", party, to),
+    declareDead: (region, successor) => outcome("declared", region, successor),
+    rejoin: (region) => outcome("rejoined", region),
+    rebuild: (collection) => outcome("begun", collection),
+  };
+  const party = "6f1c0a2e-0000-4000-8000-000000000001";
+
+  it.each([
+    ["moves", { party, to: "us-east1" }, ["moved", party, "us-east1"]],
+    ["declare-dead", { region: "us-east1", successor: "eu-west1" }, ["declared", "us-east1", "eu-west1"]],
+    ["declare-dead", { region: "us-east1", successor: null }, ["declared", "us-east1", null]],
+    ["rejoin", { region: "us-east1" }, ["rejoined", "us-east1"]],
+    ["rebuild", { collection: "events" }, ["begun", "events"]],
+  ])("say %s %j", async (address, payload, expected) => {
+    said.length = 0;
+    const answer = await open({ cluster }).inject({
+      method: "POST",
+      url: `/ops/cluster/${address}`,
+      payload,
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([200, { outcome: expected[0] }]);
+    expect(said).toEqual([expected]);
+  });
+
+  it.each([
+    ["moves", { party: "somebody", to: "us-east1" }, /party/],
+    ["moves", { party, to: "Mars" }, /to/],
+    ["moves", { party }, /to/],
+    ["rejoin", { region: "us-east1", force: true }, /additional/],
+    ["declare-dead", { region: "us-east1" }, /successor/],
+    ["rejoin", { region: "xx-nowhere1" }, /region unknown/],
+  ])("are refused %s %j", async (address, payload, detail) => {
+    const answer = await open({ cluster }).inject({
+      method: "POST",
+      url: `/ops/cluster/${address}`,
+      payload,
+    });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({ code: "request_invalid", detail: expect.stringMatching(detail) });
+  });
+
+  it("see it, and find its addresses described; a node alone has none of them", async () => {
+    expect((await open({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
+    expect(Object.keys((await open({ cluster }).inject("/openapi.json")).json().paths)).toContain(
+      "/ops/cluster/moves",
+    );
+    expect((await open().inject("/ops/cluster")).statusCode).toBe(404);
+    expect(Object.keys((await open().inject("/openapi.json")).json().paths)).not.toContain("/ops/cluster");
   });
 });
 

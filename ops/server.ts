@@ -2,11 +2,13 @@
 
 import fastify, {
   type FastifyBaseLogger,
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   LogController,
 } from "fastify";
 import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
 
 export interface ReadyReport {
@@ -26,6 +28,8 @@ export interface OpsDeps {
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
+  /** Null for a node alone. */
+  readonly cluster: ClusterOps | null;
 }
 
 const listLimit = 100;
@@ -70,11 +74,14 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     const report = await deps.inspect(request.params);
     return report ?? sendProblem(reply, "not_found", "There is no such actor.");
   });
-  server.get("/openapi.json", async () => openApi);
+  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
+  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, "not_found", "There is no such address here."),
   );
-  server.setErrorHandler((error, request, reply) => {
+  server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
+      return sendProblem(reply, "request_invalid", error.message);
     request.log.error({ request_id: request.id, err: error }, "failed");
     return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
   });
@@ -90,7 +97,7 @@ const answer = (description: string): object => ({
   get: { summary: description, responses: { 200: { description } } },
 });
 
-const openApi = {
+const openApiOf = (isClustered: boolean): object => ({
   openapi: "3.1.0",
   info: { title: "Operations", version: "1.0.0" },
   paths: {
@@ -101,5 +108,6 @@ const openApi = {
     "/ops/actors/{kind}/{id}": answer(
       "State of an actor: machine state, context, timers, unacknowledged effects, last events",
     ),
+    ...(isClustered ? clusterPaths : {}),
   },
-};
+});

@@ -1,0 +1,58 @@
+// What the operations surface says and does of a cluster.
+
+import type { ClusterOps } from "../ops/cluster.ts";
+import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { indexSource } from "../service/index-source.ts";
+import { rebuildIndex } from "../storage/elasticsearch/rebuild.ts";
+import { ElasticRowIndex } from "../storage/elasticsearch/row-index.ts";
+import type { NodeCluster } from "./cluster.ts";
+import type { NodeServices } from "./services.ts";
+
+/** Null for a node alone. */
+export function clusterOps(
+  services: NodeServices,
+  log: (event: string, detail: object) => void,
+): ClusterOps | null {
+  const { cluster } = services;
+  if (cluster === null) return null;
+  return {
+    state: () => stateOf(cluster),
+    move: (party, to) => cluster.moves.move(party, to),
+    declareDead: (region, successor) => cluster.declareDead(region, successor),
+    rejoin: (region) => cluster.rejoin(region),
+    rebuild: async (collection) => beginRebuild(services, collection, log),
+  };
+}
+
+function stateOf({ region, membership, transportStats, regionNames }: NodeCluster): object {
+  return {
+    region,
+    self: membership.self(),
+    holds_lease: membership.holdsLease(),
+    regions: regionNames.map((name) => ({
+      ...membership.view(name),
+      standing: membership.standing(name) ?? { region: name, status: "active", successor: null, version: 0 },
+    })),
+    transport: transportStats(),
+  };
+}
+
+function beginRebuild(
+  { records, index, clock }: NodeServices,
+  collection: string,
+  log: (event: string, detail: object) => void,
+): string {
+  const name = collectionNames.find((each) => each === collection);
+  if (name === undefined) return "collection_unknown";
+  if (!(index instanceof ElasticRowIndex)) return "index_is_embedded";
+  void rebuild(name).then(
+    (outcome) => log("index.rebuilt", { collection: name, outcome }),
+    (error: unknown) => log("index.rebuild_failed", { collection: name, err: error }),
+  );
+  return "begun";
+
+  function rebuild(each: CollectionName) {
+    const source = indexSource(records, each);
+    return rebuildIndex(index as ElasticRowIndex, { collection: each, source, nowMs: clock.now });
+  }
+}

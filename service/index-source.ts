@@ -1,0 +1,43 @@
+// The truth as an index is built from it: every record's last change, removals too.
+//   I1. A head that is read is followed by its row: a version is stored before its head moves.
+//   I2. What changes while this is read comes by itself: whoever changes it tells the index.
+
+import { rowPut } from "../collections/row-change.ts";
+import type { CollectionName } from "../protocol/identifiers.ts";
+import type { RecordHead, RecordStore } from "../storage/record-store.ts";
+import type { RowChange } from "../storage/row-index.ts";
+
+const headsPerPage = 500;
+
+/** Every record of the collection, in the store's order. Throws what the store throws. */
+export async function* indexSource(
+  records: Pick<RecordStore, "listHeads" | "readRows">,
+  collection: CollectionName,
+): AsyncGenerator<RowChange> {
+  for (let cursor: string | null = null; ; ) {
+    const page = await records.listHeads(cursor, headsPerPage);
+    yield* changesOf(
+      records,
+      collection,
+      page.heads.filter((head) => head.type === collection),
+    );
+    if (page.cursor === null) return;
+    cursor = page.cursor;
+  }
+}
+
+async function* changesOf(
+  records: Pick<RecordStore, "readRows">,
+  collection: CollectionName,
+  heads: readonly RecordHead[],
+): AsyncGenerator<RowChange> {
+  const live = heads.filter((head) => head.live);
+  const rows = await records.readRows(live);
+  const byVersion = new Map(rows.map((row) => [`${row.record_id} ${row.hash}`, row.row]));
+  for (const { record_id, change, hash, live: isLive } of heads) {
+    const row = isLive ? byVersion.get(`${record_id} ${hash}`) : undefined;
+    // A row that is gone was purged after its head was read, and its removal comes by itself (I2).
+    if (row !== undefined) yield rowPut(collection, { record_id, change }, row);
+    else if (!isLive) yield { kind: "remove", collection, record_id, change };
+  }
+}

@@ -42,6 +42,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
+    // What is said is refused when it is not understood, never quietly changed into something else.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
     genReqId: () => {
       count += 1;
       return `ops-${deps.incarnation}-${count.toString(36)}`;

@@ -2,6 +2,7 @@
 
 import { distanceKm } from "../../collections/geo-distance.ts";
 import { type GeoPoint, IndexUnavailable, type RowHit, type RowQuery } from "../row-index.ts";
+import { idOrder } from "./document.ts";
 import { assertAllShards, malformed, memberOf } from "./engine.ts";
 
 export interface FoundPage {
@@ -9,8 +10,8 @@ export interface FoundPage {
   readonly hits: readonly RowHit[];
   /** Rows that were answered, wanted or not. */
   readonly answered: number;
-  /** Sort values of the last of them: where the next page begins. */
-  readonly last: unknown;
+  /** Sort values of the last of them: where the next page begins. Null unless they were asked for. */
+  readonly last: readonly unknown[] | null;
 }
 
 /** Parts of the answer that are read; nothing else is sent. Sort values only where a next page may be asked for. */
@@ -36,7 +37,16 @@ export function parseHits(answer: unknown, query: RowQuery): FoundPage {
     if (typeof record_id !== "string") throw malformed("the id of a hit");
     hits.push({ record_id, business_uuid: stored(fields, "business_uuid"), row: stored(fields, "row") });
   }
-  return { hits, answered: found.length, last: memberOf(found.at(-1), "sort") };
+  return { hits, answered: found.length, last: sortValues(found.at(-1)) };
+}
+
+function sortValues(hit: unknown): readonly unknown[] | null {
+  const values = memberOf(hit, "sort");
+  if (!Array.isArray(values)) return null;
+  const id = memberOf(hit, "_id");
+  if (typeof id !== "string") throw malformed("the id of a hit");
+  // The last key is a number of more bits than JSON's numbers keep.
+  return [...(values as readonly unknown[]).slice(0, -1), idOrder(id)];
 }
 
 function stored(fields: unknown, name: string): string {

@@ -12,10 +12,10 @@ interface Queue {
 }
 
 export class Refresher {
-  readonly #engine: Engine;
+  readonly #engine: Pick<Engine, "write">;
   readonly #queues = new Map<string, Queue>();
 
-  constructor(engine: Engine) {
+  constructor(engine: Pick<Engine, "write">) {
     this.#engine = engine;
   }
 

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { EngineRefusal } from "./engine.ts";
+import { Refresher } from "./refresher.ts";
+import { Slots } from "./slots.ts";
+
+/** Requests that end when the test says. */
+function gated() {
+  const open: PromiseWithResolvers<unknown>[] = [];
+  return {
+    open,
+    write: () => {
+      const gate = Promise.withResolvers<unknown>();
+      open.push(gate);
+      return gate.promise;
+    },
+  };
+}
+
+const done = { _shards: { failed: 0 } };
+
+/** All that was under way without waiting for anything outside has run. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("the refresher", () => {
+  it("answers for what was written before a refresh began, and shares one among all that wait (V1)", async () => {
+    const engine = gated();
+    const refresher = new Refresher(engine);
+    const told: string[] = [];
+    const ask = (name: string) => refresher.refresh("g").then(() => void told.push(name));
+    const all = [ask("first"), ask("second"), ask("third")];
+    await settle();
+    expect(engine.open).toHaveLength(1);
+    engine.open[0]?.resolve(done);
+    await settle();
+    expect(told).toEqual(["first"]);
+    expect(engine.open).toHaveLength(2);
+    // While the second is under way it is too late for it.
+    all.push(ask("fourth"));
+    engine.open[1]?.resolve(done);
+    await settle();
+    expect(told.toSorted()).toEqual(["first", "second", "third"]);
+    engine.open[2]?.resolve(done);
+    await Promise.all(all);
+    const last = ask("fifth");
+    await settle();
+    expect(engine.open).toHaveLength(4);
+    engine.open[3]?.resolve(done);
+    await last;
+  });
+
+  it("tells a failure to those that waited for it, and goes on", async () => {
+    const engine = gated();
+    const refresher = new Refresher(engine);
+    const first = refresher.refresh("g").catch((error: unknown) => error);
+    const second = refresher.refresh("g");
+    engine.open[0]?.reject(new Error("broken"));
+    expect(await first).toMatchObject({ message: "broken" });
+    await settle();
+    engine.open[1]?.reject(new EngineRefusal(404, "index_not_found_exception", "gone"));
+    expect(await second).toBe(false);
+    const third = refresher.refresh("g").catch((error: unknown) => error);
+    engine.open[2]?.resolve({ _shards: { failed: 1 } });
+    expect(await third).toMatchObject({ name: "IndexUnavailable" });
+  });
+
+  it("refreshes generations apart", async () => {
+    const engine = gated();
+    const refresher = new Refresher(engine);
+    const both = [refresher.refresh("g"), refresher.refresh("h")];
+    expect(engine.open).toHaveLength(2);
+    for (const gate of engine.open) gate.resolve(done);
+    expect(await Promise.all(both)).toEqual([true, true]);
+  });
+});
+
+describe("slots", () => {
+  it("let so many work at once, the others in their order, also after a failure", async () => {
+    const slots = new Slots(2);
+    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+    const begun: number[] = [];
+    const work = gates.map((gate, n) =>
+      slots
+        .run(() => {
+          begun.push(n);
+          return gate.promise;
+        })
+        .catch(() => {}),
+    );
+    await settle();
+    expect(begun).toEqual([0, 1]);
+    gates[1]?.reject(new Error("one failed"));
+    await settle();
+    expect(begun).toEqual([0, 1, 2]);
+    gates[0]?.resolve();
+    gates[2]?.resolve();
+    await settle();
+    expect(begun).toEqual([0, 1, 2, 3, 4]);
+    gates[3]?.resolve();
+    gates[4]?.resolve();
+    await Promise.all(work);
+  });
+});

@@ -30,7 +30,7 @@ const storagePort = 7000;
 /** What a node listens on. */
 export const cassandraPorts: readonly number[] = [cqlPort, storagePort];
 const tokensPerNode = 16;
-const startMaxMs = 180_000;
+const startMaxMs = 300_000;
 
 /** Starts a node and waits until it answers CQL. */
 export async function startCassandra(

@@ -27,7 +27,7 @@ export interface RunningElasticsearch {
 
 /** The account that runs it owns these. */
 const ownFolders = ["conf", "data", "logs", "tmp"] as const;
-const startMaxMs = 180_000;
+const startMaxMs = 300_000;
 
 /** Starts a node and waits until its cluster takes writes. */
 export async function startElasticsearch(

@@ -7,7 +7,7 @@ import { type CassandraPlan, createCqlClient } from "./cassandra.ts";
 type Place = Pick<CassandraPlan, "address" | "dataCenter">;
 
 const keyspace = "svc_engines";
-const meshMaxMs = 120_000;
+const meshMaxMs = 300_000;
 const pollMs = 250;
 
 /** Resolves once every node of `nodes`, as coordinator, has read rows that all of them hold. */

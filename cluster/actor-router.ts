@@ -106,11 +106,10 @@ class NodeRouter implements ActorRouter {
 
   announce(): void {
     const { membership, targetOf } = this.#options;
+    const tell = async (member: Member): Promise<unknown> =>
+      this.#target(member, targetOf).ask(routerName, lookCommand, announceMs);
     for (const member of membership.view(membership.region).members) {
-      if (member.address === membership.address) continue;
-      this.#target(member, targetOf)
-        .ask(routerName, lookCommand, announceMs)
-        .catch(() => {});
+      if (member.address !== membership.address) tell(member).catch(() => {});
     }
   }
 

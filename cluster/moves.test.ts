@@ -146,6 +146,38 @@ describe("moving a party's home", () => {
     }
   });
 
+  it("T2: who waits no longer for a node that does not follow cannot give up what another has gone on with", async () => {
+    const { east, mover } = await newWorld();
+    const [one, two] = east as [WorldNode, WorldNode];
+    let isStuck = true;
+    const { intercept } = two.store;
+    two.store.intercept = async (call, apply) => {
+      if (isStuck && call.operation === "readMoves") throw new StoreError("not_applied", "unreadable");
+      return intercept === undefined ? apply() : intercept(call, apply);
+    };
+    const impatient = movesOf(one, mover, 1_000).move(party, "west");
+    await world.time.advance(500);
+    const slow: Mover = {
+      actorsOf: () => mover.actorsOf(),
+      handOver: async (ref, to) => {
+        await mover.handOver(ref, to);
+        await new Promise<void>((resolve) => void world.time.at(3_000, resolve));
+      },
+    };
+    const patient = movesOf(two, slow).move(party, "west");
+    // The word of the one that gives up is long on its way.
+    const { intercept: usual } = one.store;
+    one.store.intercept = async (call, apply) => {
+      if (call.operation === "casHome")
+        await new Promise<void>((resolve) => void world.time.at(2_000, resolve));
+      return usual === undefined ? apply() : usual(call, apply);
+    };
+    await world.time.advance(700);
+    isStuck = false;
+    expect(await world.time.run(Promise.all([impatient, patient]))).toEqual(["moved", "moved"]);
+    expect(await home()).toMatchObject({ region: "west", moving_to: null });
+  });
+
   it("T1: two nodes that do the same move do it once", async () => {
     const { east, mover } = await newWorld();
     const outcomes = await world.time.run(

@@ -65,6 +65,7 @@ describe("a node among others", () => {
     [{ SVC_NODE_ADDRESS: "node 1:7390" }, /SVC_NODE_ADDRESS.*HOST:PORT/],
     [{ SVC_CLUSTER_NAME: "A" }, /SVC_CLUSTER_NAME/],
     [{ SVC_REPLICATE_BEFORE_ACK: "1" }, /SVC_REPLICATE_BEFORE_ACK.*yes or no/],
+    [{ SVC_NODE_TLS_KEY_FILE: "/k" }, /SVC_NODE_TLS_CERT_FILE: is missing/],
     [{ SVC_SAMPLES: "some" }, /SVC_SAMPLES.*yes or no/],
     [{ SVC_CLUSTER_SECRET: undefined }, /SVC_CLUSTER_SECRET.*32 characters/],
     [{ SVC_CLUSTER_SECRET: "short" }, /SVC_CLUSTER_SECRET.*32 characters/],

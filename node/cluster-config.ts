@@ -28,6 +28,8 @@ export interface ClusterConfig {
   readonly listen: { readonly host: string; readonly port: number };
   /** `host:port` at which others find this node. */
   readonly address: string;
+  /** PEM files of mutual TLS between nodes; null for none, on a network of the operators' own. */
+  readonly tls: { readonly keyFile: string; readonly certFile: string; readonly caFile: string } | null;
   /** Commits are acknowledged once every region has them. */
   readonly replicateBeforeAck: boolean;
 }
@@ -61,6 +63,9 @@ export const clusterSettings: readonly string[] = [
   "SVC_ELASTICSEARCH_CA_FILE",
   "SVC_NODE_LISTEN",
   "SVC_NODE_ADDRESS",
+  "SVC_NODE_TLS_KEY_FILE",
+  "SVC_NODE_TLS_CERT_FILE",
+  "SVC_NODE_TLS_CA_FILE",
   "SVC_CLUSTER_SECRET",
   "SVC_REPLICATE_BEFORE_ACK",
 ];
@@ -88,6 +93,7 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
     address: formatAddress(
       parseAddress("SVC_NODE_ADDRESS", env["SVC_NODE_ADDRESS"] ?? formatAddress(listen)),
     ),
+    tls: parseTls(env),
     replicateBeforeAck: parseSwitch("SVC_REPLICATE_BEFORE_ACK", env["SVC_REPLICATE_BEFORE_ACK"] ?? "no"),
   });
 }
@@ -187,6 +193,20 @@ function parseAddress(setting: string, text: string): { readonly host: string; r
   const [, host, port] = /^(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})$/.exec(text) ?? [];
   if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
   throw new ConfigError(setting, `is ${JSON.stringify(text)}; use HOST:PORT`);
+}
+
+/** All three files or none: with a certificate that nobody checks, or none to show, nothing would be gained. */
+function parseTls(env: Env): ClusterConfig["tls"] {
+  const names = ["SVC_NODE_TLS_KEY_FILE", "SVC_NODE_TLS_CERT_FILE", "SVC_NODE_TLS_CA_FILE"] as const;
+  const [keyFile, certFile, caFile] = names.map((name) => env[name]);
+  if (keyFile !== undefined && certFile !== undefined && caFile !== undefined)
+    return { keyFile, certFile, caFile };
+  const missing = names.find((name) => env[name] === undefined);
+  if (missing === undefined || names.every((name) => env[name] === undefined)) return null;
+  throw new ConfigError(
+    missing,
+    `is missing; name the key, the certificate and the authority (${names.join(", ")}), or none`,
+  );
 }
 
 function formatAddress({ host, port }: { readonly host: string; readonly port: number }): string {

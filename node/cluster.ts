@@ -12,7 +12,12 @@ import { createPlacement, type Placement } from "../cluster/placement.ts";
 import { type DeclareOutcome, declareDead, type RejoinOutcome, rejoin } from "../cluster/standings.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
-import { openWsTransport, type TransportStats, type WsTransport } from "../transport/ws/transport.ts";
+import {
+  type MutualTls,
+  openWsTransport,
+  type TransportStats,
+  type WsTransport,
+} from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { CurrentActors } from "./current-actors.ts";
 import { nodeTimers } from "./node-timers.ts";
@@ -46,6 +51,8 @@ export interface NodeCluster {
 export interface ClusterOptions {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
+  /** PEM texts of `config.tls`; null for none. */
+  readonly tls: MutualTls | null;
   readonly region: string;
   readonly clock: Clock;
   readonly stores: Pick<EngineStores, "actorStore" | "clusterStore" | "schema">;
@@ -183,7 +190,7 @@ interface Transports {
 
 /** One transport after the other, at the same port. */
 function createTransports(options: ClusterOptions, router: () => ActorRouter): Transports {
-  const { config, secrets, region, log } = options;
+  const { config, secrets, region, log, tls } = options;
   let current: WsTransport | null = null;
   let closing: Promise<void> = Promise.resolve();
   const end = (): void => {
@@ -201,6 +208,7 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
         secret: utf8(secrets.cluster),
         self: { incarnation, region },
         protocol,
+        ...(tls === null ? {} : { tls }),
         handlers: {
           ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
           deliver: (to, from, messages) => router().handlers.deliver(to, from, messages),

@@ -11,6 +11,14 @@ describe("configuration", () => {
     });
   });
 
+  it("knows where callers reach it behind a load balancer", () => {
+    const config = loadConfig(
+      {},
+      { SVC_RETRIEVAL_URL: "https://API.example:443/", SVC_VERIFY_URL: "http://v.example:81" },
+    );
+    expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
+  });
+
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
@@ -26,6 +34,8 @@ describe("configuration", () => {
     [{ SVC_PORT_BASE: "80a" }, /SVC_PORT_BASE/],
     [{ SVC_PORT_BASE: "65535" }, /SVC_PORT_BASE/],
     [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
+    [{ SVC_RETRIEVAL_URL: "api.example" }, /SVC_RETRIEVAL_URL.*https:\/\/api\.example/],
+    [{ SVC_BUSINESS_URL: "https://api.example/v1" }, /SVC_BUSINESS_URL/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
   ])("refuses %j, naming the setting and the fix", (env, message) => {
     expect(() => loadConfig({}, env)).toThrow(message);

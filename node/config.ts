@@ -26,6 +26,8 @@ export interface NodeConfig {
   readonly logTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
+  /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
+  readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   /** Null for a node alone on the embedded default. */
@@ -41,6 +43,15 @@ export interface NodeOptions {
   readonly logLevel?: string;
   readonly logTo?: string;
 }
+
+const surfaceUrls = {
+  base_url: "SVC_RETRIEVAL_URL",
+  business_url: "SVC_BUSINESS_URL",
+  verify_url: "SVC_VERIFY_URL",
+  mcp_url: "SVC_TOOLS_URL",
+} as const;
+
+export type SurfaceUrl = keyof typeof surfaceUrls;
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
@@ -87,6 +98,7 @@ export function loadConfig(
     logLevel,
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
+    publicUrls: parsePublicUrls(env),
     samples: samples === "yes",
     cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
   });
@@ -98,6 +110,23 @@ export function loadSecrets(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): ClusterSecrets | null {
   return config.cluster === null ? null : parseClusterSecrets(env, config.cluster);
+}
+
+function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): NodeConfig["publicUrls"] {
+  const urls: Partial<Record<SurfaceUrl, string>> = {};
+  for (const [surface, setting] of Object.entries(surfaceUrls)) {
+    const text = env[setting];
+    if (text === undefined) continue;
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
+    if (!isPlain)
+      throw new ConfigError(
+        setting,
+        `is ${JSON.stringify(text)}; use scheme and host only, such as https://api.example`,
+      );
+    urls[surface as SurfaceUrl] = url.origin;
+  }
+  return Object.freeze(urls);
 }
 
 function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {

@@ -31,7 +31,7 @@ import type { NodeConfig } from "./config.ts";
 import { type CurrentActors, createCurrentActors } from "./current-actors.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { type NodeStores, openEmbeddedStores, openEngineStores } from "./stores.ts";
+import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
   readonly config: NodeConfig;
@@ -172,7 +172,8 @@ async function openClustered(options: {
       isDead: (other) => cluster?.placement.isDead(other) ?? false,
     },
   });
-  cluster = createCluster({ ...options, stores, newIncarnation });
+  const tls = await readTls(config);
+  cluster = createCluster({ ...options, stores, newIncarnation, tls });
   return { stores, cluster };
 }
 

@@ -111,7 +111,7 @@ function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
   const [base_url = "", business_url = "", verify_url = "", mcp_url = "", ops_url = ""] = ports.map(
     (port) => `http://${host}:${port}`,
   );
-  return { base_url, business_url, verify_url, mcp_url, ops_url };
+  return { base_url, business_url, verify_url, mcp_url, ops_url, ...config.publicUrls };
 }
 
 async function listen(surfaces: Surfaces, config: NodeConfig, ports: readonly number[]): Promise<void> {

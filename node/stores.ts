@@ -26,6 +26,7 @@ import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import type { MutualTls } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
@@ -193,6 +194,16 @@ async function indexOptions(
     prefix: `${name.replaceAll("_", "-")}-${region}-`,
     ...(username === null || password === null ? {} : { auth: { username, password } }),
     ...(caFile === null ? {} : { ca: await readSetting("SVC_ELASTICSEARCH_CA_FILE", caFile) }),
+  };
+}
+
+/** The files of mutual TLS between nodes. Throws {@link ConfigError} for one that cannot be read. */
+export async function readTls({ tls }: ClusterConfig): Promise<MutualTls | null> {
+  if (tls === null) return null;
+  return {
+    key: await readSetting("SVC_NODE_TLS_KEY_FILE", tls.keyFile),
+    cert: await readSetting("SVC_NODE_TLS_CERT_FILE", tls.certFile),
+    ca: await readSetting("SVC_NODE_TLS_CA_FILE", tls.caFile),
   };
 }
 

@@ -1,0 +1,377 @@
+// Real nodes on real engines: several processes a region, that a test kills, pauses, drains, cuts off and starts again.
+// Each test file has a cluster of its own: keyspace, cluster name, index names, keys and ports. For tests.
+//   L1. Every node finds the engines and is found by the others at links of its own, so that a test can cut each.
+//   L2. What was started is gone with the test's process, however that ends (tools/engines/guard.ts).
+
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
+import { createSigner } from "../crypto/file-signer.ts";
+import { FileKeyStore } from "../crypto/key-store.ts";
+import { createCqlClient } from "../tools/engines/cassandra.ts";
+import {
+  type EngineProcess,
+  type Guard,
+  startEngineProcess,
+  startGuard,
+  untilReady,
+} from "../tools/engines/engine-process.ts";
+import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { root } from "../tools/process.ts";
+import { seededRandom } from "../tools/seeded-random.ts";
+import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
+import { TcpLink } from "./tcp-link.fixture.ts";
+
+export interface ClusterOptions {
+  readonly engines: EnginesUnderTest;
+  /** Nodes of each region, by the region's name. */
+  readonly nodes: Readonly<Record<string, number>>;
+  /** Further settings of every node. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface NodeLinks {
+  /** To this node from all others. */
+  readonly peers: FaultyProxy;
+  readonly cassandra: TcpLink;
+  readonly elastic: TcpLink;
+}
+
+export interface TestNode {
+  /** Region and letter, such as `eu-west1-a`. */
+  readonly name: string;
+  readonly region: string;
+  readonly urls: Readonly<Record<"retrieval" | "business" | "verification" | "tools" | "ops", string>>;
+  /** Where other nodes find it: what placement goes by. */
+  readonly address: string;
+  readonly links: NodeLinks;
+  isRunning(): boolean;
+  /** Starts it, again if need be, and waits until it is ready. */
+  start(): Promise<void>;
+  /** kill -9; resolves when the process is gone. */
+  kill(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** SIGTERM; resolves when the process is gone. Throws when it does not end by itself. */
+  stop(): Promise<void>;
+  isReady(): Promise<boolean>;
+  /** The values of its metrics by series, as /metrics writes them: `name` or `name{label="x"}`. */
+  metrics(): Promise<ReadonlyMap<string, number>>;
+  /** What an actor is, as the ops surface tells; the status says whether it is here. */
+  logTail(): string;
+}
+
+export interface TestCluster extends AsyncDisposable {
+  readonly engines: EnginesUnderTest;
+  readonly name: string;
+  readonly keyspace: string;
+  /** Of the index names of a region. */
+  indexPrefix(region: string): string;
+  readonly nodes: readonly TestNode[];
+  nodesOf(region: string): readonly TestNode[];
+  node(name: string): TestNode;
+  readonly keyStore: FileKeyStore;
+  /** A key of a new business, or of a new AI company, with the grant that makes it known at its first request. */
+  newBusiness(): Promise<BusinessCaller>;
+  newCompany(): Promise<TestCaller>;
+}
+
+export interface BusinessCaller extends TestCaller {
+  readonly uuid: string;
+}
+
+const startMaxMs = 90_000;
+const stopMaxMs = 30_000;
+const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
+
+/** Starts all nodes and waits until each is ready. */
+export async function openCluster(options: ClusterOptions): Promise<TestCluster> {
+  const { engines } = options;
+  const name = `t${process.pid.toString(36)}${Date.now().toString(36)}`;
+  const folder = await mkdtemp(join(tmpdir(), "svc-cluster-"));
+  const guard = startGuard();
+  guard.removeLater(folder);
+  const common = { ...options, name, folder, guard, secret: randomBytes(32).toString("hex") };
+  const keyStore = await FileKeyStore.open(join(folder, "keys"));
+  const nodes: ClusterNode[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => node.close()));
+    await dropTraces(engines, name);
+    await guard.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  };
+  try {
+    for (const [region, count] of Object.entries(options.nodes))
+      for (let index = 0; index < count; index += 1)
+        nodes.push(await ClusterNode.plan(common, region, index));
+    // The first one makes keys and tables, which the others find.
+    await nodes[0]?.start();
+    await Promise.all(nodes.slice(1).map((node) => node.start()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let parties = 0;
+  const uuid = (): string => `00000000-0000-4000-8000-${String((parties += 1)).padStart(12, "0")}`;
+  const grantKey = async () => createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
+  return {
+    engines,
+    name,
+    keyspace: name,
+    indexPrefix: (region) => `${name}-${region}-`,
+    nodes,
+    nodesOf: (region) => nodes.filter((node) => node.region === region),
+    node: (wanted) => {
+      const node = nodes.find((each) => each.name === wanted);
+      if (node === undefined) throw new Error(`There is no node ${wanted}`);
+      return node;
+    },
+    keyStore,
+    newBusiness: async () => {
+      const of = uuid();
+      return { ...(await newCaller(await grantKey(), "integration", of)), uuid: of };
+    },
+    newCompany: async () => newCaller(await grantKey(), "retrieval", uuid()),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The seed of a test: SVC_TEST_SEED, or the one that is always tried. Printed, so that what was seen can be sought. */
+export function testSeed(
+  test: string,
+  fallback: number,
+): { readonly seed: number; readonly random: () => number } {
+  const seed = Number(process.env["SVC_TEST_SEED"] ?? fallback);
+  console.log(`${test}: SVC_TEST_SEED=${seed}`);
+  return { seed, random: seededRandom(seed) };
+}
+
+interface NodeParts extends ClusterOptions {
+  readonly name: string;
+  readonly folder: string;
+  readonly guard: Guard;
+  readonly secret: string;
+}
+
+class ClusterNode implements TestNode {
+  readonly name: string;
+  readonly region: string;
+  readonly urls: TestNode["urls"];
+  readonly links: NodeLinks;
+  readonly #home: string;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #guard: Guard;
+  #process: EngineProcess | null = null;
+
+  private constructor(
+    parts: NodeParts,
+    place: {
+      readonly name: string;
+      readonly region: string;
+      readonly portBase: number;
+      readonly listen: string;
+      readonly links: NodeLinks;
+    },
+  ) {
+    const { name, region, portBase, links } = place;
+    this.name = name;
+    this.region = region;
+    this.links = links;
+    this.#guard = parts.guard;
+    this.#home = join(parts.folder, name);
+    this.urls = Object.fromEntries(
+      surfaceNames.map((surface, index) => [surface, `http://127.0.0.1:${portBase + index}`]),
+    ) as TestNode["urls"];
+    this.#env = { ...inherited(), ...settings(parts, place, this.#home), ...parts.env };
+  }
+
+  static async plan(parts: NodeParts, region: string, index: number): Promise<ClusterNode> {
+    const { engines } = parts;
+    const at = engines.regions.indexOf(region);
+    const portBase = await freePorts(surfaceNames.length + 1);
+    const listen = `127.0.0.1:${portBase + surfaceNames.length}`;
+    const elastic = engines.elastic[at];
+    if (elastic === undefined) throw new Error(`There are no engines of the region ${region}`);
+    const links: NodeLinks = {
+      peers: await FaultyProxy.open(listen),
+      cassandra: await TcpLink.open(`${engines.cassandra[at] ?? ""}:9042`),
+      elastic: await TcpLink.open(new URL(elastic).host),
+    };
+    const name = `${region}-${"abcdefgh"[index] ?? index}`;
+    return new ClusterNode(parts, { name, region, portBase, listen, links });
+  }
+
+  get address(): string {
+    return this.links.peers.address;
+  }
+
+  isRunning(): boolean {
+    return this.#process !== null && !this.#process.hasEnded();
+  }
+
+  async start(): Promise<void> {
+    if (this.isRunning()) throw new Error(`${this.name} runs already`);
+    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    this.#process = startEngineProcess(
+      {
+        command: process.execPath,
+        args: [join(root, "cli", "main.ts"), "start"],
+        env: this.#env,
+        cwd: root,
+        logFile: join(this.#home, "output.log"),
+      },
+      this.#guard,
+    );
+    const isReady = (): Promise<boolean> => this.isReady();
+    await untilReady(this.#process, { name: `Node ${this.name}`, maxMs: startMaxMs, isReady });
+  }
+
+  async kill(): Promise<void> {
+    const running = this.#running();
+    running.signal("SIGKILL");
+    await running.ended;
+  }
+
+  pause(): void {
+    this.#running().signal("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#running().signal("SIGCONT");
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running();
+    running.signal("SIGTERM");
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error(`${this.name} does not end:\n${this.logTail()}`)),
+      stopMaxMs,
+    );
+    try {
+      await Promise.race([running.ended, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async isReady(): Promise<boolean> {
+    try {
+      const answer = await fetch(`${this.urls.ops}/readyz`, { signal: AbortSignal.timeout(2_000) });
+      await answer.body?.cancel();
+      return answer.status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  async metrics(): Promise<ReadonlyMap<string, number>> {
+    const answer = await fetch(`${this.urls.ops}/metrics`);
+    const lines = (await answer.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    return new Map(
+      lines.map((line) => {
+        const space = line.lastIndexOf(" ");
+        return [line.slice(0, space), Number(line.slice(space + 1))];
+      }),
+    );
+  }
+
+  logTail(): string {
+    return this.#process?.logTail() ?? "";
+  }
+
+  async close(): Promise<void> {
+    if (this.isRunning()) await this.#process?.stop(0);
+    for (const link of Object.values(this.links)) await link[Symbol.asyncDispose]();
+  }
+
+  #running(): EngineProcess {
+    if (this.#process === null || this.#process.hasEnded()) throw new Error(`${this.name} does not run`);
+    return this.#process;
+  }
+}
+
+/** Of this process, but for what is the test runner's, or a setting of a node. */
+function inherited(): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(SVC_|VITEST|NODE_)/.test(name)),
+  );
+}
+
+function settings(
+  { engines, name, folder, secret, nodes }: NodeParts,
+  place: {
+    readonly region: string;
+    readonly portBase: number;
+    readonly listen: string;
+    readonly links: NodeLinks;
+  },
+  home: string,
+): Readonly<Record<string, string>> {
+  const regions = Object.keys(nodes);
+  return {
+    SVC_STORE: "cassandra",
+    SVC_ENVIRONMENT: "sandbox",
+    SVC_CLUSTER_NAME: name,
+    SVC_CLUSTER_SECRET: secret,
+    SVC_REGION: place.region,
+    SVC_REGIONS: regions.join(","),
+    SVC_CASSANDRA: place.links.cassandra.address,
+    SVC_CASSANDRA_KEYSPACE: name,
+    SVC_CASSANDRA_REPLICATION: regions.map((each) => `${each}:${engines.replication}`).join(","),
+    SVC_ELASTICSEARCH: `http://${place.links.elastic.address}`,
+    SVC_NODE_LISTEN: place.listen,
+    SVC_NODE_ADDRESS: place.links.peers.address,
+    SVC_PORT_BASE: String(place.portBase),
+    SVC_HOME: home,
+    SVC_KEYS: join(folder, "keys"),
+    SVC_SAMPLES: "no",
+    SVC_LOG_TO: "stdout",
+    SVC_LOG_LEVEL: "warn",
+    NO_COLOR: "1",
+  };
+}
+
+const basesTried = 50;
+const claimed = new Set<number>();
+
+/** The first of so many ports in a row that are free now, below those that the system gives out by itself. */
+async function freePorts(count: number): Promise<number> {
+  for (let attempt = 0; attempt < basesTried; attempt += 1) {
+    const base = 20_000 + Math.floor(Math.random() * 1_200) * 10;
+    if (claimed.has(base)) continue;
+    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(base + index)));
+    if (!free.every(Boolean)) continue;
+    claimed.add(base);
+    return base;
+  }
+  throw new Error(`No ${count} ports in a row are free.`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once("error", () => resolve(false));
+  server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  return promise;
+}
+
+/** What the cluster left in the engines. */
+async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
+  const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
+  const client = createCqlClient({ address, dataCenter });
+  try {
+    await client.connect();
+    await client.execute(`DROP KEYSPACE IF EXISTS ${name}`, [], { readTimeout: 60_000 });
+  } finally {
+    await client.shutdown();
+  }
+  for (const url of engines.elastic) {
+    const answer = await fetch(`${url}/_cat/indices/${name}-*?h=index&expand_wildcards=all`);
+    const names = answer.ok ? (await answer.text()).split("\n").filter((each) => each !== "") : [];
+    for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
+  }
+}

@@ -1,0 +1,97 @@
+// A TCP link that a test can cut: between a node and an engine, or between two nodes. It understands nothing of what
+// passes. For tests.
+//   cut      as a machine that is gone: open connections end with a reset, new ones are ended at once.
+//   silence  as a network that swallows: connections stay open, new ones are taken, and nothing arrives in either way.
+//            What was on its way is lost, so every connection of that time is ended by `heal`.
+
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+type Link = readonly [near: Socket, far: Socket];
+
+export class TcpLink implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #target: { readonly host: string; readonly port: number };
+  readonly #links = new Set<Link>();
+  #state: "open" | "cut" | "silent" = "open";
+
+  private constructor(target: string) {
+    const colon = target.lastIndexOf(":");
+    this.#target = { host: target.slice(0, colon), port: Number(target.slice(colon + 1)) };
+    this.#server = createServer((near) => this.#accept(near));
+  }
+
+  /** A link to `target` (`host:port`) that is reached at a free port of 127.0.0.1. */
+  static async open(target: string): Promise<TcpLink> {
+    const link = new TcpLink(target);
+    const listening = Promise.withResolvers<void>();
+    link.#server.once("error", listening.reject);
+    link.#server.listen(0, "127.0.0.1", () => listening.resolve());
+    await listening.promise;
+    return link;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get connections(): number {
+    return this.#links.size;
+  }
+
+  cut(): void {
+    this.#state = "cut";
+    this.#endAll();
+  }
+
+  silence(): void {
+    this.#state = "silent";
+  }
+
+  heal(): void {
+    if (this.#state === "silent") this.#endAll();
+    this.#state = "open";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    this.#server.close(() => closed.resolve());
+    this.#endAll();
+    await closed.promise;
+  }
+
+  #accept(near: Socket): void {
+    near.on("error", () => {});
+    if (this.#state === "cut") {
+      near.resetAndDestroy();
+      return;
+    }
+    const far = connect(this.#target);
+    far.on("error", () => {});
+    const link: Link = [near, far];
+    this.#links.add(link);
+    this.#pipe(link, near, far);
+    this.#pipe(link, far, near);
+  }
+
+  #pipe(link: Link, from: Socket, to: Socket): void {
+    from.setNoDelay();
+    from.on("data", (chunk: Buffer) => {
+      if (this.#state === "silent" || to.destroyed) return;
+      if (!to.write(chunk)) {
+        from.pause();
+        to.once("drain", () => from.resume());
+      }
+    });
+    from.on("close", () => {
+      // Who is cut off does not hear that the other end has gone.
+      if (this.#state === "silent") return;
+      this.#links.delete(link);
+      to.destroySoon();
+    });
+  }
+
+  #endAll(): void {
+    for (const link of this.#links) for (const socket of link) socket.resetAndDestroy();
+    this.#links.clear();
+  }
+}

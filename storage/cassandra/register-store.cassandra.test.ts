@@ -249,12 +249,19 @@ function putTests(keyspace: () => TestKeyspace): void {
     await store.put([two, three]);
     expect(new Set(state.levels)).toEqual(new Set(["LOCAL_QUORUM"]));
     expect(state.behind).toBe(3);
-    state.isCut = false;
     state.nowMs += 10_000;
     state.levels = [];
+    await store.put([entry(), entry()]);
+    expect(state.levels.filter((level) => level === "EACH_QUORUM")).toHaveLength(1);
+    expect(state.behind).toBe(5);
+    state.isCut = false;
+    state.nowMs += 10_000;
     await store.put([entry()]);
+    state.behind = 0;
+    state.levels = [];
+    await store.put([entry(), entry()]);
     expect(new Set(state.levels)).toEqual(new Set(["EACH_QUORUM"]));
-    expect(state.behind).toBe(3);
+    expect(state.behind).toBe(0);
     await session.close();
   });
 

@@ -27,7 +27,7 @@ import { stampOfChange } from "./stamps.ts";
 
 /** Statements of this store under way at once. */
 const writeLanes = 64;
-/** How long after a failure no other region is waited for (E2). */
+/** How long after a failure, or a try that followed one, no other region is waited for (E2). */
 const behindForMs = 10_000;
 
 const cql = {
@@ -93,19 +93,24 @@ function everywhereWriter(
   session: CassandraSession,
   now: () => number,
 ): (statement: Statement) => Promise<Behind | null> {
-  let failed: (Behind & { readonly untilMs: number }) | null = null;
+  let failed: Behind | null = null;
+  let triedAgainAtMs = 0;
   return async ({ cql: text, params }) => {
-    const known = failed !== null && now() < failed.untilMs ? failed : null;
-    if (known === null) {
+    const isTried = failed === null || now() >= triedAgainAtMs;
+    if (isTried) {
+      // Whoever comes while this one tries does not wait for the answer, if the last one was a failure.
+      triedAgainAtMs = now() + behindForMs;
       try {
         await session.execute(text, params, { ...plain, consistency: "EACH_QUORUM" });
         failed = null;
         return null;
       } catch (reason) {
-        failed = { reason, untilMs: now() + behindForMs };
+        failed = { reason };
+        triedAgainAtMs = now() + behindForMs;
       }
     }
+    const behind = failed;
     await session.execute(text, params, plain);
-    return known ?? failed;
+    return behind;
   };
 }

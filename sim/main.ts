@@ -2,13 +2,19 @@
 
 import { parseArgs } from "node:util";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
+import { showBoard } from "./mutants/board.ts";
 import { runSeed, type SeedResult } from "./run-seed.ts";
+
+/** Every mutant is caught within so many fresh seeds. */
+const mutantSeedsMax = 2_000;
 
 const usage = `npm run sim -- [options]
   --seeds N      run N seeds (default 200), or as many as --minutes lets
   --minutes M    stop after M minutes
   --from S       the first seed (default: drawn afresh, and printed)
   --seed S       run one seed and tell what happened
+  --mutants      remove one guard after the other; show how many seeds it takes to catch each
+  --only NAME    of the mutants, those whose name contains NAME
   --guard        also watch for native asynchronous work, which is slower
 `;
 
@@ -18,6 +24,8 @@ interface Options {
   readonly from: number;
   readonly seed: number | null;
   readonly guard: boolean;
+  readonly mutants: boolean;
+  readonly only: string;
 }
 
 /** Throws a RangeError for an option that cannot be used. */
@@ -30,6 +38,8 @@ function readOptions(given: readonly string[]): Options {
       from: { type: "string" },
       seed: { type: "string" },
       guard: { type: "boolean", default: false },
+      mutants: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
     },
   });
   const number = (name: "seeds" | "minutes" | "from" | "seed", fallback: number): number => {
@@ -44,6 +54,8 @@ function readOptions(given: readonly string[]): Options {
     from: number("from", 1 + Math.floor(Math.random() * 1_000_000_000)),
     seed: values.seed === undefined ? null : number("seed", 0),
     guard: values.guard,
+    mutants: values.mutants,
+    only: values.only,
   };
 }
 
@@ -118,6 +130,11 @@ async function main(): Promise<void> {
     return;
   }
   if (options.seed === null) console.log(`seeds from ${options.from}`);
+  if (options.mutants) {
+    const seedsMax = Math.min(options.seeds, mutantSeedsMax);
+    if (!(await showBoard({ from: options.from, seedsMax, only: options.only }))) process.exitCode = 1;
+    return;
+  }
   const isGood = options.seed === null ? await runSeeds(options) : await tellSeed(options.seed);
   if (!isGood) process.exitCode = 1;
 }

@@ -87,7 +87,10 @@ async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult>
         : `not at rest after ${eventsMax} events`,
     );
   } else await scenario;
-  if (failure !== null) throw failure;
+  if (failure !== null) {
+    const detail = failure instanceof Error ? (failure.stack ?? failure.message) : String(failure);
+    world.observed.violate("scenario", `the scenario itself failed: ${detail}`);
+  }
   return {
     seed,
     events: kernel.events,

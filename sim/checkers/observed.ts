@@ -24,6 +24,8 @@ export class Observed implements StoreWitness {
   readonly versions = new Map<string, RecordVersion>();
   readonly #kernel: Kernel;
   readonly #faults: Faults;
+  /** Actor and sender → sequence heard last. */
+  readonly #heard = new Map<string, number>();
   /** Region, keyid and nonce → incarnation that accepted it. */
   readonly #nonces = new Map<string, string>();
 
@@ -57,6 +59,7 @@ export class Observed implements StoreWitness {
     const head = commit.expectedHead + 1;
     this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
     this.#kernel.trace.number(head);
+    this.#checkHeard(name, commit);
     if (commit.epoch !== found.epoch)
       this.violate(
         "one-writer",
@@ -67,6 +70,18 @@ export class Observed implements StoreWitness {
         "one-writer",
         `${name}: a commit on head ${commit.expectedHead} was applied on head ${found.head}`,
       );
+  }
+
+  /** A message of an outbox is heard once, and those of one sender in their order. */
+  #checkHeard(name: string, { puts }: ActorCommit): void {
+    for (const row of puts) {
+      if (row.rt !== rowTable.inbox) continue;
+      const key = `${name} ${row.k2}`;
+      const known = this.#heard.get(key);
+      if (known !== undefined && Number(row.body) <= known)
+        this.violate("heard-once", `${name} heard message ${row.body} of ${row.k2} after message ${known}`);
+      this.#heard.set(key, Number(row.body));
+    }
   }
 
   claimed(partition: ActorPartition, epoch: number, owner: string): void {

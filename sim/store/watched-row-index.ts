@@ -6,9 +6,18 @@ import type { RowChange } from "../../storage/row-index.ts";
 export class WatchedRowIndex extends MemoryRowIndex {
   readonly #changes = new Map<string, RowChange>();
 
+  readonly #kept: (change: RowChange) => RowChange;
+
+  /** `kept` says what the index keeps of a change: all of it, but in a variation. */
+  constructor(kept: (change: RowChange) => RowChange = (change) => change) {
+    super();
+    this.#kept = kept;
+  }
+
   override async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
-    const outcomes = await super.apply(changes);
-    changes.forEach((change, index) => {
+    const kept = changes.map(this.#kept);
+    const outcomes = await super.apply(kept);
+    kept.forEach((change, index) => {
       if (outcomes[index] === "applied") this.#changes.set(change.record_id, change);
     });
     return outcomes;

@@ -71,16 +71,19 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const life = new Life(kernel, incarnation);
   const clock = { now: () => kernel.now() + slot.skewMs };
   const client = { model: parts.stores, life, region: slot.region };
-  const register = createRegister({ store: openSimRegisterStore(client), clock });
-  const records = openSimRecordStore(client);
-  const receiptStore = openSimReceiptStore(client);
+  const { variation } = parts;
+  const registerStore = variation.register(openSimRegisterStore(client));
+  const register = createRegister({ store: registerStore, clock });
+  const records = variation.records(openSimRecordStore(client));
+  const receiptStore = variation.receipts(openSimReceiptStore(client));
   const rows = parts.indexes.get(slot.region);
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
-  const index = openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather });
+  const index = variation.index(
+    openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
+  );
   const trees = createPushTrees(records, crypto.sha256);
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
-  const registerStore = openSimRegisterStore(client);
   const projection = { projection: keys.projection, sidecar: keys.sidecar };
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -99,9 +102,9 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const operations = parts.operations.fork(incarnation);
   const make = (owner: string): LocalActorSystem =>
     createActorSystem({
-      store: openSimActorStore(client, parts.variation.storeGuards),
-      definitions: parts.variation.definitions,
-      activities: parts.variation.activities(activities),
+      store: variation.actorStore(openSimActorStore(client, variation.storeGuards)),
+      definitions: variation.definitions,
+      activities: variation.activities(activities),
       clock,
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} timer`, run) },
       entropy: { newOperationId: () => operations.uuid() },
@@ -115,7 +118,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const receipts = createReceipts({
     environment: "production",
     region: slot.region,
-    incarnation: place.lease,
+    incarnation: variation.lease(place.lease, incarnation),
     signer: keys.receipts.get(slot.region) ?? keys.projection,
     store: receiptStore,
     crypto,

@@ -6,6 +6,11 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
+import type { ActorStore } from "../../storage/actor-store.ts";
+import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
+import type { RegisterStore } from "../../storage/register-store.ts";
+import type { RowChange, RowIndex } from "../../storage/row-index.ts";
 import { type ActorStoreGuards, allGuards } from "../store/actor-store.ts";
 
 export interface Variation {
@@ -13,11 +18,29 @@ export interface Variation {
   readonly definitions: readonly ActorDefinition[];
   readonly storeGuards: ActorStoreGuards;
   activities(given: Record<string, Activity>): Record<string, Activity>;
+  actorStore(given: ActorStore): ActorStore;
+  records(given: RecordStore): RecordStore;
+  receipts(given: ReceiptStore): ReceiptStore;
+  register(given: RegisterStore): RegisterStore;
+  index(given: RowIndex): RowIndex;
+  /** What an index keeps of a change. */
+  indexed(change: RowChange): RowChange;
+  /** Under which name a node writes receipts. */
+  lease(given: () => string | null, process: string): () => string | null;
 }
+
+const same = <T>(given: T): T => given;
 
 export const asItIs: Variation = {
   name: "as it is",
   definitions: [businessActor, integrationKeyActor, pushActor, regionActor] as unknown as ActorDefinition[],
   storeGuards: allGuards,
-  activities: (given) => given,
+  activities: same,
+  actorStore: same,
+  records: same,
+  receipts: same,
+  register: same,
+  index: same,
+  indexed: same,
+  lease: same,
 };

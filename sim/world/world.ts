@@ -60,7 +60,7 @@ export class World {
     const lag = random.fork("replication");
     const observed = new Observed(kernel, faults);
     this.observed = observed;
-    this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex()]));
+    this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
     const recordIdKey = random.fork("record ids").bytes(32);
     this.parts = {
       ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation },

@@ -75,19 +75,27 @@ export async function publicationFaults(
     const id = productIdOf(record.versions.at(-1)?.bytes);
     faults.unless(!seen.has(id), () => `${id} is there twice`);
     seen.add(id);
-    for (const fault of versionFaults(record, wanted.get(id) ?? [])) faults.unless(false, () => `${id}: ${fault}`);
+    for (const fault of versionFaults(record, wanted.get(id) ?? []))
+      faults.unless(false, () => `${id}: ${fault}`);
   }
-  for (const fault of await catalogueFaults(truth.records, business, stored)) faults.unless(false, () => fault);
+  for (const fault of await catalogueFaults(truth.records, business, stored))
+    faults.unless(false, () => fault);
   for (const [at, region] of cluster.engines.regions.entries()) {
     const url = `${cluster.engines.elastic[at]}/${cluster.indexPrefix(region)}products`;
     const rows = await readIndex(url, business);
-    faults.unless(rows.length === stored.size, () => `${region}: ${rows.length} rows of ${stored.size} records`);
+    faults.unless(
+      rows.length === stored.size,
+      () => `${region}: ${rows.length} rows of ${stored.size} records`,
+    );
     for (const { record_id, version, row } of rows) {
       const record = stored.get(record_id);
       const isSame = record?.head?.change === version && record?.versions.at(-1)?.row === row;
       faults.unless(isSame, () => `${region}: the row of ${record_id} is not that of its record`);
     }
-    faults.unless(new Set(rows.map((each) => each.record_id)).size === rows.length, () => `${region}: a row is there twice`);
+    faults.unless(
+      new Set(rows.map((each) => each.record_id)).size === rows.length,
+      () => `${region}: a row is there twice`,
+    );
   }
   return faults.all();
 }
@@ -123,7 +131,12 @@ async function readRecords(
     };
     records.set(record_id, record);
     if (bytes instanceof Uint8Array)
-      record.versions.unshift({ generation: Number(generation), hash: String(hash), bytes, row: String(row) });
+      record.versions.unshift({
+        generation: Number(generation),
+        hash: String(hash),
+        bytes,
+        row: String(row),
+      });
   }
   // Without a head it is nobody's: a fault that is told as a record too many.
   return new Map([...records].filter(([, { head }]) => head === null || head.business_uuid === business));
@@ -133,7 +146,8 @@ function versionFaults(record: StoredRecord, wanted: readonly Uint8Array[]): rea
   const { head, versions } = record;
   const last = versions.at(-1);
   const faults: string[] = [];
-  if (versions.length !== wanted.length) faults.push(`${versions.length} versions instead of ${wanted.length}`);
+  if (versions.length !== wanted.length)
+    faults.push(`${versions.length} versions instead of ${wanted.length}`);
   for (const [index, version] of versions.entries()) {
     const expected = wanted[index];
     if (version.generation !== index + 1) faults.push(`generation ${version.generation} after ${index}`);
@@ -162,7 +176,8 @@ async function catalogueFaults(
     for (const head of page.heads) {
       listed += 1;
       const own = stored.get(head.record_id)?.head;
-      const isSame = own?.change === head.change && own.generation === head.generation && own.live === head.live;
+      const isSame =
+        own?.change === head.change && own.generation === head.generation && own.live === head.live;
       faults.unless(isSame, () => `the catalogue has another head of ${head.record_id}`);
     }
     cursor = page.cursor;
@@ -265,13 +280,19 @@ export async function nonceFaults(
   },
 ): Promise<readonly string[]> {
   const faults = new Faults();
-  const client = createClient(caller, cluster.nodesOf(region).filter((node) => node.isRunning()));
+  const client = createClient(
+    caller,
+    cluster.nodesOf(region).filter((node) => node.isRunning()),
+  );
   for (const { attempts } of exchanges) {
     for (const { nonce, outcome, status, node } of attempts) {
       if (outcome !== "answered" || status >= 300) continue;
       const { answer } = await client.request(surface, { ...again, nonce });
       const code = answer?.json["code"];
-      faults.unless(code === "nonce_reused", () => `a nonce of ${node} is answered ${answer?.status} ${code}`);
+      faults.unless(
+        code === "nonce_reused",
+        () => `a nonce of ${node} is answered ${answer?.status} ${code}`,
+      );
     }
   }
   return faults.all();

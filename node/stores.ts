@@ -8,7 +8,7 @@ import type { Clock } from "../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../storage/actor-store.ts";
 import { type CassandraActorStore, openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
-import { ensureKeyspace } from "../storage/cassandra/keyspaces.ts";
+import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
@@ -32,6 +32,8 @@ import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 
 const prepareRetryMs = 2_000;
+/** Of a region that the configuration says nothing of any more. */
+const copiesMin = 1;
 
 export interface NodeStores {
   readonly index: RowIndex;
@@ -78,6 +80,9 @@ export interface EngineStores extends NodeStores {
   readonly index: ElasticRowIndex;
   /** The schema that this program knows, and the one that is stored. */
   readonly schema: { readonly known: number; readonly read: () => Promise<number> };
+  /** Takes a lost region's data centre out of the keyspace, or puts one in again, to be filled before nodes start there. */
+  readonly takeOut: (region: string) => Promise<void>;
+  readonly putIn: (region: string) => Promise<void>;
 }
 
 /** What is known of the other regions only once the node is a member. */
@@ -127,6 +132,8 @@ export async function openEngineStores(
             detail: `${entries}: ${String(reason)}`,
           }),
       }),
+      takeOut: (lost) => takeOutRegion(session, lost),
+      putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },
       close: async () => {
         stopPreparing();

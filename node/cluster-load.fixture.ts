@@ -1,0 +1,157 @@
+// What callers do while a test breaks something: businesses that push, and companies that search without end. For tests.
+
+import { setTimeout as wait } from "node:timers/promises";
+import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
+import { publishBody, sealBatch } from "../client/batch.ts";
+import { placeOn } from "../cluster/rendezvous.ts";
+import type { BusinessCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
+import { type ClusterClient, createClient, type Exchange, type RequestOptions } from "./cluster-client.fixture.ts";
+import { product } from "./publishing.fixture.ts";
+
+export interface TestPush {
+  readonly pushId: string;
+  /** Sends the batch, again if need be; resolves with the final answer, which is 202 (200 up to 50 records). */
+  send(options?: RequestOptions): Promise<ReceivedAnswer>;
+  /** The push as it is now. */
+  status(options?: RequestOptions): Promise<PushState>;
+  /** Once `settled` of its records are. Asks without pause; the test's own time is the bound. */
+  untilSettled(settled: number): Promise<PushState>;
+  untilComplete(): Promise<PushState>;
+}
+
+export interface PushState {
+  readonly state: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly progress: { readonly settled: number; readonly total: number };
+}
+
+export interface TestBusiness {
+  readonly caller: BusinessCaller;
+  readonly client: ClusterClient;
+  /** A sealed batch of these records, not sent yet. */
+  push(seq: number, records: readonly Uint8Array[]): Promise<TestPush>;
+}
+
+/** A new business that is at home in the region and asks these nodes, all of its region unless told. */
+export async function openBusiness(
+  cluster: TestCluster,
+  region: string,
+  nodes: readonly TestNode[] = cluster.nodesOf(region),
+): Promise<TestBusiness> {
+  const caller = await cluster.newBusiness();
+  const client = createClient(caller, nodes);
+  const context = await client.expectAnswer(200, "business", {
+    path: "/v1/seal-context",
+    tag: "svc-business-read",
+  });
+  const certId = String(context.json["cert_id"]);
+  return { caller, client, push: (seq, records) => preparePush({ caller, client, certId, seq, records }) };
+}
+
+async function preparePush(push: {
+  readonly caller: BusinessCaller;
+  readonly client: ClusterClient;
+  readonly certId: string;
+  readonly seq: number;
+  readonly records: readonly Uint8Array[];
+}): Promise<TestPush> {
+  const { caller, client, certId, seq, records } = push;
+  const facts = {
+    businessUuid: caller.uuid,
+    certId,
+    aiPolicyVersion: 0,
+    recordType: "products",
+    seq,
+    sealedAtMs: Date.now(),
+  };
+  const batch = await sealBatch(records, facts, caller.key);
+  const body = publishBody(batch.batch_seal, records);
+  const status = async (options?: RequestOptions): Promise<PushState> => {
+    const path = `/v1/pushes/${batch.push_id}`;
+    const answer = await client.expectAnswer(200, "business", { path, tag: "svc-business-read" }, options);
+    return answer.json as unknown as PushState;
+  };
+  const until = async (holds: (state: PushState) => boolean): Promise<PushState> => {
+    for (;;) {
+      const state = await status();
+      if (holds(state)) return state;
+      await wait(pollMs);
+    }
+  };
+  return {
+    pushId: batch.push_id,
+    send: (options) =>
+      client.expectAnswer(
+        records.length > inlineMax ? 202 : 200,
+        "business",
+        {
+          path: "/v1/publish/products",
+          body,
+          tag: "svc-push",
+          headers: { "idempotency-key": batch.push_id },
+        },
+        options,
+      ),
+    status,
+    untilSettled: (settled) => until((now) => now.progress.settled >= settled),
+    untilComplete: () => until((now) => now.state === "complete"),
+  };
+}
+
+const pollMs = 50;
+const inlineMax = 50;
+
+/** Exact bytes of so many products, each with its number in its id. */
+export function products(prefix: string, count: number, changes: object = {}): readonly Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => product(`${prefix}-${index}`, { ...changes }));
+}
+
+/** The node that has the actors of the party while exactly these nodes of its region run. */
+export function holderOf(uuid: string, nodes: readonly TestNode[]): TestNode {
+  const holder = placeOn(uuid, nodes);
+  if (holder === null) throw new Error("There is no node that could have it.");
+  return holder;
+}
+
+export interface Searching {
+  readonly client: ClusterClient;
+  /** Ends it once what is under way is answered. */
+  stop(): Promise<readonly Exchange[]>;
+}
+
+export const productSearch = {
+  path: "/v1/search",
+  body: JSON.stringify({
+    collection: "products",
+    filter: { all: [{ country: "US" }] },
+    sort_by: "published_at:desc",
+    limit: 10,
+  }),
+  tag: "svc-retrieval",
+} as const;
+
+/** A new company that searches at the nodes of a region, so many searches at a time, until it is stopped. */
+export async function search(
+  cluster: TestCluster,
+  region: string,
+  { atOnce = 2, pauseMs = 20 }: { readonly atOnce?: number; readonly pauseMs?: number } = {},
+): Promise<Searching> {
+  const client = createClient(await cluster.newCompany(), cluster.nodesOf(region));
+  // The first request makes the key known.
+  await client.expectAnswer(200, "retrieval", productSearch);
+  let isStopped = false;
+  const searchers = Array.from({ length: atOnce }, async () => {
+    while (!isStopped) {
+      await client.request("retrieval", productSearch);
+      await wait(pauseMs);
+    }
+  });
+  return {
+    client,
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(searchers);
+      return client.exchanges;
+    },
+  };
+}

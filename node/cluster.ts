@@ -12,6 +12,7 @@ import { createPlacement, type Placement } from "../cluster/placement.ts";
 import { type DeclareOutcome, declareDead, type RejoinOutcome, rejoin } from "../cluster/standings.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import { RemoteFailure } from "../transport/actor-transport.ts";
 import {
   type MutualTls,
   openWsTransport,
@@ -39,7 +40,10 @@ export interface NodeCluster {
   readonly moves: Moves;
   /** Regions whose indexes are told: those that were not declared dead. */
   regions(): readonly string[];
+  /** Takes the region out of the keyspace first: without it there is a majority to say so. */
   declareDead(region: string, successor: string | null): Promise<DeclareOutcome>;
+  /** Puts a region that was taken out into the keyspace again. False for one that is unknown. */
+  putIn(region: string): Promise<boolean>;
   rejoin(region: string): Promise<RejoinOutcome>;
   transportStats(): TransportStats | null;
   /** Joins; from then on the node has actors. Rejects when it may not, or its port is taken. */
@@ -55,7 +59,7 @@ export interface ClusterOptions {
   readonly tls: MutualTls | null;
   readonly region: string;
   readonly clock: Clock;
-  readonly stores: Pick<EngineStores, "actorStore" | "clusterStore" | "schema">;
+  readonly stores: Pick<EngineStores, "actorStore" | "clusterStore" | "schema" | "takeOut" | "putIn">;
   readonly newIncarnation: () => string;
   /** The actors of whichever incarnation is in force. */
   readonly actors: () => CurrentActors;
@@ -99,8 +103,10 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     timers: nodeTimers,
     local: actors,
     targetOf: ({ address, incarnation }) => ({
-      ask: (to, command, timeoutMs) => transports.target(address, incarnation).ask(to, command, timeoutMs),
-      deliver: (to, from, messages) => transports.target(address, incarnation).deliver(to, from, messages),
+      ask: async (to, command, timeoutMs) =>
+        transports.target(address, incarnation).ask(to, command, timeoutMs),
+      deliver: async (to, from, messages) =>
+        transports.target(address, incarnation).deliver(to, from, messages),
     }),
   });
   const isDead = (each: string): boolean => membership.standing(each)?.status === "dead";
@@ -131,7 +137,15 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     router,
     moves,
     regions: () => config.regions.filter((each) => !isDead(each)),
-    declareDead: (dead, successor) => declareDead(standing, dead, successor),
+    declareDead: async (dead, successor) => {
+      if (config.regions.includes(dead) && dead !== region) await stores.takeOut(dead);
+      return declareDead(standing, dead, successor);
+    },
+    putIn: async (back) => {
+      const isKnown = config.regions.includes(back);
+      if (isKnown) await stores.putIn(back);
+      return isKnown;
+    },
     rejoin: (back) => rejoin(standing, back),
     transportStats: () => transports.current()?.stats() ?? null,
     join: async () => {
@@ -219,8 +233,9 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
     end,
     current: () => current,
     target: (address, incarnation) => {
-      if (current === null) throw new Error("A node without an incarnation calls nobody.");
-      return current.target(address, incarnation);
+      if (current !== null) return current.target(address, incarnation);
+      const detail = "the node is between two lives";
+      throw new RemoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
     },
     close: async () => {
       end();

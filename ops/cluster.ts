@@ -11,13 +11,15 @@ export interface ClusterOps {
   move(party: string, to: string): Promise<string>;
   /** `declared` is the success. */
   declareDead(region: string, successor: string | null): Promise<string>;
+  /** Puts a lost region's data centre into the keyspace again; `put_in` is the success. */
+  putIn(region: string): Promise<string>;
   /** `rejoined` is the success. */
   rejoin(region: string): Promise<string>;
   /** Begins building the region's index of a collection anew; the outcome's name, `begun` for a success. */
   rebuild(collection: string): Promise<string>;
 }
 
-const successes: readonly string[] = ["moved", "there", "declared", "rejoined", "begun"];
+const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
 const region = { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" } as const;
 
 /** Adds the addresses below `/ops/cluster`. */
@@ -32,6 +34,11 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
     "/ops/cluster/declare-dead",
     { schema: { body: bodyOf({ region, successor: { anyOf: [region, { type: "null" }] } }) } },
     async ({ body }, reply) => tell(reply, await cluster.declareDead(body.region, body.successor)),
+  );
+  server.post<{ Body: { region: string } }>(
+    "/ops/cluster/put-in",
+    { schema: { body: bodyOf({ region }) } },
+    async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
   );
   server.post<{ Body: { region: string } }>(
     "/ops/cluster/rejoin",
@@ -72,6 +79,7 @@ export const clusterPaths: Readonly<Record<string, object>> = {
   "/ops/cluster": answer("get", "Members, standings and connections as this node knows them"),
   "/ops/cluster/moves": answer("post", "Moves a party's home from this region to another: {party, to}"),
   "/ops/cluster/declare-dead": answer("post", "Declares a lost region dead: {region, successor or null}"),
+  "/ops/cluster/put-in": answer("post", "Puts a lost region's data centre into the keyspace again: {region}"),
   "/ops/cluster/rejoin": answer("post", "Lets a rebuilt region in again: {region}"),
   "/ops/cluster/rebuild": answer("post", "Builds this region's index of a collection anew: {collection}"),
 };

@@ -70,6 +70,7 @@ describe("operators of a cluster", () => {
     state: () => ({ region: "eu-west1" }),
     move: (party, to) => outcome("moved", party, to),
     declareDead: (region, successor) => outcome("declared", region, successor),
+    putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
   };
@@ -80,6 +81,7 @@ describe("operators of a cluster", () => {
     ["declare-dead", { region: "us-east1", successor: "eu-west1" }, ["declared", "us-east1", "eu-west1"]],
     ["declare-dead", { region: "us-east1", successor: null }, ["declared", "us-east1", null]],
     ["rejoin", { region: "us-east1" }, ["rejoined", "us-east1"]],
+    ["put-in", { region: "us-east1" }, ["put_in", "us-east1"]],
     ["rebuild", { collection: "events" }, ["begun", "events"]],
   ])("say %s %j", async (address, payload, expected) => {
     said.length = 0;

@@ -274,6 +274,7 @@ export async function send(
   base: string,
   caller: TestCaller | null,
   request: SentRequest,
+  signal: AbortSignal | null = null,
 ): Promise<ReceivedAnswer> {
   const signing = caller === null ? {} : (await signed(base, caller, request)).headers;
   const headers: Record<string, string> = { ...signing };
@@ -287,6 +288,7 @@ export async function send(
   const response = await fetch(new URL(request.path, base), {
     method: request.method ?? (request.body === undefined ? "GET" : "POST"),
     headers,
+    signal,
     ...(body === null ? {} : { body: new Uint8Array(body) }),
   });
   const text = await response.text();

@@ -5,7 +5,12 @@ import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
 import { publishBody, sealBatch } from "../client/batch.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
 import type { BusinessCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
-import { type ClusterClient, createClient, type Exchange, type RequestOptions } from "./cluster-client.fixture.ts";
+import {
+  type ClusterClient,
+  createClient,
+  type Exchange,
+  type RequestOptions,
+} from "./cluster-client.fixture.ts";
 import { product } from "./publishing.fixture.ts";
 
 export interface TestPush {

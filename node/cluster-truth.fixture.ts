@@ -215,7 +215,7 @@ async function readIndex(url: string, business: string): Promise<readonly IndexR
     return (await answer.json()) as ScrollPage;
   };
   const rows: IndexRow[] = [];
-  await ask(`${url}/_refresh`, {});
+  await fetch(`${url}/_refresh`, { method: "POST" });
   let page = await ask(`${url}/_search?scroll=1m`, {
     size: pageSize,
     version: true,

@@ -60,7 +60,7 @@ export interface TestNode {
   isReady(): Promise<boolean>;
   /** The values of its metrics by series, as /metrics writes them: `name` or `name{label="x"}`. */
   metrics(): Promise<ReadonlyMap<string, number>>;
-  /** What an actor is, as the ops surface tells; the status says whether it is here. */
+  /** The end of what it wrote. */
   logTail(): string;
 }
 
@@ -115,7 +115,10 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
     throw error;
   }
   let parties = 0;
-  const uuid = (): string => `00000000-0000-4000-8000-${String((parties += 1)).padStart(12, "0")}`;
+  const uuid = (): string => {
+    parties += 1;
+    return `00000000-0000-4000-8000-${String(parties).padStart(12, "0")}`;
+  };
   const grantKey = async () => createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
   return {
     engines,

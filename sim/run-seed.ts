@@ -112,7 +112,7 @@ async function play(world: World): Promise<void> {
   for (const slot of parts.slots) world.start(slot);
   // Until every node has seen the others.
   do await pause(world, 2 * beatMs);
-  while ([...world.running.values()].some((node) => node.lease() === null));
+  while ([...world.running.values()].some((node) => node.lease() === null || !node.isReady()));
   const businesses = await setUp(world, draw, served, journal);
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
@@ -193,10 +193,12 @@ async function setUp(world: World, draw: Random, served: ServedChecker, journal:
 }
 
 function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
+  // A catalogue of twenty listings and more can be held; a few products meet each other more often.
+  const isCatalogue = draw.chance(0.2);
   return {
     steps: draw.between(5, 14),
-    products: draw.pick([1, 2, 4, 30]),
-    batchMax: draw.pick([1, 3, 6, 30]),
+    products: isCatalogue ? 30 : draw.pick([1, 2, 4, 30]),
+    batchMax: isCatalogue ? 30 : draw.pick([1, 3, 6]),
     queuedLeaves: draw.chance(0.08) ? draw.pick([51, 60, 205]) : 0,
     pauseMaxMs: draw.pick([100, 800, 3_000]),
     region: regions[0] ?? "",

@@ -1,7 +1,7 @@
 // What must hold when nothing is under way any more: every acknowledged push is settled, every published version is
 // stored once and in order, and every region serves and indexes exactly what its owners say.
 
-import type { BusinessCommand } from "../../actors/messages/business.ts";
+import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
@@ -54,6 +54,28 @@ export function isSettled(report: PushReport | null): boolean {
   );
 }
 
+/** One number a push: the one that its business answered first, whoever admitted it again. */
+function checkNumbers(world: World, journal: Journal, truth: Truth): void {
+  const first = new Map<string, number>();
+  for (const uuid of new Set([...journal.batches.values()].map((batch) => batch.business.uuid))) {
+    for (const { command, status, reply } of world.parts.history.of(`business/${uuid}`)) {
+      if (command.type !== "push.admit" || status !== "answered") continue;
+      const { push_id } = command as Extract<BusinessCommand, { type: "push.admit" }>;
+      const said = reply as AdmitReply;
+      if (said.status === "admitted")
+        first.set(push_id, Math.min(said.number, first.get(push_id) ?? said.number));
+    }
+  }
+  for (const [pushId, report] of truth.reports) {
+    const number = first.get(pushId);
+    if (report !== null && number !== undefined && report.facts.number !== number)
+      world.observed.violate(
+        "numbered-once",
+        `${pushId} has number ${report.facts.number} and was first given ${number}`,
+      );
+  }
+}
+
 interface Published {
   readonly batch: SentBatch;
   readonly report: PushReport;
@@ -66,6 +88,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkOrder(world, journal, truth, published);
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
+  checkNumbers(world, journal, truth);
 }
 
 /** Nothing acknowledged is lost. Answers what was published, by record. */
@@ -214,7 +237,7 @@ function checkRegion(
     if (owner.live && (version === null || row !== version.row))
       observed.violate(
         "index-is-truth",
-        `${recordId} is indexed in ${region} as ${row === undefined ? "nothing" : "another row"}`,
+        `${recordId} is indexed in ${region} as ${nameRow(world, recordId, row)}, not as its version ${owner.generation}`,
       );
     if (!owner.live && row !== undefined)
       observed.violate("index-is-truth", `${recordId} is removed and found in ${region}`);
@@ -230,6 +253,15 @@ function checkRegion(
     if (!truth.heads.has(recordId))
       observed.violate("index-is-truth", `${recordId} is indexed in ${region} and nobody sent it`);
   }
+}
+
+/** Which version of the record a row is of. */
+function nameRow(world: World, recordId: string, row: string | undefined): string {
+  if (row === undefined) return "nothing";
+  for (const [name, version] of world.observed.versions)
+    if (version.record_id === recordId && version.row === row)
+      return `version ${name.slice(name.indexOf("/") + 1)}`;
+  return "a row of no version";
 }
 
 /** seq is used once, and caps hold. */

@@ -24,6 +24,8 @@ export class Observed implements StoreWitness {
   readonly versions = new Map<string, RecordVersion>();
   readonly #kernel: Kernel;
   readonly #faults: Faults;
+  /** Actor → epoch that was claimed last. */
+  readonly #epochs = new Map<string, number>();
   /** Actor and sender → sequence heard last. */
   readonly #heard = new Map<string, number>();
   /** Region, keyid and nonce → incarnation that accepted it. */
@@ -84,8 +86,31 @@ export class Observed implements StoreWitness {
     }
   }
 
+  /** One writer: every epoch is given to one activation. */
   claimed(partition: ActorPartition, epoch: number, owner: string): void {
-    this.#kernel.tell(`claim ${partition.kind}/${partition.id}`, () => `epoch ${epoch} for ${owner}`);
+    const name = `${partition.kind}/${partition.id}`;
+    this.#kernel.tell(`claim ${name}`, () => `epoch ${epoch} for ${owner}`);
+    if (epoch <= (this.#epochs.get(name) ?? 0))
+      this.violate("one-writer", `${name}: epoch ${epoch} was claimed twice`);
+    this.#epochs.set(name, epoch);
+  }
+
+  /** A commit that was applied is known as its own, whoever asks again. */
+  refused(partition: ActorPartition, commit: ActorCommit, found: { readonly op: string }): void {
+    if (found.op === commit.op)
+      this.violate(
+        "own-commit-known",
+        `${partition.kind}/${partition.id}: ${commit.op} is in force and was refused`,
+      );
+  }
+
+  /** A claim returns everything that was committed before it. */
+  activated(partition: ActorPartition, head: { readonly head: number; readonly op: string }): void {
+    if (head.head === partition.head.head && head.op === partition.head.op) return;
+    this.violate(
+      "claim-is-complete",
+      `${partition.kind}/${partition.id}: a claim returned head ${head.head}, head ${partition.head.head} was committed`,
+    );
   }
 
   /** No record version is published twice, nor one with another content. */

@@ -4,7 +4,7 @@ import type { LeafClaim } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import type { Activity, ActivityContext, Message } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
-import { deciding, hidingRows, type Mutant, mutant, withoutGuard } from "./mutant.ts";
+import { changingRows, deciding, hidingRows, type Mutant, mutant, withoutGuard } from "./mutant.ts";
 
 /** Keyed rows of the kinds, as they number them. */
 const business = { head: 16, answer: 17, admission: 19 } as const;
@@ -112,10 +112,10 @@ const businesses: readonly Mutant[] = [
   mutant("supersededIsNotChecked", "an earlier push is applied over a later change", {
     ...deciding("business", (truly, command, view) =>
       truly(
+        command,
         command.type === "chunk.assign"
-          ? ({ ...command, number: Number.MAX_SAFE_INTEGER } as unknown as Message)
-          : command,
-        view,
+          ? changingRows(view, business.head, (body) => body.replace(/"number":\d+/, '"number":0'))
+          : view,
       ),
     ),
   }),
@@ -193,7 +193,7 @@ const pushes: readonly Mutant[] = [
       ...bound(records),
       putSeal: async (seal) => {
         await records.putSeal(seal);
-        await records.dropStaged(seal.seal_id);
+        for (const staged of await records.stagedPushes("", 100)) await records.dropStaged(staged);
       },
     }),
   }),

@@ -45,3 +45,20 @@ export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => b
     rowsOf: (rt) => view.rowsOf(rt).filter((row: PartitionRow) => !hides(rt, row.k2)),
   };
 }
+
+/** The rows of a view, those of one table with another body. */
+export function changingRows(view: ActorView, rt: number, body: (body: string) => string): ActorView {
+  const changed = (row: PartitionRow): PartitionRow =>
+    row.rt === rt ? { ...row, body: body(row.body) } : row;
+  return {
+    id: view.id,
+    epoch: view.epoch,
+    nowMs: view.nowMs,
+    snapshot: view.snapshot,
+    row: (table, k, k2) => {
+      const row = view.row(table, k, k2);
+      return row && changed(row);
+    },
+    rowsOf: (table) => view.rowsOf(table).map(changed),
+  };
+}

@@ -68,6 +68,7 @@ class SimActorStore implements ActorStore {
     const settled = this.#guards.claimReadsAgain ? await this.#serial(partition) : first;
     return this.#run("read", () => {
       const head = this.#guards.claimReadsAgain ? partition.plainRead() : { ...settled, home: region };
+      model.witness.activated?.(partition, { ...head, epoch });
       return this.#activation(partition, { ...head, epoch, owner });
     });
   }
@@ -89,6 +90,7 @@ class SimActorStore implements ActorStore {
       }
       return { status: "applied" };
     }
+    model.witness.refused?.(partition, commit, found);
     return { status: "refused", epoch: found.epoch, head: found.head, op: found.op };
   }
 

@@ -21,6 +21,10 @@ export interface StoreWitness {
   ): void;
   /** The epoch of an actor was raised. */
   claimed?(partition: ActorPartition, epoch: number, owner: string): void;
+  /** A commit was refused on what was found. */
+  refused?(partition: ActorPartition, commit: ActorCommit, found: Pick<PartitionHead, "op">): void;
+  /** A claim gives out what it read. */
+  activated?(partition: ActorPartition, head: Pick<PartitionHead, "head" | "op" | "epoch">): void;
   /** A version is on its way to the disks. */
   wroteVersion?(version: RecordVersion): void;
 }

@@ -81,6 +81,13 @@ export class Client {
     return {
       nonceAccepted: (node: SimNode, request: SimRequest) =>
         observed.nonceAccepted(node.slot.region, request, node.incarnation),
+      servedRecords: (node: SimNode, request: SimRequest) => {
+        if (node.lease() === null && !node.life.isOver)
+          observed.violate(
+            "served-under-lease",
+            `${node.incarnation} answered a ${request.route} without a lease`,
+          );
+      },
       bug: (node: SimNode, request: SimRequest, error: unknown) => {
         if (node.life.isOver) return;
         const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -45,7 +45,7 @@ export class PortalAgent {
     const steps = this.#random.between(1, 5);
     for (let step = 0; step < steps && !this.#isStopped; step += 1) {
       await this.#pause(this.#random.skewed(50, 5_000));
-      const what = this.#random.weighted({ hold: 4, policy: 2, block: 2, revoke: 1 });
+      const what = this.#random.weighted({ hold: 4, policy: 2, block: 2, revoke: 2 });
       if (what === "hold") await this.settleHolds();
       else if (what === "policy") await this.#sealPolicy();
       else if (what === "block") await this.#block();

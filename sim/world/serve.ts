@@ -13,6 +13,8 @@ import type { SimNode } from "./sim-node.ts";
 export interface ServeWitness {
   /** Check 7 passed for the request at that node. */
   nonceAccepted(node: SimNode, request: SimRequest): void;
+  /** Rows or a record are about to leave. */
+  servedRecords(node: SimNode, request: SimRequest): void;
   /** Something that is neither an answer nor a failure that passes. */
   bug(node: SimNode, request: SimRequest, error: unknown): void;
 }
@@ -26,7 +28,10 @@ export async function serve(node: SimNode, request: SimRequest, witness: ServeWi
     const authenticated = await authenticateBody(node.authentication, candidate, request.body);
     if (authenticated.kind === "problem") return authenticated;
     const watched = watchClaim(authenticated, () => witness.nonceAccepted(node, request));
-    return await answer(node, request, watched, arrivedAtMs);
+    const outcome = await answer(node, request, watched, arrivedAtMs);
+    if (outcome.kind === "answer" && (request.route === "search" || request.route === "fetch"))
+      witness.servedRecords(node, request);
+    return outcome;
   } catch (error) {
     const failure = failureAnswer(error);
     if (failure !== null) return failure;

@@ -53,6 +53,8 @@ export interface SimNode extends Peer {
   readonly fetch: FetchRecord;
   /** Takes part from now on. */
   start(): void;
+  /** Whether it takes requests. */
+  isReady(): boolean;
   /** The incarnation that may write now; null without a lease. */
   lease(): string | null;
   /** See {@link Place.wakeUp}. */
@@ -64,6 +66,7 @@ export interface SimNode extends Peer {
 /** How often the register's changes are followed, as in production. */
 const refreshMs = 1_000;
 const drainMs = 3_000;
+const prepareAgainMs = 200;
 const verifyUrl = "https://verify.svc.test";
 
 export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string): SimNode {
@@ -124,6 +127,16 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     crypto,
     clock,
   });
+  let isReady = false;
+  // Only a node alone can tell that nobody is about to accept what is staged, and only before it takes requests.
+  const prepare = (): void => {
+    dropAbandoned({ actors: system, records }).then(
+      () => {
+        isReady = true;
+      },
+      () => void life.after(prepareAgainMs, `${slot.name} prepares again`, prepare),
+    );
+  };
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   return {
@@ -142,10 +155,12 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     search: createSearch({ index, register, receipts }),
     fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
+    isReady: () => isReady,
     start: () => {
       place.join();
-      if (parts.slots.length === 1) void dropAbandoned({ actors: system, records }).catch(() => {});
       follow(life, register, slot.name);
+      if (parts.slots.length > 1) isReady = true;
+      else prepare();
     },
     leave: () => place.leave(drainMs),
   };

@@ -117,7 +117,7 @@ export class World {
 
   /** A node of the region that runs, or null. */
   nodeOf(region: string, random: Random): SimNode | null {
-    const nodes = [...this.running.values()].filter((node) => node.slot.region === region);
+    const nodes = [...this.running.values()].filter((node) => node.slot.region === region && node.isReady());
     return nodes.length === 0 ? null : random.pick(nodes);
   }
 
@@ -161,6 +161,9 @@ export class World {
 
   #log(incarnation: string, entry: LogEntry): void {
     this.observed.mark(entry.event);
+    // Nothing in these worlds may make an actor throw.
+    if (entry.event === "actor.crashed" || entry.event === "actor.quarantined")
+      this.observed.violate("no-actor-crashes", `${entry.actor} at ${incarnation}: ${entry.detail}`);
     this.parts.kernel.tell(`${incarnation} ${entry.event}`, () => `${entry.actor} ${entry.detail}`);
   }
 }

@@ -67,12 +67,60 @@ export interface ClusterOptions {
 }
 
 export function createCluster(options: ClusterOptions): NodeCluster {
-  const { config, region, clock, stores, actors } = options;
-  const monotonic = { nowMs: () => performance.now() };
-  const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    options.log({ level, event, actor: "", detail });
+  const { config, region, actors } = options;
   const transports = createTransports(options, () => router);
-  const membership = createMembership({
+  const membership = membershipOf(options, transports);
+  const placement = createPlacement({ store: options.stores.clusterStore, monotonic, membership });
+  const router = createActorRouter({
+    placement,
+    membership,
+    monotonic,
+    timers: nodeTimers,
+    local: actors,
+    targetOf: ({ address, incarnation }) => ({
+      ask: async (to, command, timeoutMs) =>
+        transports.target(address, incarnation).ask(to, command, timeoutMs),
+      deliver: async (to, from, messages) =>
+        transports.target(address, incarnation).deliver(to, from, messages),
+    }),
+  });
+  const isDead = (each: string): boolean => membership.standing(each)?.status === "dead";
+  const moves = movesOf(options, { isDead, placement });
+  const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
+  return {
+    region,
+    regionNames: config.regions,
+    membership,
+    placement,
+    router,
+    moves,
+    regions: () => config.regions.filter((each) => !isDead(each)),
+    ...standingsOf(options),
+    transportStats: () => transports.current()?.stats() ?? null,
+    join: async () => {
+      await membership.join();
+    },
+    leave: async (drainMs) => {
+      stopKeeping();
+      await membership.leave(() => actors().drain(drainMs));
+      membership.stop();
+      await transports.close();
+    },
+  };
+}
+
+const monotonic = { nowMs: () => performance.now() };
+
+function noteTo(
+  log: ClusterOptions["log"],
+): (level: LogEntry["level"], event: string, detail: string) => void {
+  return (level, event, detail) => log({ level, event, actor: "", detail });
+}
+
+/** U1. */
+function membershipOf(options: ClusterOptions, transports: Transports): Membership {
+  const { config, region, clock, stores, actors } = options;
+  return createMembership({
     store: stores.clusterStore,
     clock,
     monotonic,
@@ -93,24 +141,15 @@ export function createCluster(options: ClusterOptions): NodeCluster {
         transports.end();
       },
     },
-    log: note,
+    log: noteTo(options.log),
   });
-  const placement = createPlacement({ store: stores.clusterStore, monotonic, membership });
-  const router = createActorRouter({
-    placement,
-    membership,
-    monotonic,
-    timers: nodeTimers,
-    local: actors,
-    targetOf: ({ address, incarnation }) => ({
-      ask: async (to, command, timeoutMs) =>
-        transports.target(address, incarnation).ask(to, command, timeoutMs),
-      deliver: async (to, from, messages) =>
-        transports.target(address, incarnation).deliver(to, from, messages),
-    }),
-  });
-  const isDead = (each: string): boolean => membership.standing(each)?.status === "dead";
-  const moves = createMoves({
+}
+
+function movesOf(
+  { config, region, stores, log }: ClusterOptions,
+  { isDead, placement }: { readonly isDead: (region: string) => boolean; readonly placement: Placement },
+): Moves {
+  return createMoves({
     store: stores.clusterStore,
     mover: stores.actorStore,
     monotonic,
@@ -119,44 +158,30 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     regions: config.regions,
     isDead,
     isMine: () => placement.locate(regionRef(region)).at === "here",
-    log: note,
+    log: noteTo(log),
   });
-  const standing = {
+}
+
+function standingsOf(options: ClusterOptions): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
+  const { config, region, stores } = options;
+  const common = {
     store: stores.clusterStore,
     monotonic,
     timers: nodeTimers,
     region,
     regions: config.regions,
   };
-  const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
   return {
-    region,
-    regionNames: config.regions,
-    membership,
-    placement,
-    router,
-    moves,
-    regions: () => config.regions.filter((each) => !isDead(each)),
     declareDead: async (dead, successor) => {
       if (config.regions.includes(dead) && dead !== region) await stores.takeOut(dead);
-      return declareDead(standing, dead, successor);
+      return declareDead(common, dead, successor);
     },
     putIn: async (back) => {
       const isKnown = config.regions.includes(back);
       if (isKnown) await stores.putIn(back);
       return isKnown;
     },
-    rejoin: (back) => rejoin(standing, back),
-    transportStats: () => transports.current()?.stats() ?? null,
-    join: async () => {
-      await membership.join();
-    },
-    leave: async (drainMs) => {
-      stopKeeping();
-      await membership.leave(() => actors().drain(drainMs));
-      membership.stop();
-      await transports.close();
-    },
+    rejoin: (back) => rejoin(common, back),
   };
 }
 

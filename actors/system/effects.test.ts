@@ -167,6 +167,35 @@ describe("A3: activities are repeated until their answer is committed", () => {
     expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
   });
 
+  it("is tried at once when the membership changed, and so are messages", async () => {
+    const { system } = newWorld();
+    const bench = new Bench();
+    bench.failures = 1;
+    let isDown = true;
+    const deliver = async (
+      _to: unknown,
+      _from: string,
+      messages: readonly { seq: number }[],
+    ): Promise<number> => {
+      if (isDown) throw new Error("the link is down");
+      return messages.at(-1)?.seq ?? 0;
+    };
+    const node = system({
+      activities: { work: bench.activity },
+      route: (ref) => (ref.id === "b" ? { ask: async () => null, deliver } : "local"),
+      limits: { effectRetryMs: 60_000, effectRetryMaxMs: 60_000 },
+    });
+    await ask(node, "a", { type: "work", job: "j" });
+    await ask(node, "a", { type: "forward", to: "b", by: 1 });
+    expect((await node.inspect(counter("a")))?.outbox).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+    isDown = false;
+    // No time passes.
+    await node.adopt();
+    expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
+    expect(node.stats().outboxPending).toBe(0);
+    expect(bench.runs).toHaveLength(2);
+  });
+
   it("is done again after a crash, and its answer counts once", async () => {
     const { system, store, time } = newWorld();
     const bench = new Bench();

@@ -48,7 +48,7 @@ export class Outbox {
   readonly #owner: OutboxOwner;
   readonly #lanes = new Map<string, Lane>();
   readonly #work: PendingEffect[] = [];
-  readonly #retries = new Set<() => void>();
+  readonly #retries = new Map<() => void, PendingEffect>();
   #acknowledged: number[] = [];
   #running = 0;
   #stopped = false;
@@ -90,11 +90,28 @@ export class Outbox {
     this.pending.delete(seq);
   }
 
+  /** What waits to be tried again is tried now: whoever was in vain asked for before may be elsewhere by now. */
+  retryNow(): void {
+    if (this.#stopped) return;
+    for (const lane of [...this.#lanes.values()]) {
+      if (lane.cancelRetry === null) continue;
+      lane.cancelRetry();
+      lane.cancelRetry = null;
+      this.#send(lane);
+    }
+    for (const [cancel, pending] of [...this.#retries]) {
+      cancel();
+      this.#retries.delete(cancel);
+      this.#work.push(pending);
+    }
+    this.#startWork();
+  }
+
   /** Sends nothing more. What was not acknowledged is sent again by a later activation. */
   stop(): void {
     this.#stopped = true;
     for (const lane of this.#lanes.values()) lane.cancelRetry?.();
-    for (const cancel of this.#retries) cancel();
+    for (const cancel of this.#retries.keys()) cancel();
     this.#lanes.clear();
     this.#retries.clear();
   }
@@ -183,7 +200,7 @@ export class Outbox {
       this.#work.push(pending);
       this.#startWork();
     });
-    this.#retries.add(cancel);
+    this.#retries.set(cancel, pending);
     this.#startWork();
   }
 

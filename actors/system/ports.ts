@@ -49,7 +49,10 @@ export interface LocalActorSystem extends ActorSystem {
   askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
   /** Receives from another node's outbox; see {@link RemoteTarget.deliver}. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
-  /** Looks for actors that another node left with waiting work; to be called when the membership changed. */
+  /**
+   * To be called when the membership changed: looks for actors that another node left with waiting work, and tries at once
+   * what was to be tried again later.
+   */
   adopt(): Promise<void>;
   /** Lets go of actors that `route` now places elsewhere, each once it has finished what it accepted; resolves when all have. */
   handOver(): Promise<void>;

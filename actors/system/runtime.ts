@@ -139,6 +139,7 @@ class Runtime implements LocalActorSystem {
   }
 
   adopt(): Promise<void> {
+    for (const activation of this.#table.values()) activation.outbox?.retryNow();
     return this.#waker.adopt();
   }
 

@@ -2,9 +2,11 @@
 
 import { regionRef } from "../../actors/messages/refs.ts";
 import type { Message } from "../../actors/system/definition.ts";
+import type { LogEntry } from "../../actors/system/ports.ts";
 import { createActorRouter } from "../../cluster/actor-router.ts";
 import { createMembership } from "../../cluster/membership.ts";
 import { createPlacement } from "../../cluster/placement.ts";
+import type { ClusterStore, Member } from "../../storage/cluster-store.ts";
 import type { ClusterOperation } from "../../storage/memory/cluster-store.ts";
 import type { StatementKind } from "../store/statements.ts";
 import type { Place, PlaceOptions } from "./place.ts";
@@ -27,44 +29,14 @@ const kinds: Readonly<Record<ClusterOperation, StatementKind>> = {
   storeTimeMs: "read",
 };
 
-export function openClusterPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
-  const { kernel, stores } = parts;
-  const store = parts.cluster.handle(slot.region);
-  // What a minority has of these tables is decided at once: later statements find it, or never do.
-  store.intercept = ({ operation }, apply) =>
-    stores.statements.run(life, kinds[operation], (reach) => {
-      if (reach === "partial" && !stores.coin()) return undefined as never;
-      return apply();
-    });
-  const clock = { now: () => kernel.now() + slot.skewMs };
-  const monotonic = { nowMs: () => kernel.elapsed() };
+export function openClusterPlace(options: PlaceOptions): Place {
+  const { parts, slot, life, actors } = options;
+  const store = openStore(options);
+  const monotonic = { nowMs: () => parts.kernel.elapsed() };
   const timers = {
     schedule: (delayMs: number, run: () => void) => life.after(delayMs, `${slot.name} membership`, run),
   };
-  let entries = 0;
-  const membership = createMembership({
-    ...{ store, clock, monotonic, timers },
-    region: slot.region,
-    regions: parts.regions,
-    address: slot.name,
-    protocol: { min: 1, max: 1 },
-    schema: { known: 1, read: async () => 1 },
-    newIncarnation: () => {
-      entries += 1;
-      return `${name}-${entries}`;
-    },
-    life: {
-      begin: async (self) => {
-        actors().begin(`${slot.region}/${self.incarnation}`);
-        void actors().start();
-      },
-      halt: () => {
-        parts.mark("lease.lost");
-        actors().halt();
-      },
-    },
-    log: (level, event, detail) => parts.log(name, { level, event, actor: "", detail }),
-  });
+  const membership = createMembership({ ...{ store, monotonic, timers }, ...identity(options) });
   const placement = createPlacement({ store, monotonic, membership });
   const router = createActorRouter({
     ...{ placement, membership, monotonic, timers, local: actors },
@@ -88,21 +60,16 @@ export function openClusterPlace({ parts, slot, name, life, actors }: PlaceOptio
     openRegion();
     life.after(openRegionMs, `${slot.name} opens its region`, keepOpen);
   };
-  const lease = (): string | null =>
-    membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null;
+  const join = (): void => {
+    membership.join().then(keepOpen, () => {
+      life.after(rejoinMs, `${slot.name} joins again`, join);
+    });
+  };
   return {
+    ...{ join, handlers: router.handlers },
     route: (ref) => router.route(ref),
-    handlers: router.handlers,
-    lease,
+    lease: () => (membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null),
     incarnation: () => membership.self()?.incarnation ?? null,
-    join: () => {
-      const attempt = (): void => {
-        membership.join().then(keepOpen, () => {
-          life.after(rejoinMs, `${slot.name} joins again`, attempt);
-        });
-      };
-      attempt();
-    },
     // Whatever runs first after a pause asks for the lease itself, and joins anew when it is lost.
     wakeUp: () => false,
     leave: async (drainMs) => {
@@ -112,5 +79,46 @@ export function openClusterPlace({ parts, slot, name, life, actors }: PlaceOptio
     settleHome: async (party) => {
       if (placement.homeOf(party) === null) await placement.assignHome(party);
     },
+  };
+}
+
+function openStore({ parts, slot, life }: PlaceOptions): ClusterStore {
+  const { stores } = parts;
+  const store = parts.cluster.handle(slot.region);
+  // What a minority has of these tables is decided at once: later statements find it, or never do.
+  store.intercept = ({ operation }, apply) =>
+    stores.statements.run(life, kinds[operation], (reach) => {
+      if (reach === "partial" && !stores.coin()) return undefined as never;
+      return apply();
+    });
+  return store;
+}
+
+/** Who the node is among the others, and what an incarnation of it begins and ends with. */
+function identity({ parts, slot, name, actors }: PlaceOptions) {
+  let entries = 0;
+  return {
+    clock: { now: () => parts.kernel.now() + slot.skewMs },
+    region: slot.region,
+    regions: parts.regions,
+    address: slot.name,
+    protocol: { min: 1, max: 1 },
+    schema: { known: 1, read: async () => 1 },
+    newIncarnation: () => {
+      entries += 1;
+      return `${name}-${entries}`;
+    },
+    life: {
+      begin: async (self: Member) => {
+        actors().begin(`${slot.region}/${self.incarnation}`);
+        void actors().start();
+      },
+      halt: () => {
+        parts.mark("lease.lost");
+        actors().halt();
+      },
+    },
+    log: (level: LogEntry["level"], event: string, detail: string) =>
+      parts.log(name, { level, event, actor: "", detail }),
   };
 }

@@ -6,7 +6,7 @@ import { placeOn } from "../../cluster/rendezvous.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import { RemoteFailure, type RemoteTarget } from "../../transport/actor-transport.ts";
 import type { Life } from "../kernel/life.ts";
-import { beatMs } from "./membership-model.ts";
+import { beatMs, type MembershipModel } from "./membership-model.ts";
 import type { Place, PlaceOptions } from "./place.ts";
 
 interface Seen {
@@ -16,38 +16,22 @@ interface Seen {
 
 export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions): Place {
   const { membership } = parts;
-  const views = new Map<string, readonly Seen[]>();
+  const views = createViews(parts.membership, parts.regions);
   let isStopped = false;
   const holdsLease = (): boolean => !life.isOver && !isStopped && membership.holdsLease(slot.region, name);
-  const look = (): boolean => {
-    let changed = false;
-    membership.beat(slot.region, name);
-    for (const region of parts.regions) {
-      const known = views.get(region) ?? [];
-      // An incarnation that follows another at the same address has the same actors.
-      const members = membership.view(region).map((incarnation) => ({
-        incarnation,
-        address: incarnation.slice(0, incarnation.lastIndexOf("-")),
-      }));
-      changed ||=
-        members.length !== known.length ||
-        members.some((each, index) => each.incarnation !== known[index]?.incarnation);
-      views.set(region, members);
-    }
-    return changed;
-  };
   const route = (ref: ActorRef): "local" | RemoteTarget => {
     const place = placementOf(ref);
     const region = "region" in place ? place.region : (parts.homes.get(place.party) ?? slot.region);
     const key = "region" in place ? `${ref.kind}/${ref.id}` : place.party;
-    const member = placeOn(key, views.get(region) ?? []);
+    const member = placeOn(key, views.of(region));
     if (member?.incarnation === name) return "local";
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
     return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
   };
   const beat = (): void => {
     if (isStopped) return;
-    if (look()) {
+    membership.beat(slot.region, name);
+    if (views.look()) {
       void actors().handOver();
       void actors().adopt();
       const open = { type: "region.open", region: slot.region } as Message;
@@ -85,6 +69,31 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
       await actors().drain(drainMs);
     },
     settleHome: async () => {},
+  };
+}
+
+/** What one node has seen of who is where. */
+function createViews(membership: MembershipModel, regions: readonly string[]) {
+  const views = new Map<string, readonly Seen[]>();
+  return {
+    of: (region: string): readonly Seen[] => views.get(region) ?? [],
+    /** Looks anew; true when something changed. */
+    look: (): boolean => {
+      let changed = false;
+      for (const region of regions) {
+        const known = views.get(region) ?? [];
+        // An incarnation that follows another at the same address has the same actors.
+        const members = membership.view(region).map((incarnation) => ({
+          incarnation,
+          address: incarnation.slice(0, incarnation.lastIndexOf("-")),
+        }));
+        changed ||=
+          members.length !== known.length ||
+          members.some((each, index) => each.incarnation !== known[index]?.incarnation);
+        views.set(region, members);
+      }
+      return changed;
+    },
   };
 }
 

@@ -9,15 +9,20 @@ import { regionActivities } from "../../actors/region/activities.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
-import { createPushTrees } from "../../service/push-trees.ts";
+import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
 import { createSearch, type Search } from "../../service/search.ts";
+import type { ReceiptStore } from "../../storage/receipt-store.ts";
+import type { RecordStore } from "../../storage/record-store.ts";
+import type { RegisterStore } from "../../storage/register-store.ts";
+import type { RowIndex } from "../../storage/row-index.ts";
 import { Life } from "../kernel/life.ts";
 import type { Peer } from "../network/network.ts";
 import { openSimActorStore } from "../store/actor-store.ts";
@@ -25,9 +30,11 @@ import { openSimReceiptStore } from "../store/receipt-store.ts";
 import { openSimRecordStore } from "../store/record-store.ts";
 import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
+import type { StoreClient } from "../store/store-model.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { createCurrentSystem } from "./current-system.ts";
 import { openModelPlace } from "./model-place.ts";
+import type { Place } from "./place.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -70,42 +77,109 @@ const prepareAgainMs = 200;
 const verifyUrl = "https://verify.svc.test";
 
 export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string): SimNode {
-  const { kernel, keys, crypto, regions } = parts;
+  const { kernel, crypto, recordIdKey, recordIdOf } = parts;
   const life = new Life(kernel, incarnation);
-  const clock = { now: () => kernel.now() + slot.skewMs };
-  const client = { model: parts.stores, life, region: slot.region };
-  const { variation } = parts;
-  const registerStore = variation.register(openSimRegisterStore(client));
-  const register = createRegister({ store: registerStore, clock });
-  const records = variation.records(openSimRecordStore(client));
-  const receiptStore = variation.receipts(openSimReceiptStore(client));
-  const rows = parts.indexes.get(slot.region);
-  if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
-  const index = variation.index(
-    openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
-  );
-  const trees = createPushTrees(records, crypto.sha256);
+  const process: Process = {
+    parts,
+    slot,
+    incarnation,
+    life,
+    clock: { now: () => kernel.now() + slot.skewMs },
+  };
+  const { clock } = process;
+  const stores = openStores(process);
+  const { register, records, trees, index } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
-  const projection = { projection: keys.projection, sidecar: keys.sidecar };
+  const system = createCurrentSystem(actorsOf(process, stores, place));
+  const actors = watchAsks(system, { history: parts.history, incarnation, life });
+  const receipts = createReceipts({
+    ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },
+    incarnation: parts.variation.lease(place.lease, incarnation),
+    signer: parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
+  });
+  const delayUntil = (atMs: number): Promise<void> =>
+    new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
+  const opening = opener(process, stores, { place, system });
+  return {
+    ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
+    parties: createParties({
+      ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
+      passkeys: { rp_ids: [], origins: [] },
+      settleHome: place.settleHome,
+    }),
+    authentication: {
+      ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
+      grantSigner: null,
+      registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
+    },
+    publishing: { actors, records, crypto, clock, trees, recordIdOf },
+    search: createSearch({ index, register, receipts }),
+    fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
+    ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
+    leave: () => place.leave(drainMs),
+  };
+}
+
+/** What is of one run of a process. */
+interface Process {
+  readonly parts: WorldParts;
+  readonly slot: NodeSlot;
+  readonly incarnation: string;
+  readonly life: Life;
+  readonly clock: Clock;
+}
+
+interface NodeStores {
+  readonly client: StoreClient;
+  readonly registerStore: RegisterStore;
+  readonly register: Register;
+  readonly records: RecordStore;
+  readonly receipts: ReceiptStore;
+  readonly index: RowIndex;
+  readonly trees: PushTrees;
+}
+
+function openStores({ parts, slot, life, clock }: Process): NodeStores {
+  const { variation, kernel } = parts;
+  const client = { model: parts.stores, life, region: slot.region };
+  const registerStore = variation.register(openSimRegisterStore(client));
+  const records = variation.records(openSimRecordStore(client));
+  const rows = parts.indexes.get(slot.region);
+  if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
+  return {
+    ...{ client, registerStore, records },
+    register: createRegister({ store: registerStore, clock }),
+    receipts: variation.receipts(openSimReceiptStore(client)),
+    index: variation.index(
+      openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
+    ),
+    trees: createPushTrees(records, parts.crypto.sha256),
+  };
+}
+
+/** Makes the actor system of an owner's name. */
+function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
+  const { parts, slot, incarnation, life, clock } = process;
+  const { keys, crypto, variation } = parts;
+  const { records, receipts, register, registerStore, index, trees } = stores;
+  const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
-      register: registerStore,
-      records,
-      regions: () => regions,
+      ...{ register: registerStore, records, regions },
       registerChanged: () => register.refresh(),
     }),
     ...pushActivities({
-      ...{ records, crypto, trees, region: slot.region, regions: () => regions, ...projection },
-      recordIdOf: parts.recordIdOf,
-      lists: parts.lists,
+      ...{ records, crypto, trees, region: slot.region, regions },
+      ...{ projection: keys.projection, sidecar: keys.sidecar },
+      ...{ recordIdOf: parts.recordIdOf, lists: parts.lists },
     }),
-    ...regionActivities({ index, records, receipts: receiptStore, sha256: crypto.sha256 }),
+    ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),
   };
   const operations = parts.operations.fork(incarnation);
-  const make = (owner: string): LocalActorSystem =>
+  return (owner) =>
     createActorSystem({
-      store: variation.actorStore(openSimActorStore(client, variation.storeGuards)),
+      store: variation.actorStore(openSimActorStore(stores.client, variation.storeGuards)),
       definitions: variation.definitions,
       activities: variation.activities(activities),
       clock,
@@ -116,19 +190,15 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       limits: parts.limits,
       log: (entry) => parts.log(incarnation, entry),
     });
-  const system = createCurrentSystem(make);
-  const actors = watchAsks(system, { history: parts.history, incarnation, life });
-  const receipts = createReceipts({
-    environment: "production",
-    region: slot.region,
-    incarnation: variation.lease(place.lease, incarnation),
-    signer: keys.receipts.get(slot.region) ?? keys.projection,
-    store: receiptStore,
-    crypto,
-    clock,
-  });
+}
+
+/** Starts as production does: a node alone drops what was abandoned before it takes requests. */
+function opener(
+  { parts, slot, life }: Process,
+  { records, register }: NodeStores,
+  { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
+): Pick<SimNode, "start" | "isReady"> {
   let isReady = false;
-  // Only a node alone can tell that nobody is about to accept what is staged, and only before it takes requests.
   const prepare = (): void => {
     dropAbandoned({ actors: system, records }).then(
       () => {
@@ -137,32 +207,15 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       () => void life.after(prepareAgainMs, `${slot.name} prepares again`, prepare),
     );
   };
-  const delayUntil = (atMs: number): Promise<void> =>
-    new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
   return {
-    ...{ slot, name: slot.name, incarnation, life, actors, system, register },
-    parties: createParties({
-      ...{ actors, clock, crypto, recordIdKey: parts.recordIdKey, keys: keys.service(slot.region) },
-      passkeys: { rp_ids: [], origins: [] },
-      settleHome: place.settleHome,
-    }),
-    authentication: {
-      ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
-      grantSigner: null,
-      registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
-    },
-    publishing: { actors, records, crypto, clock, trees, recordIdOf: parts.recordIdOf },
-    search: createSearch({ index, register, receipts }),
-    fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
-    ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
     isReady: () => isReady,
     start: () => {
       place.join();
       follow(life, register, slot.name);
+      // Only a node alone can tell that nobody is about to accept what is staged.
       if (parts.slots.length > 1) isReady = true;
       else prepare();
     },
-    leave: () => place.leave(drainMs),
   };
 }
 

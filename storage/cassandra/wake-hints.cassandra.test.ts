@@ -1,5 +1,6 @@
 // S7 on a real engine, with a clock that the test moves: hints lead to every actor that is due, and go away.
 
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { following, freshRef, after as headAfter } from "../actor-store.fixture.ts";
 import type { ActorCommit, ActorRef } from "../actor-store.ts";
@@ -35,8 +36,12 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     world = await ActorWorld.open();
   });
   afterAll(async () => await world?.[Symbol.asyncDispose]());
+  let region: string;
+  /** Another node of the test's own region: its hints and its floor are nobody else's. */
+  const sibling = () => world.node({ region });
   beforeEach(async () => {
-    node = await world.node();
+    region = `region-${randomUUID()}`;
+    node = await sibling();
     ref = freshRef();
     const { head } = await node.store.claim(ref, "a");
     last = following(ref, head);
@@ -64,14 +69,14 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(await hints()).toEqual([firstMs]);
     expect(await dueAt(firstMs)).toEqual([]);
     world.nowMs = firstMs + 5_000;
-    expect(await dueAt(world.nowMs, await world.node())).toEqual([firstMs + 4_000]);
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([firstMs + 4_000]);
   });
 
   it("H3, H4: a hint too many is removed once it is over and old, not before", async () => {
     const wakeAtMs = world.nowMs + 30_000;
     await commitWake(wakeAtMs);
     await commitWake(null);
-    const other = await world.node();
+    const other = await sibling();
     for (const laterMs of [0, 31_000, 55_000]) {
       expect(await dueAt(wakeAtMs - 30_000 + laterMs, other)).toEqual([]);
       expect(await hints()).toEqual([wakeAtMs]);
@@ -81,6 +86,18 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(await hints()).toEqual([]);
   });
 
+  it("H3: a hint that is not over yet stays, for a commit may rely on it", async () => {
+    const wakeAtMs = world.nowMs + 5 * minuteMs;
+    await commitWake(wakeAtMs);
+    await commitWake(null);
+    world.nowMs = wakeAtMs - 20_000;
+    const other = await sibling();
+    expect(await dueAt(wakeAtMs, other)).toEqual([]);
+    await commitWake(wakeAtMs + 1_000);
+    world.nowMs = wakeAtMs + 2_000;
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([wakeAtMs + 1_000]);
+  });
+
   it("H3: a hint that is removed leaves one for the time that the actor names now", async () => {
     const firstMs = world.nowMs + 20_000;
     const laterMs = world.nowMs + 5 * minuteMs;
@@ -88,18 +105,18 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     await commitWake(laterMs);
     expect(await hints()).toEqual([firstMs]);
     world.nowMs += 2 * minuteMs;
-    const other = await world.node();
+    const other = await sibling();
     expect(await dueAt(world.nowMs, other)).toEqual([]);
     expect(await hints()).toEqual([laterMs]);
     world.nowMs = laterMs + 1;
     expect(await dueAt(world.nowMs, other)).toEqual([laterMs]);
-    expect(await dueAt(world.nowMs, await world.node())).toEqual([laterMs]);
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([laterMs]);
   });
 
   it("H3: an actor that stays due is found again and again, however old its hint", async () => {
     const wakeAtMs = world.nowMs + 20_000;
     await commitWake(wakeAtMs);
-    const other = await world.node();
+    const other = await sibling();
     for (let round = 0; round < 4; round += 1) {
       world.nowMs += 5 * minuteMs;
       expect(await dueAt(world.nowMs, other)).toEqual([wakeAtMs]);
@@ -111,7 +128,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     node.session.failNext("UPDATE actor SET head", "late");
     const commit = following(ref, headAfter(last), { wakeAtMs });
     await expect(node.store.commit(commit)).rejects.toMatchObject({ effect: "unknown" });
-    const other = await world.node();
+    const other = await sibling();
     expect(await dueAt(world.nowMs, other)).toEqual([]);
     world.nowMs += 11_000;
     expect(await dueAt(world.nowMs, other)).toEqual([]);
@@ -121,17 +138,28 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
 
   it("H2: the floor follows the clock over empty slots, and no hint is ever behind it", async () => {
-    const other = await world.node();
+    const other = await sibling();
     world.nowMs += 60 * minuteMs;
     await dueAt(world.nowMs, other);
     const session = await world.session();
-    const floor = await session.execute("SELECT slot FROM actor_wake_floor", [], { idempotent: true });
-    expect(floor.rows.length).toBeGreaterThan(0);
+    const cql = "SELECT slot FROM actor_wake_floor WHERE region = ?";
+    const floor = await session.execute(cql, [region], { idempotent: true });
+    expect(floor.rows[0]?.["slot"]).toBeGreaterThan(world.nowMs / minuteMs - 10);
     // A time long past, given now: its hint lies in a slot that every node still looks at.
     await commitWake(1_000);
     expect(await dueAt(world.nowMs, other)).toEqual([1_000]);
-    expect(await dueAt(world.nowMs, await world.node())).toEqual([1_000]);
-    expect(await dueAt(1_000, await world.node())).toEqual([1_000]);
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([1_000]);
+    expect(await dueAt(1_000, await sibling())).toEqual([1_000]);
+  });
+
+  it("H2: a slot stays open while it holds a hint, whatever instant was asked about", async () => {
+    const wakeAtMs = world.nowMs - 5_000;
+    await commitWake(wakeAtMs);
+    world.nowMs += 30 * minuteMs;
+    const other = await sibling();
+    expect(await dueAt(1_000, other)).toEqual([]);
+    expect(await dueAt(world.nowMs, other)).toEqual([wakeAtMs]);
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([wakeAtMs]);
   });
 
   it("H2: a node that stood still while it wrote its hint writes it again", async () => {
@@ -143,18 +171,18 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         pauses -= 1;
         world.nowMs += 30 * minuteMs;
         // Meanwhile the others close the slot that it had chosen.
-        await dueAt(world.nowMs, await world.node());
+        await dueAt(world.nowMs, await sibling());
       }
       return execute(cql, params, options);
     };
     await commitWake(7);
-    expect(await dueAt(world.nowMs, await world.node())).toEqual([7]);
+    expect(await dueAt(world.nowMs, await sibling())).toEqual([7]);
   });
 
   it("a node that stood still between hint and commit leaves a hint behind", async () => {
     const { session } = node;
     const batch = session.batch.bind(session);
-    const other = await world.node();
+    const other = await sibling();
     session.batch = async (statements, options) => {
       world.nowMs += 3 * minuteMs;
       await dueAt(world.nowMs, other);
@@ -175,7 +203,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const found = async (who: ActorNode) =>
       (await who.store.dueActors(world.nowMs, 10_000)).map((each) => each.ref);
     expect(await found(node)).not.toContainEqual(theirs);
-    const heir = await world.node({ deadRegions: () => new Set(["lost"]) });
+    const heir = await world.node({ region, deadRegions: () => new Set(["lost"]) });
     expect(await found(heir)).toContainEqual(theirs);
     await heir.store.claim(theirs, "heir");
     expect(await found(node)).toContainEqual(theirs);

@@ -177,10 +177,6 @@ export class WakeHints {
     if (hint.wakeAtMs > nowMs - skewMs || hint.hintedAtMs > nowMs - graceMs) return;
     const truth = await readWake(this.#session, hint.ref, "LOCAL_SERIAL");
     if (truth !== null && truth.wakeAtMs !== null) {
-      if (truth.home === hint.region && truth.wakeAtMs <= nowMs) {
-        this.#stale.delete(keyOf(hint));
-        return;
-      }
       await this.write(truth.home, hint.ref, truth.wakeAtMs);
     }
     const { region, slot, ref } = hint;

@@ -46,14 +46,20 @@ export interface BusinessContext {
   readonly recordsLive: number;
 }
 
+/** `number` and `change` are those that the event was given; journals of earlier versions lack them: one more. */
 export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
   | { readonly type: "policy.accepted"; readonly policy: PolicyInForce }
-  | { readonly type: "register.changed"; readonly keys: readonly string[] }
+  | { readonly type: "register.changed"; readonly keys: readonly string[]; readonly change?: number }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
-  | { readonly type: "push.admitted"; readonly push_id: string; readonly held: boolean }
+  | {
+      readonly type: "push.admitted";
+      readonly push_id: string;
+      readonly number?: number;
+      readonly held: boolean;
+    }
   | {
       readonly type: "hold.settled";
       readonly push_id: string;
@@ -65,6 +71,7 @@ export type BusinessEvent =
   | { readonly type: "push.finished"; readonly push_id: string }
   | {
       readonly type: "record.removed";
+      readonly number?: number;
       readonly record_id: string;
       readonly collection: string;
       readonly change: number;
@@ -132,7 +139,7 @@ export const businessMachine = setup({
     "policy.accepted": { actions: assign({ policy: ({ event }) => event.policy }) },
     "register.changed": {
       actions: [
-        assign({ change: ({ context }) => context.change + 1 }),
+        assign({ change: ({ context, event }) => event.change ?? context.change + 1 }),
         { type: "projectRegister", params: ({ event }) => ({ keys: event.keys }) },
       ],
     },
@@ -146,7 +153,7 @@ export const businessMachine = setup({
     },
     "push.admitted": {
       actions: assign(({ context, event }) => ({
-        number: context.number + 1,
+        number: event.number ?? context.number + 1,
         pending: event.held ? context.pending : [...context.pending, event.push_id],
         held: event.held ? [...context.held, event.push_id] : context.held,
       })),
@@ -180,7 +187,7 @@ export const businessMachine = setup({
     "record.removed": {
       actions: [
         assign(({ context, event }) => ({
-          number: context.number + 1,
+          number: event.number ?? context.number + 1,
           listings: context.listings + event.listings,
           recordsLive: context.recordsLive + event.live,
         })),

@@ -2,7 +2,8 @@
 //
 // An actor's partition is a head (epoch, owner, head, op, snapshot) and rows keyed (rt, k, k2).
 // Obligations of an implementation:
-//   S1. `claim` raises the epoch by one, and no commit of a lower epoch is applied after it returned.
+//   S1. `claim` raises the epoch by one, and no commit of a lower epoch is applied after it returned. Only where S5 could
+//       not be kept, because what held the actor is lost for good, it begins a new era (see {@link eraOf}).
 //   S2. `commit` is all or nothing, and applied only if epoch, head and op are those that it expects.
 //   S3. The same commit (same `op`) sent again after an unknown outcome is applied at most once; when it is
 //       found applied already, the answer is `applied`.
@@ -10,6 +11,24 @@
 //   S5. `claim` returns everything committed before it: nothing acknowledged is ever missing.
 //   S6. A row with `expiresAtMs` may be forgotten after that instant and must not be before it.
 //   S7. `dueActors` finds every actor whose last commit gave a wake-up time at or before the instant asked for.
+
+/** Epochs of one era: more than an actor is ever claimed. */
+const epochsPerEra = 2 ** 32;
+/** Commits by which the head is raised with an era: more than can have been lost. */
+const headsLost = 2 ** 32;
+
+/**
+ * How often the actor went on without its last commits, because what held them was lost. Whatever it numbered before may
+ * be known elsewhere although it is not known here; what is numbered from now on is held apart from it by the era.
+ */
+export function eraOf(epoch: number): number {
+  return Math.floor(epoch / epochsPerEra);
+}
+
+/** Epoch and head of the activation that begins the era after that of `last`. */
+export function nextEra(last: Pick<ActorHead, "epoch" | "head">): Pick<ActorHead, "epoch" | "head"> {
+  return { epoch: (eraOf(last.epoch) + 1) * epochsPerEra, head: last.head + headsLost };
+}
 
 /** Names one actor: `kind/id`. */
 export interface ActorRef {

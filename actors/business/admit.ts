@@ -12,6 +12,7 @@ import type {
 } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { lastNumber } from "./eras.ts";
 import { decideHold } from "./hold.ts";
 import { admissionOf, headOf, rt } from "./rows.ts";
 
@@ -31,12 +32,14 @@ export function admitPush(
   if (command.may_hold && !isPlanned(command.plan, context)) {
     return { reply: { status: "plan_stale", pending: context.pending } };
   }
-  const number = context.number + 1;
+  const number = lastNumber(view, context.number) + 1;
   const reasons =
     command.may_hold && command.plan ? decideHold(holdQuestion(command.plan, context, view)) : [];
   return {
     reply: admitted(number, reasons),
-    events: [{ type: "push.admitted", push_id: command.push_id, held: reasons.length > 0 } as Message],
+    events: [
+      { type: "push.admitted", push_id: command.push_id, number, held: reasons.length > 0 } as Message,
+    ],
     puts: [
       {
         rt: rt.admission,

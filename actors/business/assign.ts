@@ -3,6 +3,7 @@
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
+import { lastGeneration, lastNumber } from "./eras.ts";
 import { answerKey, answerOf, type HeadRow, headOf, headRow, rt } from "./rows.ts";
 
 type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
@@ -46,8 +47,8 @@ function assignLeaf(
     return { ...base, outcome: "superseded", generation: 0, change: 0 };
   if (head && head.number === command.number)
     return { ...base, outcome: "duplicate", generation: 0, change: 0 };
-  const generation = (head?.generation ?? 0) + 1;
-  const change = (head?.change ?? 0) + 1;
+  const generation = lastGeneration(view, head?.generation ?? 0) + 1;
+  const change = lastNumber(view, head?.change ?? 0) + 1;
   const wasLive = head?.live ?? false;
   tally.listings += countListings(leaf.listings) - (wasLive && head ? countListings(head.listings) : 0);
   tally.live += wasLive ? 0 : 1;

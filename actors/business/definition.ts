@@ -2,7 +2,8 @@
 //   N1. A push_id has one number and one hold decision, however often it is admitted.
 //   N2. A chunk has one answer, however often it is asked, until the push is finished.
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
-//   N4. A generation is given to one (push, leaf) only; generations have no gaps and never restart.
+//   N4. A generation is given to one (push, leaf) only; generations never restart, and have no gaps but where the actor
+//       went on without what a lost region may have numbered last (eras.ts).
 
 import { type BusinessContext, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

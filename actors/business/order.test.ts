@@ -136,3 +136,69 @@ describe("a removal", () => {
     expect(business.snapshot.context).toMatchObject({ listings: 1, recordsLive: 1 });
   });
 });
+
+describe("what a business numbers after its region was lost (N4, H1, H2)", () => {
+  const secondEra = 2 ** 32 + 1;
+  const leaf = { leaf_index: 0, record_id: "r", hash: "h", business_product_id: "r", listings: {} };
+  const assignOne = (business: ActorHarness, push_id: string, number: number, record_id = "r") =>
+    (
+      business.send({
+        type: "chunk.assign",
+        ...{ push_id, number, chunk: 0, collection: "products", leaves: [{ ...leaf, record_id }] },
+      } as never) as AssignReply
+    ).assignments[0];
+  const published = () => {
+    const business = open();
+    admit(business, "first", null, false);
+    expect(assignOne(business, "first", 1)).toMatchObject({ generation: 1, change: 1 });
+    return business;
+  };
+
+  it("leaps ahead of all that may be lost, once", () => {
+    const business = published();
+    business.epoch = secondEra;
+    const { number } = admit(business, "second", null, false) as { number: number };
+    expect(number).toBe(2 ** 32 + 1);
+    expect(assignOne(business, "second", number)).toMatchObject({
+      ...{ outcome: "updated", generation: 10_000_001, change: 2 ** 32 + 1 },
+    });
+    business.epoch += 1;
+    expect(admit(business, "third", null, false)).toMatchObject({ number: number + 1 });
+    expect(assignOne(business, "third", number + 1)).toMatchObject({
+      ...{ generation: 10_000_002, change: 2 ** 32 + 2 },
+    });
+  });
+
+  it("holds for records of which it does not know either: their first versions may be the lost ones", () => {
+    const business = published();
+    business.epoch = secondEra;
+    expect(assignOne(business, "second", 2 ** 32 + 1, "new")).toMatchObject({
+      ...{ outcome: "accepted", generation: 10_000_001, change: 2 ** 32 + 1 },
+    });
+  });
+
+  it("holds for removals, and for entries of the register", () => {
+    const business = published();
+    business.epoch = secondEra;
+    expect(remove(business, "r", "document")).toMatchObject({ change: 2 ** 32 + 1 });
+    business.send({ type: "group.block", group: "g" } as never);
+    const change = 2 ** 32 + 1;
+    expect(business.snapshot.context).toMatchObject({ number: change, change });
+    expect(JSON.parse(business.rows(18).at(-1)?.body ?? "")).toMatchObject({ change });
+  });
+
+  it("a leaf that was admitted before the loss does not undo what came after it", () => {
+    const business = published();
+    business.epoch = secondEra;
+    assignOne(business, "second", 2 ** 32 + 1);
+    expect(assignOne(business, "late", 2)).toMatchObject({ outcome: "superseded" });
+  });
+
+  it("has no gap where nothing was lost, however often the actor is claimed", () => {
+    const business = published();
+    business.epoch = 1_000_000;
+    const { number } = admit(business, "second", null, false) as { number: number };
+    expect(number).toBe(2);
+    expect(assignOne(business, "second", number)).toMatchObject({ generation: 2, change: 2 });
+  });
+});

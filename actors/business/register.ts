@@ -10,6 +10,7 @@ import type {
   RegisterReply,
 } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
+import { lastNumber } from "./eras.ts";
 import { type RegisterRow, registerOf, rt } from "./rows.ts";
 
 type RegisterCommand = Exclude<
@@ -68,14 +69,17 @@ export function changeRegister(command: RegisterCommand, view: ActorView): Decis
   if ("status" in answer) return { reply: answer };
   const row: RegisterRow = {
     partition: context.uuid,
-    change: context.change + 1,
+    change: lastNumber(view, context.change) + 1,
     body: JSON.stringify(answer.body),
   };
   const known = registerOf(view, answer.key);
   if (known?.body === row.body && (answer.events?.length ?? 0) === 0) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
-    events: [...(answer.events ?? []), { type: "register.changed", keys: [answer.key] } as Message],
+    events: [
+      ...(answer.events ?? []),
+      { type: "register.changed", keys: [answer.key], change: row.change } as Message,
+    ],
     puts: [{ rt: rt.register, k: 0, k2: answer.key, body: JSON.stringify(row) }],
   };
 }

@@ -5,6 +5,7 @@ import type { BusinessContext } from "../../machines/business.ts";
 import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
+import { lastNumber } from "./eras.ts";
 import { headOf, headRow } from "./rows.ts";
 
 export function removeRecord(
@@ -17,7 +18,8 @@ export function removeRecord(
     return { reply: { status: "removed", change: head.change, collection: head.collection } };
   }
   const context = view.snapshot.context as BusinessContext;
-  const change = head.change + 1;
+  const change = lastNumber(view, head.change) + 1;
+  const number = lastNumber(view, context.number) + 1;
   return {
     reply: { status: "removed", change, collection: head.collection },
     events: [
@@ -25,6 +27,7 @@ export function removeRecord(
         type: "record.removed",
         record_id: command.record_id,
         collection: head.collection,
+        number,
         change,
         generation: head.generation,
         hash: head.hash,
@@ -37,7 +40,7 @@ export function removeRecord(
         ...head,
         live: false,
         change,
-        number: context.number + 1,
+        number,
         removed_by: command.document_hash,
       }),
     ],

@@ -8,11 +8,13 @@
 //       region has all that the other wrote, and unless this region's clock is past what the other wrote last: an
 //       older write would be taken and then not be seen.
 //   A5. The names of an actor are written before its first claim, so that none can be overlooked later.
+//   A6. Who takes over from a dead region may lack its last commits, and cannot know. So it begins a new era: epoch and
+//       head leap ahead of all that the lost ones may have numbered, messages to other actors among them.
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Activation, ActorRef } from "../actor-store.ts";
-import { StoreError } from "../actor-store.ts";
+import { nextEra, StoreError } from "../actor-store.ts";
 import {
   neverWakes,
   noOperation,
@@ -57,6 +59,8 @@ const cql = {
     "UPDATE actor SET epoch = ?, owner = ?, claim = ? WHERE kind = ? AND id = ? IF epoch = ? AND home = ?",
   arrive: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, home = ?, moved_from = NULL WHERE kind = ? AND id = ?
     IF epoch = ? AND home = ?`,
+  inherit: `UPDATE actor SET epoch = ?, owner = ?, claim = ?, home = ?, head = ?, moved_from = NULL
+    WHERE kind = ? AND id = ? IF epoch = ? AND home = ?`,
   time: "SELECT toUnixTimestamp(now()) AS time FROM system.local",
 } as const;
 
@@ -75,8 +79,8 @@ export async function claimActor(
     if (seen?.claim === claim) return load(session, ref, seen, arrived);
     const from = await originOf(session, rules, ref, seen);
     if (from === "here" && seen === null) await rules.announce(ref);
-    if (from === "elsewhere" && seen !== null) await catchUp(session, rules, ref, seen);
-    arrived = from === "elsewhere";
+    if (from !== "here" && seen !== null) await catchUp(session, rules, ref, seen);
+    arrived = from !== "here";
     try {
       const batch = claimBatch({ rules, ref, owner, claim, seen, from });
       const options = { consistency: rules.consistency, idempotent: false };
@@ -91,20 +95,23 @@ export async function claimActor(
     const after = await readStatics(session, ref, "LOCAL_SERIAL");
     // Taken and yet not seen: written over something with a later time (A4).
     if (after === null || after.epoch <= seen.epoch) continue;
-    const statics = after.claim === claim ? after : { ...after, epoch: seen.epoch + 1, owner, claim };
+    const statics = after.claim === claim ? after : { ...after, epoch: nextEpoch(seen, from), owner, claim };
     return load(session, ref, statics, arrived);
   }
   const message = `${ref.kind}/${ref.id} was not claimed in ${attemptsMax} attempts: others claim it, too`;
   throw failure ?? new StoreError("not_applied", message);
 }
 
-/** Where the last writer was; throws when the actor is not this region's to claim (A3). */
+/** Where the last writer was: in this region, in one that handed the actor over, or in one that is lost. */
+type Origin = "here" | "elsewhere" | "lost";
+
+/** Throws when the actor is not this region's to claim (A3). */
 async function originOf(
   session: CassandraSession,
   rules: ClaimRules,
   ref: ActorRef,
   seen: Statics | null,
-): Promise<"here" | "elsewhere"> {
+): Promise<Origin> {
   const { region } = rules;
   const isAllowed = rules.homeAllowed(ref, region);
   const refuse = (why: string) => new StoreError("not_applied", `${ref.kind}/${ref.id} ${why}`);
@@ -114,7 +121,7 @@ async function originOf(
   }
   if (seen === null) return "here";
   if (seen.home === region) return seen.movedFrom === null ? "here" : "elsewhere";
-  if (rules.deadRegions().has(seen.home)) return "elsewhere";
+  if (rules.deadRegions().has(seen.home)) return "lost";
   // It may have been handed over and this data centre has not heard; reading everywhere brings it here.
   const now = await readStatics(session, ref, "EACH_QUORUM").catch((error: unknown) => {
     if (!(error instanceof StoreError)) throw error;
@@ -155,7 +162,11 @@ interface ClaimWrite {
   readonly owner: string;
   readonly claim: string;
   readonly seen: Statics | null;
-  readonly from: "here" | "elsewhere";
+  readonly from: Origin;
+}
+
+function nextEpoch(seen: Statics, from: Origin): number {
+  return from === "lost" ? nextEra(seen).epoch : seen.epoch + 1;
 }
 
 function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): readonly Statement[] {
@@ -167,7 +178,11 @@ function claimBatch({ rules, ref, owner, claim, seen, from }: ClaimWrite): reado
       { cql: cql.anchor, params: key },
     ];
   }
-  const epoch = seen.epoch + 1;
+  const epoch = nextEpoch(seen, from);
+  if (from === "lost") {
+    const params = [epoch, owner, claim, region, nextEra(seen).head, ...key, seen.epoch, seen.home];
+    return [{ cql: cql.inherit, params }];
+  }
   if (from === "here") return [{ cql: cql.again, params: [epoch, owner, claim, ...key, seen.epoch, region] }];
   return [{ cql: cql.arrive, params: [epoch, owner, claim, region, ...key, seen.epoch, seen.home] }];
 }

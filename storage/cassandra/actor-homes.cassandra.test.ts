@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { event, following, freshRef, after as headAfter, keyed } from "../actor-store.fixture.ts";
-import { type ActorRef, rowTable } from "../actor-store.ts";
+import { type ActorRef, eraOf, nextEra, rowTable } from "../actor-store.ts";
 import type { CassandraActorStoreOptions } from "./actor-store.ts";
 import { type ActorNode, ActorWorld } from "./actor-world.fixture.ts";
 import { hasCassandra, testRegions } from "./keyspace.fixture.ts";
@@ -144,6 +144,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const activation = await heir.store.claim(ref, "b");
     expect(activation.head).toMatchObject({ op: commit.op });
     expect(activation.events).toEqual([event(1)]);
+    expect(activation.outbox.map((row) => row.k)).toEqual([4_096]);
     const own = following(ref, activation.head, { puts: [event(2)] });
     expect((await heir.store.commit(own)).status).toBe("applied");
     // From now on it is the heir's, whatever becomes of the declaration.
@@ -164,6 +165,22 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     });
   });
 
+  it("A4: a claim that is taken and then not seen is none, whatever the clock said", async () => {
+    await lived();
+    const session = await world.session(here);
+    const aheadUs = (Date.now() + 3_600_000) * 1_000;
+    const cql = "UPDATE actor USING TIMESTAMP ? SET epoch = 5, claim = uuid() WHERE kind = ? AND id = ?";
+    await session.execute(cql, [aheadUs, ref.kind, ref.id], { consistency: "EACH_QUORUM", idempotent: true });
+    const heir = await nodeOf(there, { deadRegions: () => new Set([here]) });
+    const execute = heir.session.execute.bind(heir.session);
+    heir.session.execute = async (text, params, options) => {
+      const result = await execute(text, params, options);
+      const isClock = text.includes("toUnixTimestamp");
+      return isClock ? { ...result, rows: [{ time: Date.now() + 7_200_000 }] } : result;
+    };
+    await expect(heir.store.claim(ref, "b")).rejects.toMatchObject({ effect: "not_applied" });
+  });
+
   it("A4: waits for its clock when it is a little behind", async () => {
     await lived();
     const session = await world.session(here);
@@ -172,9 +189,42 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     await session.execute(cql, [aheadUs, ref.kind, ref.id], { consistency: "EACH_QUORUM", idempotent: true });
     const heir = await nodeOf(there, { deadRegions: () => new Set([here]) });
     const { head } = await heir.store.claim(ref, "b");
-    expect(head.epoch).toBe(6);
-    expect(await heir.store.readHead(ref)).toMatchObject({ epoch: 6, owner: "b" });
+    expect(eraOf(head.epoch)).toBe(1);
+    expect(await heir.store.readHead(ref)).toMatchObject({ epoch: head.epoch, owner: "b" });
   });
+
+  it("A6: a takeover begins a new era, ahead of what may be lost; a move and a later claim do not", async () => {
+    const commit = await lived();
+    const heir = await nodeOf(there, { deadRegions: () => new Set([here]) });
+    const { head } = await heir.store.claim(ref, "b");
+    expect(head).toMatchObject(nextEra(headAfter(commit)));
+    expect(eraOf(head.epoch)).toBe(1);
+    const own = following(ref, head, { puts: [event(2)] });
+    expect((await heir.store.commit(own)).status).toBe("applied");
+    const later = await heir.store.claim(ref, "c");
+    expect(later.head).toMatchObject({ epoch: head.epoch + 1, head: head.head + 1, op: own.op });
+    await heir.store.handOver(ref, here);
+    const back = await old.store.claim(ref, "a");
+    expect(back.head).toMatchObject({ head: head.head + 1, op: own.op });
+    expect(eraOf(back.head.epoch)).toBe(1);
+    const again = await nodeOf(there, { deadRegions: () => new Set([here]) });
+    expect((await again.store.claim(ref, "b")).head).toMatchObject(nextEra(back.head));
+  });
+
+  it.each(["timeout_applied", "timeout_unapplied", "late"] as const)(
+    "A6: a takeover that meets «%s» begins one era, and keeps what it commits",
+    async (fault) => {
+      await lived();
+      const heir = await nodeOf(there, { deadRegions: () => new Set([here]) });
+      heir.session.failNext("SET epoch = ?, owner = ?, claim = ?, home = ?, head", fault);
+      const { head } = await heir.store.claim(ref, "b");
+      if (fault === "late") expect((await heir.session.releaseLate()).applied).toBe(false);
+      expect(eraOf(head.epoch)).toBe(1);
+      const own = following(ref, head, { puts: [event(2)] });
+      expect((await heir.store.commit(own)).status).toBe("applied");
+      expect((await heir.store.claim(ref, "c")).events).toEqual([event(1), event(2)]);
+    },
+  );
 
   it("F4: with replicate-before-ack every region has what was answered", async () => {
     const careful = await nodeOf(here, { replicateBeforeAck: true });

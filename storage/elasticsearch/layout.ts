@@ -67,7 +67,7 @@ const ownProperties: Readonly<Record<string, FieldMapping>> = {
 };
 
 /** Makes the layout of a definition. */
-export function makeLayout(definition: CollectionDefinition): IndexLayout {
+function makeLayout(definition: CollectionDefinition): IndexLayout {
   const properties: Record<string, FieldMapping> = { ...ownProperties };
   const textMaking = `terms ${analysisVersion}.${relevanceVersion}`;
   const making: Record<string, string> = {};

@@ -130,7 +130,7 @@ interface Found {
 }
 
 /** Removes what earlier rebuilds left: generations in no role, and one whose builder has gone silent (G3). */
-export async function removeRemains(engine: Engine, names: IndexNames, nowMs: number): Promise<Found> {
+async function removeRemains(engine: Engine, names: IndexNames, nowMs: number): Promise<Found> {
   const { serving, next, others, numberMax } = await readGenerations(engine, names);
   for (const index of others) await removeGeneration(engine, index);
   const found = { serving, numberMax };

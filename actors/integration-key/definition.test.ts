@@ -140,6 +140,18 @@ describe("idempotency (Q3)", () => {
     expect(key.send(begin("d"))).toMatchObject({ status: "replay" });
   });
 
+  it("forgets «in progress» although its activation lives on: who was answering may be gone", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.nowMs += 4_999;
+    expect(key.send(begin("d"))).toEqual({ status: "in_progress" });
+    key.nowMs += 1;
+    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+    key.send(settle);
+    key.nowMs += 60_000;
+    expect(key.send(begin("d"))).toMatchObject({ status: "replay" });
+  });
+
   it("is free again once released, and 24 hours after the answer", () => {
     const key = open();
     key.send(begin("d"));

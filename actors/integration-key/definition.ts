@@ -2,7 +2,8 @@
 // Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
 //   Q1. A nonce is claimed at most once while its signature lives (specification, «Authentication», check 7).
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
-//   Q3. An answer is replayed only for the same request; «in progress» dies with the activation that noted it.
+//   Q3. An answer is replayed only for the same request; «in progress» dies with the activation that noted it, and by
+//       itself: the node that was answering may be another one, and be gone. A repetition then goes on where it ended.
 
 import {
   dayMs,
@@ -28,6 +29,8 @@ const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
 
 /** Answers are kept this long. */
 const idempotencyKeptMs = dayMs;
+/** «In progress» holds back a repetition for so long. It need not be long: every step of an answer can be repeated. */
+const inProgressMs = 5_000;
 /** A charged push is remembered this long after its charge, in addition to the push actor itself. */
 const chargedKeptMs = 30 * dayMs;
 
@@ -213,7 +216,7 @@ function noteRow(scope: string, view: ActorView, note: IdempotencyNote): Partiti
     k: 0,
     k2: scope,
     body: JSON.stringify(note),
-    expiresAtMs: view.nowMs + idempotencyKeptMs,
+    expiresAtMs: view.nowMs + (note.answer === null ? inProgressMs : idempotencyKeptMs),
   };
 }
 

@@ -24,8 +24,9 @@ export function freshRef(id = "one"): ActorRef {
 }
 
 /** Any string serves as an operation id except that Cassandra wants a UUID. */
-export function operationId(number: number): string {
-  return `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
+export function operationId(number: number, epoch = 0): string {
+  const [high, low] = [epoch, number].map((each) => each.toString(16).padStart(16, "0"));
+  return `${high}${low}`.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 export function event(k: number, body = `{"n":${k}}`): PartitionRow {
@@ -49,7 +50,7 @@ export function following(
     epoch: head.epoch,
     expectedHead: head.head,
     expectedOp: head.op,
-    op: operationId(head.epoch * 1_000_000 + head.head + 1),
+    op: operationId(head.head + 1, head.epoch),
     puts: [],
     deletes: [],
     wakeAtMs: null,

@@ -41,17 +41,6 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
-/** Kinds that can only fire where there are several nodes, or several regions. */
-export const needsNodes: ReadonlySet<FaultKind> = new Set([
-  "message_lost",
-  "answer_lost",
-  "message_delayed",
-  "message_duplicated",
-  "link_cut_one_way",
-  "link_cut",
-]);
-export const needsRegions: ReadonlySet<FaultKind> = new Set(["replication_cut"]);
-
 /** Share of the calls that meet the fault, from least to most. */
 const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   store_refused: [0.002, 0.03],

@@ -212,9 +212,9 @@ function opener(
     start: () => {
       place.join();
       follow(life, register, slot.name);
-      // Only a node alone can tell that nobody is about to accept what is staged.
-      if (parts.slots.length > 1) isReady = true;
-      else prepare();
+      // Only a node alone, on a store of its own, can tell that nobody is about to accept what is staged.
+      if (parts.isEmbedded) prepare();
+      else isReady = true;
     },
   };
 }

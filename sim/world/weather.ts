@@ -13,16 +13,25 @@ const lateMaxMs = 4_000;
 const slowMaxMs = 400;
 const indexTimeoutMs = 800;
 
-export function createStoreWeather(faults: Faults, random: Random): StoreWeather {
+/** `isEmbedded`: the store is in the node's own process, so nothing between them is lost, late or half done. */
+export function createStoreWeather(faults: Faults, random: Random, isEmbedded: boolean): StoreWeather {
   const requestMs = (): number =>
     faults.meets("store_slow") ? random.between(20, slowMaxMs) : random.below(4);
   const changes = (kind: StatementKind): boolean => kind === "cas" || kind === "write";
+  // Half of the answers come with the execution, so that a step costs one event and not two.
+  const answered = (): Fate => ({
+    kind: "answered",
+    reach: "full",
+    requestMs: 1 + requestMs(),
+    answerMs: random.chance(0.5) ? 0 : 1 + random.below(3),
+  });
   return {
     timeoutMs: storeTimeoutMs,
     fate: (kind: StatementKind, _client: Life): Fate => {
       if (changes(kind)) {
         if (faults.meets("crash_before_commit")) return { kind: "crash_before" };
         if (faults.meets("crash_after_commit")) return { kind: "crash_after", requestMs: requestMs() };
+        if (isEmbedded) return answered();
         if (faults.meets("store_unheard"))
           return { kind: "timed_out", reach: "full", requestMs: requestMs() };
         if (faults.meets("store_late"))
@@ -33,14 +42,7 @@ export function createStoreWeather(faults: Faults, random: Random): StoreWeather
           return { kind: "timed_out", reach: "unseen", requestMs: requestMs() };
       }
       if (faults.meets("store_refused")) return { kind: "refused", requestMs: requestMs() };
-      if (faults.meets("store_lost")) return { kind: "lost" };
-      // Half of the answers come with the execution, so that a step costs one event and not two.
-      return {
-        kind: "answered",
-        reach: "full",
-        requestMs: 1 + requestMs(),
-        answerMs: random.chance(0.5) ? 0 : 1 + random.below(3),
-      };
+      return !isEmbedded && faults.meets("store_lost") ? { kind: "lost" } : answered();
     },
   };
 }

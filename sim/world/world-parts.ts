@@ -35,6 +35,8 @@ export interface WorldParts {
   readonly indexes: ReadonlyMap<string, RowIndex>;
   readonly indexWeather: RegionIndexes;
   readonly membership: MembershipModel;
+  /** Whether the one node has its store within its own process, as the embedded default has. */
+  readonly isEmbedded: boolean;
   /** Whether nodes use the real membership; else its model. */
   readonly hasRealMembership: boolean;
   readonly cluster: MemoryCluster;

@@ -55,6 +55,7 @@ export class World {
     const shape = random.fork("shape");
     const regions = regionNames.slice(0, shape.chance(0.4) ? 2 : 1);
     const slots = regions.flatMap((region) => slotsOf(region, shape));
+    const isEmbedded = slots.length === 1 && shape.chance(0.5);
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
@@ -63,7 +64,7 @@ export class World {
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
     const recordIdKey = random.fork("record ids").bytes(32);
     this.parts = {
-      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation },
+      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded },
       network: new Network(
         kernel,
         faults,
@@ -72,7 +73,10 @@ export class World {
       ),
       stores: new StoreModel({
         regions,
-        statements: createStatements(kernel, createStoreWeather(faults, random.fork("store weather"))),
+        statements: createStatements(
+          kernel,
+          createStoreWeather(faults, random.fork("store weather"), isEmbedded),
+        ),
         random: storeRandom,
         now: () => kernel.now(),
         replicate: laggingReplication(kernel, {

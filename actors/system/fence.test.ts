@@ -39,6 +39,28 @@ describe("A1: an actor has one writer", () => {
     expect(await ask(other, "a", read)).toMatchObject({ n: 2 });
   });
 
+  it("a commit that arrives after its system was halted and another took over is refused, and counted", async () => {
+    const { system, store, time } = newWorld();
+    const zombie = system();
+    await ask(zombie, "a", add);
+    const arrival = Promise.withResolvers<void>();
+    store.intercept = async (call, apply) => {
+      if (call.operation === "commit") await arrival.promise;
+      return apply();
+    };
+    const asked = expect(ask(zombie, "a", add)).rejects.toMatchObject({ effect: "unknown" });
+    await time.settle();
+    zombie.halt();
+    await asked;
+    store.intercept = undefined;
+    const other = system();
+    expect(await ask(other, "a", add)).toBe(2);
+    arrival.resolve();
+    await time.settle();
+    expect(zombie.stats().refusedCommits).toBe(1);
+    expect(await ask(other, "a", add)).toBe(3);
+  });
+
   it("two systems that fight for an actor lose no command and apply none twice", async () => {
     const { system, time } = newWorld();
     const nodes = [system(), system()];

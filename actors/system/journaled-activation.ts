@@ -161,6 +161,8 @@ export class JournaledActivation extends Activation {
   }
 
   #committed(open: OpenCommit, outcome: CommitOutcome): void {
+    // Also of an activation that was ended meanwhile, by a lost lease above all: what the fence held back is to be seen.
+    if (outcome.status === "refused") this.#noteRefused(open, outcome);
     if (this.#open !== open || this.phase === "ended") return;
     if (outcome.status === "refused") {
       this.#lost(open, outcome);
@@ -183,11 +185,14 @@ export class JournaledActivation extends Activation {
     this.settle(open.replies, turn);
   }
 
+  #noteRefused({ commit }: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {
+    this.host.counters.refusedCommits += 1;
+    this.host.log("warn", "actor.lost", this.key, `epoch ${commit.epoch} was followed by ${outcome.epoch}`);
+  }
+
   /** A1: another activation owns the actor. Nothing of this turn became true, unless an earlier attempt did. */
   #lost(open: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {
     const { host, ref } = this;
-    host.counters.refusedCommits += 1;
-    host.log("warn", "actor.lost", this.key, `epoch ${open.commit.epoch} was followed by ${outcome.epoch}`);
     const unmoved = outcome.head === open.commit.expectedHead && outcome.op === open.commit.expectedOp;
     const isKnown = !open.doubtful || unmoved;
     this.#open = null;

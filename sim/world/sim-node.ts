@@ -192,29 +192,30 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     });
 }
 
-/** Starts as production does: a node alone drops what was abandoned before it takes requests. */
+/**
+ * Starts as production does: requests are taken once the register was read, and a node alone, on a store of its own, has
+ * dropped what was abandoned: only such a one can tell that nobody is about to accept what is staged.
+ */
 function opener(
   { parts, slot, life }: Process,
   { records, register }: NodeStores,
   { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
 ): Pick<SimNode, "start" | "isReady"> {
   let isReady = false;
-  const prepare = (): void => {
-    dropAbandoned({ actors: system, records }).then(
-      () => {
-        isReady = true;
-      },
-      () => void life.after(prepareAgainMs, `${slot.name} prepares again`, prepare),
-    );
+  const prepare = async (): Promise<void> => {
+    if (parts.isEmbedded) await dropAbandoned({ actors: system, records });
+    await register.refresh();
+    isReady = true;
+    follow(life, register, slot.name);
+  };
+  const attempt = (): void => {
+    prepare().catch(() => void life.after(prepareAgainMs, `${slot.name} prepares again`, attempt));
   };
   return {
     isReady: () => isReady,
     start: () => {
       place.join();
-      follow(life, register, slot.name);
-      // Only a node alone, on a store of its own, can tell that nobody is about to accept what is staged.
-      if (parts.isEmbedded) prepare();
-      else isReady = true;
+      attempt();
     },
   };
 }
@@ -222,8 +223,10 @@ function opener(
 /** Keeps the cache of the register fresh, while the node lives. */
 function follow(life: Life, register: Register, name: string): void {
   const again = (): void => {
-    register.refresh().catch(() => {});
-    life.after(refreshMs, `${name} follows the register`, again);
+    life.after(refreshMs, `${name} follows the register`, () => {
+      register.refresh().catch(() => {});
+      again();
+    });
   };
   again();
 }

@@ -6,7 +6,7 @@ import { following, freshRef, after as headAfter } from "../actor-store.fixture.
 import type { ActorCommit, ActorRef } from "../actor-store.ts";
 import { type ActorNode, ActorWorld } from "./actor-world.fixture.ts";
 import { hasCassandra, testRegions } from "./keyspace.fixture.ts";
-import { needsHint, wasSlow } from "./wake-hints.ts";
+import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
 
 const minuteMs = 60_000;
 
@@ -175,8 +175,12 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       }
       return execute(cql, params, options);
     };
-    await commitWake(7);
-    expect(await dueAt(world.nowMs, await sibling())).toEqual([7]);
+    const hints = new WakeHints(session, { now: () => world.nowMs, consistency: "LOCAL_QUORUM" });
+    await hints.write(region, ref, 7);
+    const cql = "SELECT wake_at FROM actor_wake WHERE region = ? AND slot = ?";
+    const slot = Math.floor(world.nowMs / minuteMs);
+    const { rows } = await execute(cql, [region, slot], { idempotent: true });
+    expect(rows).toEqual([{ wake_at: 7 }]);
   });
 
   it("a node that stood still between hint and commit leaves a hint behind", async () => {

@@ -12,7 +12,7 @@ export function pushActivities(given: Omit<PushPorts, "ahead">): Record<string, 
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) =>
       processChunk(ports, params, context),
-    indexChunk: (params: IndexChunk, context: ActivityContext) => indexChunk(params, context),
+    indexChunk: (params: IndexChunk, context: ActivityContext) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },
       context: ActivityContext,
@@ -26,13 +26,22 @@ interface IndexChunk {
   readonly region: string;
 }
 
-/** Tells a region's index again, from what is stored; a throw is tried again later. */
-async function indexChunk(params: IndexChunk, context: ActivityContext): Promise<PushCommand> {
+/**
+ * Tells a region's index again, from what is stored; a throw is tried again later. A region that was declared dead
+ * meanwhile is not waited for: should it come back, its indexes are built anew.
+ */
+async function indexChunk(
+  ports: Pick<PushPorts, "regions">,
+  params: IndexChunk,
+  context: ActivityContext,
+): Promise<PushCommand> {
+  const indexed: PushCommand = { type: "chunk.indexed", chunk: params.chunk, region: params.region };
+  if (!ports.regions().includes(params.region)) return indexed;
   const question: PushCommand = { type: "push.references", chunk: params.chunk };
   const { references } = await context.ask<{ references: readonly RowReference[] }>(context.actor, question);
   if (!(await indexRows(params.region, { collection: params.collection, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
-  return { type: "chunk.indexed", chunk: params.chunk, region: params.region };
+  return indexed;
 }
 
 /** The business forgets what only a repetition would ask for, then the staged bytes go. */

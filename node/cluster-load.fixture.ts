@@ -76,7 +76,7 @@ async function preparePush(push: {
     const answer = await client.expectAnswer(200, "business", { path, tag: "svc-business-read" }, options);
     return answer.json as unknown as PushState;
   };
-  const until = async (holds: (state: PushState) => boolean): Promise<PushState> => {
+  const once = async (holds: (state: PushState) => boolean): Promise<PushState> => {
     for (;;) {
       const state = await status();
       if (holds(state)) return state;
@@ -98,8 +98,8 @@ async function preparePush(push: {
         options,
       ),
     status,
-    untilSettled: (settled) => until((now) => now.progress.settled >= settled),
-    untilComplete: () => until((now) => now.state === "complete"),
+    untilSettled: (settled) => once((now) => now.progress.settled >= settled),
+    untilComplete: () => once((now) => now.state === "complete"),
   };
 }
 
@@ -116,6 +116,11 @@ export function holderOf(uuid: string, nodes: readonly TestNode[]): TestNode {
   const holder = placeOn(uuid, nodes);
   if (holder === null) throw new Error("There is no node that could have it.");
   return holder;
+}
+
+/** Once `holds` says so; asks again and again. The test's own time is the bound. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await wait(pollMs);
 }
 
 export interface Searching {

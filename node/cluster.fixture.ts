@@ -8,7 +8,9 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nonceRef } from "../actors/messages/refs.ts";
 import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
+import { placeOn } from "../cluster/rendezvous.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { createCqlClient } from "../tools/engines/cassandra.ts";
@@ -58,6 +60,8 @@ export interface TestNode {
   /** SIGTERM; resolves when the process is gone. Throws when it does not end by itself. */
   stop(): Promise<void>;
   isReady(): Promise<boolean>;
+  /** Whether it is an active member with a lease, as it says itself. */
+  hasJoined(): Promise<boolean>;
   /** The values of its metrics by series, as /metrics writes them: `name` or `name{label="x"}`. */
   metrics(): Promise<ReadonlyMap<string, number>>;
   /** The end of what it wrote. */
@@ -77,6 +81,8 @@ export interface TestCluster extends AsyncDisposable {
   /** A key of a new business, or of a new AI company, with the grant that makes it known at its first request. */
   newBusiness(): Promise<BusinessCaller>;
   newCompany(): Promise<TestCaller>;
+  /** A company whose nonces are this node's to claim while all of its region run. */
+  newCompanyOf(node: TestNode): Promise<TestCaller>;
 }
 
 export interface BusinessCaller extends TestCaller {
@@ -120,6 +126,7 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
     return `00000000-0000-4000-8000-${String(parties).padStart(12, "0")}`;
   };
   const grantKey = async () => createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
+  const newCompany = async () => newCaller(await grantKey(), "retrieval", uuid());
   return {
     engines,
     name,
@@ -137,7 +144,15 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
       const of = uuid();
       return { ...(await newCaller(await grantKey(), "integration", of)), uuid: of };
     },
-    newCompany: async () => newCaller(await grantKey(), "retrieval", uuid()),
+    newCompany,
+    newCompanyOf: async (node) => {
+      const nodesThere = nodes.filter((each) => each.region === node.region);
+      for (;;) {
+        const company = await newCompany();
+        const { kind, id } = nonceRef(company.key.keyId, node.region);
+        if (placeOn(`${kind}/${id}`, nodesThere) === node) return company;
+      }
+    },
     [Symbol.asyncDispose]: close,
   };
 }
@@ -269,6 +284,15 @@ class ClusterNode implements TestNode {
     } catch {
       return false;
     }
+  }
+
+  async hasJoined(): Promise<boolean> {
+    const answer = await fetch(`${this.urls.ops}/ops/cluster`);
+    const state = (await answer.json()) as {
+      readonly self: { readonly state: string } | null;
+      readonly holds_lease: boolean;
+    };
+    return state.self?.state === "active" && state.holds_lease;
   }
 
   async metrics(): Promise<ReadonlyMap<string, number>> {

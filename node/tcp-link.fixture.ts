@@ -3,6 +3,7 @@
 //   cut      as a machine that is gone: open connections end with a reset, new ones are ended at once.
 //   silence  as a network that swallows: connections stay open, new ones are taken, and nothing arrives in either way.
 //            What was on its way is lost, so every connection of that time is ended by `heal`.
+//   hold     as a network that stands still: what is sent arrives, all of it and in order, once `heal` lets it.
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -12,7 +13,8 @@ export class TcpLink implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<Link>();
-  #state: "open" | "cut" | "silent" = "open";
+  readonly #held: (() => void)[] = [];
+  #state: "open" | "cut" | "silent" | "held" = "open";
 
   private constructor(target: string) {
     const colon = target.lastIndexOf(":");
@@ -47,9 +49,19 @@ export class TcpLink implements AsyncDisposable {
     this.#state = "silent";
   }
 
+  hold(): void {
+    this.#state = "held";
+  }
+
+  /** Bytes or ends of connections that are held back now. */
+  get held(): number {
+    return this.#held.length;
+  }
+
   heal(): void {
     if (this.#state === "silent") this.#endAll();
     this.#state = "open";
+    for (const arrive of this.#held.splice(0)) arrive();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -75,22 +87,28 @@ export class TcpLink implements AsyncDisposable {
 
   #pipe(link: Link, from: Socket, to: Socket): void {
     from.setNoDelay();
-    from.on("data", (chunk: Buffer) => {
-      if (this.#state === "silent" || to.destroyed) return;
-      if (!to.write(chunk)) {
-        from.pause();
-        to.once("drain", () => from.resume());
-      }
-    });
-    from.on("close", () => {
-      // Who is cut off does not hear that the other end has gone.
-      if (this.#state === "silent") return;
+    const write = (chunk: Buffer): void => {
+      if (to.destroyed || to.write(chunk)) return;
+      from.pause();
+      to.once("drain", () => from.resume());
+    };
+    const end = (): void => {
       this.#links.delete(link);
       to.destroySoon();
-    });
+    };
+    from.on("data", (chunk: Buffer) => this.#pass(() => write(chunk)));
+    // Who is cut off does not hear that the other end has gone.
+    from.on("close", () => this.#pass(end));
+  }
+
+  #pass(arrive: () => void): void {
+    if (this.#state === "silent") return;
+    if (this.#state === "held") this.#held.push(arrive);
+    else arrive();
   }
 
   #endAll(): void {
+    this.#held.length = 0;
     for (const link of this.#links) for (const socket of link) socket.resetAndDestroy();
     this.#links.clear();
   }

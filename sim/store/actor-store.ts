@@ -82,12 +82,12 @@ class SimActorStore implements ActorStore {
       (!this.#guards.commitChecksHead ||
         (found.head === commit.expectedHead && found.op === commit.expectedOp)) &&
       found.epoch > 0;
+    if (!this.#guards.pruneIsFenced && commit.snapshot !== undefined) {
+      const { seq } = commit.snapshot;
+      this.#run("write", () => partition.prune(seq)).catch(() => {});
+    }
     const { applied, found } = await this.#cas(partition, { holds, mutation }, commit);
     if (applied || (found.op === commit.op && this.#guards.refusalComparesOperation)) {
-      if (!this.#guards.pruneIsFenced && commit.snapshot !== undefined) {
-        const { seq } = commit.snapshot;
-        await this.#run("write", () => partition.prune(seq));
-      }
       return { status: "applied" };
     }
     model.witness.refused?.(partition, commit, found);

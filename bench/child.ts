@@ -74,6 +74,12 @@ export class Child implements AsyncDisposable {
     return kilobytes === undefined ? null : Number(kilobytes) * 1024;
   }
 
+  /** kill -9; resolves when it is gone. Calls under way are rejected. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.connected) this.#process.disconnect();
     const timer = setTimeout(() => this.#process.kill("SIGKILL"), endMs);

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { type BenchOptions, parseOptions, type SectionName, sectionNames, usage } from "./options.ts";
 import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
+import { measureCluster } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureSearch } from "./sections/search.ts";
@@ -21,6 +22,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   push: measurePush,
   actors: measureActors,
   transport: measureTransport,
+  cluster: measureCluster,
   start: measureStart,
 };
 

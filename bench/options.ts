@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 
-export const sectionNames = ["fetch", "search", "push", "actors", "transport", "start"] as const;
+export const sectionNames = ["fetch", "search", "push", "actors", "transport", "cluster", "start"] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {

@@ -3,12 +3,11 @@
 import { existsSync } from "node:fs";
 import { cp, mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { Child } from "./child.ts";
 import { sendOne } from "./load.ts";
-import { productBytes } from "./products.ts";
-import { type Caller, callerOf, makeRequest, targetOf } from "./requests.ts";
+import { type PreparedPush, type ProductRange, preparePushOf } from "./prepared-push.ts";
+import { type Caller, callerOf, targetOf } from "./requests.ts";
 
 /** Limit of one push. */
 export const batchRecords = 10_000;
@@ -24,14 +23,6 @@ export interface WorldOptions {
 export interface OpenNode extends AsyncDisposable {
   readonly child: Child;
   readonly sandbox: Sandbox;
-}
-
-/** A batch on its way to the business surface, as bytes. */
-export interface PreparedPush {
-  readonly request: Uint8Array;
-  readonly body: Uint8Array;
-  readonly records: readonly Uint8Array[];
-  readonly batch: SealedBatch;
 }
 
 export class World {
@@ -165,33 +156,10 @@ export function companyOf(sandbox: Sandbox): Caller {
 /** The AI policy version that the samples' merchant has in force. */
 const merchantPolicy = 1;
 
-/** A sealed batch of the products from `first` on, and its request, ready to be sent. */
-export async function preparePush(
-  sandbox: Sandbox,
-  range: { readonly first: number; readonly count: number },
-): Promise<PreparedPush> {
-  const { uuid, certId, caller } = merchantOf(sandbox);
-  const records = Array.from({ length: range.count }, (_, index) => productBytes(range.first + index));
-  const nowMs = Date.now();
-  const facts = {
-    businessUuid: uuid,
-    certId,
-    aiPolicyVersion: merchantPolicy,
-    recordType: "products",
-    // As the client does: greater than any before, and greater than the number of batches there can be.
-    seq: nowMs,
-    sealedAtMs: nowMs,
-  };
-  const batch = await sealBatch(records, facts, caller.key);
-  const body = publishBody(batch.batch_seal, records);
-  const request = await makeRequest(sandbox.business_url, caller, {
-    method: "POST",
-    path: "/v1/publish/products",
-    tag: "svc-push",
-    body,
-    headers: { "idempotency-key": batch.push_id },
-  });
-  return { request, body, records, batch };
+/** A batch of the sandbox's merchant. */
+export function preparePush(sandbox: Sandbox, range: ProductRange): Promise<PreparedPush> {
+  const publisher = { ...merchantOf(sandbox), aiPolicyVersion: merchantPolicy };
+  return preparePushOf(sandbox.business_url, publisher, range);
 }
 
 /** Sends a batch and waits until it is complete. Throws when a record of it is not published. */

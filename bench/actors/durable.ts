@@ -1,30 +1,18 @@
 // Child process: durable calls through the actor system, on a store that syncs to disk. On request it records the
 // fenced commits that the calls came to, in the groups in which they shared transactions, for the floor to repeat.
 
-import { randomUUID } from "node:crypto";
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent } from "../answer-parent.ts";
-import type { Add } from "./counter.ts";
-import { counterSystem } from "./system.ts";
+import { type CallLoad, type DurableResult, drive } from "./drive.ts";
 
-export interface DurableLoad {
+export type { DurableResult };
+
+export interface DurableLoad extends CallLoad {
   /** Path of the store file. */
   readonly file: string;
-  readonly actors: number;
-  /** Calls on their way at any time, spread evenly over the actors. */
-  readonly callers: number;
-  readonly calls: number;
 }
-
-export interface DurableResult {
-  readonly calls: number;
-  readonly elapsedMs: number;
-  readonly commits: number;
-}
-
-const add: Add = { type: "add", by: 1 };
 
 async function run(load: DurableLoad): Promise<DurableResult> {
   await using database = SqliteDatabase.open(load.file);
@@ -75,32 +63,6 @@ function groupOfNow(groups: ActorCommit[][]): ActorCommit[] {
   const group: ActorCommit[] = [];
   groups.push(group);
   return group;
-}
-
-async function drive(load: DurableLoad, store: ActorStore): Promise<DurableResult> {
-  const system = counterSystem(store);
-  const run = randomUUID();
-  const refs = Array.from({ length: load.actors }, (_, index) => ({
-    kind: "durable-counter",
-    id: `${run}/${index}`,
-  }));
-  // Actors are in memory before the clock starts: their first call claims them.
-  await Promise.all(refs.map((ref) => system.ask(ref, add)));
-  const commitsBefore = system.stats().commits;
-  let called = 0;
-  const caller = async (): Promise<void> => {
-    while (called < load.calls) {
-      const ref = refs[called % refs.length];
-      called += 1;
-      if (ref !== undefined) await system.ask(ref, add);
-    }
-  };
-  const startedMs = performance.now();
-  await Promise.all(Array.from({ length: load.callers }, caller));
-  const elapsedMs = performance.now() - startedMs;
-  const commits = system.stats().commits - commitsBefore;
-  await system.drain(1_000);
-  return { calls: load.calls, elapsedMs, commits };
 }
 
 answerParent({ run, record });

@@ -5,19 +5,12 @@ import type { Child } from "../child.ts";
 import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
 import type { FloorPush, FloorPushResult, StoredRecord } from "../floor/push.ts";
 import { sendOne } from "../load.ts";
+import type { PreparedPush } from "../prepared-push.ts";
 import type { Figure } from "../report.ts";
 import { makeRequest, targetOf } from "../requests.ts";
 import { compare, median, takeRounds } from "../rounds.ts";
 import { readStoredRecords } from "../stored-records.ts";
-import {
-  batchRecords,
-  companyOf,
-  type OpenNode,
-  type PreparedPush,
-  preparePush,
-  push,
-  type World,
-} from "../world.ts";
+import { batchRecords, companyOf, type OpenNode, preparePush, push, type World } from "../world.ts";
 
 const warmUpRecords = 500;
 const memorySampleMs = 10;

@@ -1,0 +1,47 @@
+// The engines of the section: two regions, started for it, or those that the environment names (`SVC_TEST_*`).
+
+import { EngineUnavailable } from "../../tools/engines/maven.ts";
+import { startProfile } from "../../tools/engines/profiles.ts";
+
+export interface BenchEngines extends AsyncDisposable {
+  /** In the same order: the regions, the Cassandra node of each (`host:port`), the Elasticsearch of each (a URL). */
+  readonly regions: readonly string[];
+  readonly cassandra: readonly string[];
+  readonly elastic: readonly string[];
+}
+
+/** Null, said aloud, where this machine cannot run them. */
+export async function openEngines(say: (what: string) => void): Promise<BenchEngines | null> {
+  const running = runningEngines();
+  if (running !== null) return running;
+  try {
+    say("starting Cassandra and Elasticsearch for two regions");
+    const profile = await startProfile("regions", { progress: say });
+    return {
+      regions: profile.cassandra.map(({ dataCenter }) => dataCenter),
+      cassandra: profile.cassandra.map(({ address }) => withPort(address)),
+      elastic: profile.elastic.map(({ url }) => url),
+      [Symbol.asyncDispose]: () => profile.stop(),
+    };
+  } catch (error) {
+    if (!(error instanceof EngineUnavailable)) throw error;
+    const line = "!".repeat(100);
+    console.error(`${line}\nNOT MEASURED: regions of nodes on real engines. ${error.message}.\n${line}`);
+    return null;
+  }
+}
+
+function runningEngines(): BenchEngines | null {
+  const list = (name: string): readonly string[] => (process.env[name] ?? "").split(",");
+  if (process.env["SVC_TEST_CASSANDRA"] === undefined) return null;
+  return {
+    regions: list("SVC_TEST_REGIONS"),
+    cassandra: list("SVC_TEST_CASSANDRA").map(withPort),
+    elastic: list("SVC_TEST_ELASTIC"),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function withPort(address: string): string {
+  return `${address}:9042`;
+}

@@ -1,0 +1,96 @@
+// Fills the stores and every region's index with records as a push would: the chunks of a batch are processed by the
+// service's own code. Left out is what a request and its actors decide; the business never hears of these records.
+
+import type { BusinessCommand, LeafClaim } from "../../actors/messages/business.ts";
+import type { PushFacts } from "../../actors/messages/push.ts";
+import { pushRef } from "../../actors/messages/refs.ts";
+import { createLookAhead } from "../../actors/push/look-ahead.ts";
+import { type PushPorts, processChunk } from "../../actors/push/process-chunk.ts";
+import type { ActivityContext } from "../../actors/system/definition.ts";
+import type { SealedBatch } from "../../client/batch.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { chunkCount } from "../../machines/push.ts";
+import type { NodeServices } from "../../node/services.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { buildTree, leafHash } from "../../protocol/merkle.ts";
+
+export interface FillBatch {
+  readonly businessUuid: string;
+  readonly certId: string;
+  readonly keyId: string;
+  readonly records: readonly Uint8Array[];
+  readonly batch: SealedBatch;
+}
+
+const chunksAhead = 4;
+
+export async function fillWith(services: NodeServices, batch: FillBatch): Promise<void> {
+  const { records: store, cluster, actors } = services;
+  if (cluster === null) throw new Error("the node is alone");
+  const facts = factsOf(batch, services.clock.now());
+  const { push_id: id, batch_seal: seal } = batch.batch;
+  await store.putSeal({ seal_id: id, envelope: JSON.stringify(seal), tree_size: facts.records });
+  const { sha256 } = nativeCrypto;
+  const tree = buildTree(
+    batch.records.map((leaf) => leafHash(leaf, sha256)),
+    sha256,
+  );
+  const ports: PushPorts = {
+    records: { ...store, loadLeaves: async (_, first, count) => batch.records.slice(first, first + count) },
+    crypto: nativeCrypto,
+    projection: services.keys.projection,
+    sidecar: services.keys.sidecar,
+    trees: { load: async () => tree, drop: () => {} },
+    recordIdOf: services.recordIdOf,
+    lists: { protectedNames: [], blockedHosts: [] },
+    region: cluster.region,
+    regions: cluster.regions,
+    ahead: createLookAhead(chunksAhead),
+  };
+  for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
+    const context = contextOf(actors, facts, chunk);
+    const settled = await processChunk(ports, { facts, chunk }, context);
+    if (settled.type !== "chunk.settle" || settled.unindexed.length > 0)
+      throw new Error(`chunk ${chunk} is not in every index`);
+  }
+}
+
+function contextOf(actors: NodeServices["actors"], facts: PushFacts, chunk: number): ActivityContext {
+  const assign: ActivityContext["ask"] = async <R>(
+    to: Parameters<ActivityContext["ask"]>[0],
+    message: Parameters<ActivityContext["ask"]>[1],
+  ): Promise<R> => {
+    const command = message as BusinessCommand;
+    if (command.type !== "chunk.assign") return actors.ask<R>(to, message);
+    return { assigned_at_ms: Date.parse(facts.received_at), assignments: command.leaves.map(assigned) } as R;
+  };
+  const actor = pushRef(facts.business_uuid, facts.push_id);
+  return { actor, workId: `fill.${chunk}`, nowMs: Date.now, ask: assign, signal: { aborted: false } };
+}
+
+/** Every record is new. */
+function assigned({ leaf_index, record_id }: LeafClaim) {
+  return { leaf_index, record_id, outcome: "accepted", generation: 1, change: 1 };
+}
+
+function factsOf({ businessUuid, certId, keyId, records, batch }: FillBatch, nowMs: number): PushFacts {
+  return {
+    push_id: batch.push_id,
+    business_uuid: businessUuid,
+    path: "A",
+    key_id: keyId,
+    sealer: "system",
+    collection: "products",
+    seq: batch.seq,
+    source: "api",
+    mode: "queued",
+    records: records.length,
+    cert_id: certId,
+    ai_policy_version: 0,
+    sealed_at: batch.sealed_at,
+    received_at: formatTimestamp(nowMs),
+    mandate_id: null,
+    countries: null,
+    number: 1,
+  };
+}

@@ -1,0 +1,102 @@
+// Child process: a node of the service among others, as `npm start` runs one, configured by the environment that it is given.
+
+import { pushRef } from "../../actors/messages/refs.ts";
+import { toRowQuery } from "../../collections/row-query.ts";
+import { parseSearchRequest } from "../../collections/search-request.ts";
+import { type RunningNode, startNode } from "../../node/start.ts";
+import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { createLanes } from "../../storage/cassandra/lanes.ts";
+import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
+import { answerParent } from "../answer-parent.ts";
+import { cpuTimes } from "../cpu-times.ts";
+import { productId } from "../products.ts";
+import { type FillBatch, fillWith } from "./fill.ts";
+
+export interface ClusterUrls {
+  readonly base_url: string;
+  readonly business_url: string;
+}
+
+/** A version as it is stored, and the head that moved to it. */
+export interface Stored {
+  readonly version: RecordVersion;
+  readonly head: RecordHead;
+}
+
+const readsAtOnce = 64;
+
+let node: RunningNode | null = null;
+
+function running(): RunningNode {
+  if (node === null) throw new Error("the node is not started");
+  return node;
+}
+
+/** Resolves once its surfaces listen. */
+async function open({ env }: { readonly env: Readonly<Record<string, string>> }): Promise<ClusterUrls> {
+  Object.assign(process.env, env);
+  node = await startNode();
+  return node.urls;
+}
+
+/** Stores a batch as a push of it would. */
+function fill(batch: FillBatch): Promise<void> {
+  return fillWith(running().services, batch);
+}
+
+/** Ids of products of a business, by their numbers. */
+function recordIds(params: {
+  readonly businessUuid: string;
+  readonly first: number;
+  readonly count: number;
+}) {
+  const { businessUuid, first, count } = params;
+  return Array.from({ length: count }, (_, index) =>
+    running().services.recordIdOf(businessUuid, "products", productId(first + index)),
+  );
+}
+
+/** How many rows each query answers, and the query as the index takes it. */
+async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
+  const answers = [];
+  for (const body of bodies) {
+    const request = parseSearchRequest(body, null);
+    if (!request.ok) throw new Error(`${request.code} ${request.detail}`);
+    const query = toRowQuery(request.value);
+    answers.push({ query, rows: (await running().services.index.search(query)).length });
+  }
+  return answers;
+}
+
+/** Resolves once the push has ended; answers how. */
+async function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
+  const ref = pushRef(push.businessUuid, push.pushId);
+  const options = { timeoutMs: 600_000 };
+  const report = await running().services.actors.ask<{ state: string; counts: unknown }>(
+    ref,
+    { type: "push.await" },
+    options,
+  );
+  return { state: report.state, counts: report.counts };
+}
+
+/** What is stored of these records. */
+async function readStored({ ids }: { readonly ids: readonly string[] }): Promise<readonly Stored[]> {
+  const { records } = running().services;
+  return await createLanes(readsAtOnce).all(
+    ids.map((id) => async () => {
+      const served = await records.readServed(id);
+      if (served === null) throw new Error(`${id} is not stored`);
+      return { version: served.version, head: served.head };
+    }),
+  );
+}
+
+/** Products that a search of this region could find. */
+function indexedProducts(): Promise<number> {
+  return running().services.index.count("products");
+}
+
+answerParent({ open, fill, recordIds, explain, awaitPush, readStored, indexedProducts, cpuTimes }, async () =>
+  node?.[Symbol.asyncDispose](),
+);

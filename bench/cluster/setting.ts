@@ -1,0 +1,127 @@
+// Nodes in two regions on real engines, each a process of its own, with a keyspace and indices of this run.
+
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createCqlClient } from "../../tools/engines/cassandra.ts";
+import type { Child } from "../child.ts";
+import type { EnginePlace } from "../floor/engine-serve.ts";
+import type { World } from "../world.ts";
+import type { BenchEngines } from "./engines.ts";
+import type { ClusterUrls } from "./node.ts";
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly region: string;
+  /** Where other nodes find it: what placement goes by. */
+  readonly address: string;
+  readonly urls: ClusterUrls;
+  readonly child: Child;
+}
+
+export class ClusterSetting implements AsyncDisposable {
+  readonly engines: BenchEngines;
+  readonly name = `b${process.pid.toString(36)}${Date.now().toString(36)}`;
+  readonly keysFolder: string;
+  readonly #world: World;
+  readonly #folder: string;
+  readonly #secret = randomBytes(32).toString("hex");
+  readonly #children = new Set<Child>();
+
+  constructor(world: World, engines: BenchEngines) {
+    this.engines = engines;
+    this.#world = world;
+    this.#folder = world.path("cluster");
+    this.keysFolder = join(this.#folder, "keys");
+  }
+
+  /** Of the region's index names. */
+  indexPrefix(region: string): string {
+    return `${this.name}-${region}-`;
+  }
+
+  /** Place of the region among the engines. */
+  at(region: string): number {
+    return this.engines.regions.indexOf(region);
+  }
+
+  /** Where the floor finds a region's engines. */
+  placeOf(region: string): EnginePlace {
+    const { cassandra, elastic } = this.engines;
+    const at = this.at(region);
+    return {
+      ...{ region, keyspace: this.name },
+      ...{ cassandra: cassandra[at] ?? "", elastic: elastic[at] ?? "" },
+    };
+  }
+
+  /** Starts a node, anew if `again` names one that has ended. */
+  async start(region: string, again: ClusterNode | null = null): Promise<ClusterNode> {
+    const name = again?.name ?? `${region}-${this.#children.size}`;
+    const address = again?.address ?? `127.0.0.1:${await freePort()}`;
+    const home = join(this.#folder, name);
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const child = this.#world.start("cluster/node.ts");
+    this.#children.add(child);
+    const urls = await child.call<ClusterUrls>("open", { env: this.#env(region, address, home) });
+    return { name, region, address, urls, child };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#children) await child[Symbol.asyncDispose]();
+    await this.#dropTraces();
+  }
+
+  #env(region: string, address: string, home: string): Readonly<Record<string, string>> {
+    const { regions, cassandra, elastic } = this.engines;
+    return {
+      SVC_STORE: "cassandra",
+      SVC_ENVIRONMENT: "sandbox",
+      SVC_CLUSTER_NAME: this.name,
+      SVC_CLUSTER_SECRET: this.#secret,
+      SVC_REGION: region,
+      SVC_REGIONS: regions.join(","),
+      SVC_CASSANDRA: cassandra[this.at(region)] ?? "",
+      SVC_CASSANDRA_KEYSPACE: this.name,
+      SVC_CASSANDRA_REPLICATION: regions.map((each) => `${each}:1`).join(","),
+      SVC_ELASTICSEARCH: elastic[this.at(region)] ?? "",
+      SVC_NODE_LISTEN: address,
+      SVC_PORT_BASE: "0",
+      SVC_HOME: home,
+      SVC_KEYS: this.keysFolder,
+      SVC_SAMPLES: "no",
+      SVC_LOG_TO: "file",
+      SVC_LOG_LEVEL: "error",
+    };
+  }
+
+  /** Engines that were not started for this run go on without it. */
+  async #dropTraces(): Promise<void> {
+    const { cassandra, elastic, regions } = this.engines;
+    const [address = ""] = (cassandra[0] ?? "").split(":");
+    const client = createCqlClient({ address, dataCenter: regions[0] ?? "" });
+    try {
+      await client.connect();
+      await client.execute(`DROP KEYSPACE IF EXISTS ${this.name}`, [], { readTimeout: 60_000 });
+    } finally {
+      await client.shutdown();
+    }
+    for (const url of elastic) {
+      const answer = await fetch(`${url}/_cat/indices/${this.name}-*?h=index&expand_wildcards=all`);
+      const names = answer.ok ? (await answer.text()).split("\n").filter((each) => each !== "") : [];
+      for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const server = createServer();
+  server.once("error", reject);
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject()));
+  });
+  return promise;
+}

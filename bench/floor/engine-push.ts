@@ -1,0 +1,102 @@
+// Child process, floor of a push on real engines: the versions, heads and catalogue rows that ours stored written to
+// Cassandra again, and its rows sent to every region's Elasticsearch again, under other ids, side by side and with as many
+// requests at once as ours may have. Everything is made beforehand; nothing is judged, signed or journaled.
+
+import { rowPut } from "../../collections/row-change.ts";
+import { catalogueWrites } from "../../storage/cassandra/catalogue.ts";
+import { headText } from "../../storage/cassandra/heads.ts";
+import { createLanes } from "../../storage/cassandra/lanes.ts";
+import {
+  type CassandraSession,
+  openCassandraSession,
+  type Statement,
+} from "../../storage/cassandra/session.ts";
+import { stampOfChange } from "../../storage/cassandra/stamps.ts";
+import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
+import { Engine } from "../../storage/elasticsearch/engine.ts";
+import { answerParent } from "../answer-parent.ts";
+import type { Stored } from "../cluster/node.ts";
+import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
+import type { EnginePlace } from "./engine-serve.ts";
+
+export interface EnginePush {
+  readonly place: EnginePlace;
+  /** Every region's Elasticsearch and the alias that its rows are written through. */
+  readonly indexes: readonly { readonly elastic: string; readonly alias: string }[];
+  readonly stored: readonly Stored[];
+  /** Makes the ids, and so the rows, others than those of any other run: digits of base 32. */
+  readonly mark: string;
+}
+
+export interface EnginePushResult {
+  readonly elapsedMs: number;
+  readonly cpu: CpuTimes;
+}
+
+/** As many as the service's stores have: storage/cassandra/record-store.ts, storage/elasticsearch/row-index.ts. */
+const writesAtOnce = 128;
+const bulksAtOnce = 4;
+
+const served = "generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row, cert_id, published_at";
+const cql = {
+  version: `INSERT INTO record (record_id, ${served}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`,
+  head: "UPDATE record USING TIMESTAMP ? SET head = ? WHERE record_id = ?",
+} as const;
+const plain = { idempotent: true } as const;
+
+async function run(push: EnginePush): Promise<EnginePushResult> {
+  const { cassandra, region, keyspace } = push.place;
+  const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });
+  const engines = push.indexes.map(({ elastic }) => new Engine({ nodes: [elastic] }));
+  try {
+    const marked = push.stored.map((each) => markedWith(each, push.mark));
+    const writes = [...marked.map(recordWrite), ...catalogueWrites(marked.map(({ head }) => head))];
+    const requests = bulkRequests(marked.map(({ version, head }) => rowPut("products", head, version.row)));
+    const cpuBefore = cpuTimes();
+    const startedMs = performance.now();
+    await Promise.all([
+      writeAll(session, writes),
+      ...push.indexes.map(({ alias }, at) => indexAll(engines[at] as Engine, alias, requests)),
+    ]);
+    return { elapsedMs: performance.now() - startedMs, cpu: cpuBetween(cpuBefore, cpuTimes()) };
+  } finally {
+    await session.close();
+    for (const engine of engines) await engine.close();
+  }
+}
+
+/** The last digits of the id become others; the order of ids that are alike so far does not matter here. */
+function markedWith({ version, head }: Stored, mark: string): Stored {
+  const record_id = version.record_id.slice(0, -mark.length) + mark;
+  return { version: { ...version, record_id }, head: { ...head, record_id } };
+}
+
+function recordWrite({ version, head }: Stored): readonly Statement[] {
+  const { record_id: id, generation, hash, bytes, seal_id, leaf_index, proof, sidecar, row } = version;
+  const facts = [seal_id, leaf_index ?? undefined, proof, sidecar, row, version.cert_id];
+  const stamp = Date.now() * 1_000;
+  return [
+    {
+      cql: cql.version,
+      params: [id, generation, hash, bytes, ...facts, version.published_at_ms, stamp],
+    },
+    { cql: cql.head, params: [stampOfChange(head.change), headText(head), id] },
+  ];
+}
+
+async function writeAll(session: CassandraSession, writes: readonly (readonly Statement[])[]): Promise<void> {
+  await createLanes(writesAtOnce).all(writes.map((write) => () => session.batch(write, plain)));
+}
+
+async function indexAll(engine: Engine, alias: string, requests: readonly BulkRequest[]): Promise<void> {
+  const path = `/${alias}/_bulk?require_alias=true&filter_path=errors`;
+  await createLanes(bulksAtOnce).all(
+    requests.map(({ lines }) => async () => {
+      const answer = await engine.write({ method: "POST", path, lines });
+      if ((answer as { readonly errors?: unknown }).errors !== false) throw new Error("a row was refused");
+    }),
+  );
+  await engine.write({ method: "POST", path: `/${alias}/_refresh` });
+}
+
+answerParent({ run });

@@ -1,0 +1,24 @@
+// Regions of nodes on real engines, against the engines asked directly. Two regions with one node each, and for failover a
+// second node in one of them.
+
+import { measureAnswers } from "../cluster/answers.ts";
+import { measureCommits } from "../cluster/commits.ts";
+import { openEngines } from "../cluster/engines.ts";
+import { measureFailover } from "../cluster/failover.ts";
+import { measurePushes } from "../cluster/pushes.ts";
+import { ClusterSetting } from "../cluster/setting.ts";
+import type { Figure } from "../report.ts";
+import type { World } from "../world.ts";
+
+export async function measureCluster(world: World): Promise<readonly Figure[]> {
+  await using engines = await openEngines((what) => world.say(what));
+  if (engines === null) return [];
+  await using setting = new ClusterSetting(world, engines);
+  const [home, other] = engines.regions;
+  if (home === undefined || other === undefined) throw new Error("the section needs two regions");
+  const nodes = [await setting.start(home), await setting.start(other)];
+  const parts = [measureAnswers, measurePushes, measureCommits, measureFailover];
+  const figures: Figure[] = [];
+  for (const measure of parts) figures.push(...(await measure(world, setting, nodes)));
+  return figures;
+}

@@ -1,0 +1,174 @@
+// What goes on between regions while all is well: rows in every region's index, receipts and nonces of each region's own,
+// homes that move, and an index that is built anew.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
+import { createSigner } from "../crypto/file-signer.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import type { Anchors } from "../protocol/anchors.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import type { KeyEntry } from "../protocol/key-set.ts";
+import { ownTrust } from "../service/standing.ts";
+import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
+import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { verifyReceipt } from "../verifier/receipt.ts";
+import { openCluster, type TestCluster, testSeed } from "./cluster.fixture.ts";
+import { createClient } from "./cluster-client.fixture.ts";
+import { openBusiness, productSearch, products, search } from "./cluster-load.fixture.ts";
+import { ordered } from "./cluster-ops.fixture.ts";
+import { openTruth, publicationFaults, receiptFaults } from "./cluster-truth.fixture.ts";
+
+const home = "eu-west1";
+const other = "us-east1";
+const regions = [home, other] as const;
+const { random } = testSeed("between regions", 20_261_123);
+const records = 2_000;
+const engines = enginesUnderTest();
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await openCluster({ engines, nodes: { [home]: 2, [other]: 1 } });
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+const once = (records: readonly Uint8Array[]) => records.map((bytes) => [bytes]);
+
+describe("two regions", () => {
+  it("have every published row in both indexes", async () => {
+    for (const region of regions) {
+      const business = await openBusiness(cluster, region);
+      const published = products(region, 60);
+      const push = await business.push(1, published);
+      await push.send();
+      await push.untilComplete();
+      const faults = await publicationFaults(cluster, {
+        business: business.caller.uuid,
+        published: once(published),
+      });
+      expect(faults).toEqual([]);
+    }
+  });
+
+  it("give receipts by keys of their own, which the key set names with the region", async () => {
+    const company = await cluster.newCompany();
+    const { trust, entries } = await trustOf(cluster);
+    for (const region of regions) {
+      const client = createClient(company, cluster.nodesOf(region));
+      const { json } = await client.expectAnswer(200, "retrieval", productSearch);
+      const receipt = json["receipt"] as unknown as {
+        readonly signatures: readonly { readonly keyid: string }[];
+      };
+      const verdict = verifyReceipt(trust, receipt as unknown as JsonValue, {
+        callerKeyId: company.key.keyId,
+      });
+      expect(verdict).toMatchObject({ ok: true, value: { region } });
+      const signer = entries.find(({ key_id }) => key_id === receipt.signatures[0]?.keyid);
+      expect(signer).toMatchObject({ use: "receipt", region });
+      expect(await receiptFaults(cluster, { region, exchanges: client.exchanges })).toEqual([]);
+    }
+  });
+
+  it("take a nonce once each, at whichever node", async () => {
+    const company = await cluster.newCompany();
+    const asked: SentRequest = { ...productSearch, nonce: freshNonce() };
+    for (const region of regions) {
+      const [first, ...rest] = cluster.nodesOf(region).map((node) => createClient(company, [node]));
+      await first?.expectAnswer(200, "retrieval", asked);
+      for (const node of [first, ...rest]) {
+        const again = await node?.expectAnswer(401, "retrieval", asked);
+        expect(again?.json["code"]).toBe("nonce_reused");
+      }
+    }
+  });
+
+  it("move a business's home from one to the other during a push: each record exactly once", async () => {
+    const business = await openBusiness(cluster, home);
+    const { uuid } = business.caller;
+    const first = products("move", records);
+    const push = await business.push(1, first);
+    await push.send();
+    await push.untilSettled(Math.floor(random() * 0.5 * records));
+    const [node] = cluster.nodesOf(home);
+    expect(await ordered(node, "moves", { party: uuid, to: other })).toBe("moved");
+    expect((await push.untilComplete()).counts["accepted"]).toBe(records);
+    const corrected = products("move", 60, { short_description: "Said at the new home." });
+    const corrections = await business.push(2, corrected);
+    await corrections.send();
+    expect((await corrections.untilComplete()).counts["updated"]).toBe(corrected.length);
+    await using truth = await openTruth(cluster, other);
+    const stored = await openCassandraClusterStore(truth.session).readHome(uuid);
+    expect(stored).toMatchObject({ region: other, moving_to: null });
+    const homes = await truth.session.execute(
+      "SELECT home FROM actor WHERE kind = 'business' AND id = ? LIMIT 1",
+      [uuid],
+      { consistency: "EACH_QUORUM", idempotent: true },
+    );
+    expect(homes.rows).toEqual([{ home: other }]);
+    const published = first.map((bytes, at) => [bytes, ...corrected.slice(at, at + 1)]);
+    expect(await publicationFaults(cluster, { business: uuid, published })).toEqual([]);
+  });
+
+  it("build an index anew while searches and pushes go on: without a gap", async () => {
+    const business = await openBusiness(cluster, home);
+    const searching = await search(cluster, home);
+    const first = products("anew", records);
+    const push = await business.push(1, first);
+    await push.send();
+    const serving = await servingIndex();
+    const [node] = cluster.nodesOf(home);
+    expect(await ordered(node, "rebuild", { collection: "products" })).toBe("begun");
+    await push.untilComplete();
+    const published = [...first];
+    let seq = 1;
+    do {
+      seq += 1;
+      const more = products(`anew-${seq}`, 60);
+      const next = await business.push(seq, more);
+      await next.send();
+      await next.untilComplete();
+      published.push(...more);
+    } while ((await servingIndex()) === serving);
+    const exchanges = await searching.stop();
+    const rows = exchanges.map(
+      ({ answer }) => (answer?.json["rows"] as readonly unknown[] | undefined)?.length,
+    );
+    // Ten are asked for, and there are more of them all the while.
+    expect(rows.filter((count) => count !== 10)).toEqual([]);
+    const { uuid } = business.caller;
+    expect(await publicationFaults(cluster, { business: uuid, published: once(published) })).toEqual([]);
+  });
+});
+
+/** The index behind the alias that is searched in the home region. */
+async function servingIndex(): Promise<string> {
+  const alias = `${cluster.indexPrefix(home)}products`;
+  const answer = await fetch(`${engines.elastic[0]}/_alias/${alias}`);
+  return Object.keys((await answer.json()) as object).join(",");
+}
+
+/** What a verifier trusts that has the cluster's roots for anchors and its published key set. */
+async function trustOf({ keyStore, nodes }: TestCluster) {
+  const halves = await Promise.all([
+    keyStore.loadOrCreate("root-p256", "ES256"),
+    keyStore.loadOrCreate("root-mldsa65", "ML-DSA-65"),
+  ]);
+  const [one, two] = halves.map((jwk) => createSigner(jwk));
+  const anchor = (half: typeof one, pair: typeof one): Anchors["roots"][number] => ({
+    key_id: half?.keyId ?? "",
+    alg: algorithmOf(half?.publicJwk as never),
+    public_key: half?.publicJwk as never,
+    pair: pair?.keyId ?? "",
+  });
+  const anchors: Anchors = {
+    v: 1,
+    environment: "sandbox",
+    roots: [anchor(one, two), anchor(two, one)],
+    passkeys: { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] },
+    log: { origin: "sandbox.svc/log", key_name: "svc-log" },
+  };
+  const answer = await fetch(`${nodes[0]?.urls.verification}/.well-known/keys`);
+  const keySet = await answer.text();
+  const { keys } = JSON.parse(keySet) as { readonly keys: readonly KeyEntry[] };
+  return { trust: ownTrust(anchors, keySet, nativeCrypto), entries: keys };
+}

@@ -1,0 +1,18 @@
+// What an operator says to a node of a test cluster. For tests.
+
+import type { TestNode } from "./cluster.fixture.ts";
+
+/** POST /ops/cluster/{order}: the outcome's name, of refusals too. */
+export async function ordered(node: TestNode | undefined, order: string, body: object): Promise<string> {
+  if (node === undefined) throw new Error("There is no node to say it to.");
+  const answer = await fetch(`${node.urls.ops}/ops/cluster/${order}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  const { outcome, reason } = JSON.parse(text) as { readonly outcome?: string; readonly reason?: string };
+  const said = outcome ?? reason;
+  if (said === undefined) throw new Error(`${order}: ${answer.status} ${text}`);
+  return said;
+}

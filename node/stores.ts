@@ -120,7 +120,7 @@ export async function openEngineStores(
         replicateBeforeAck: cluster.replicateBeforeAck,
       }),
       clusterStore: openCassandraClusterStore(session),
-      records: openCassandraRecordStore(session, { now }),
+      records: openCassandraRecordStore(session, { now, replicateBeforeAck: cluster.replicateBeforeAck }),
       receipts: openCassandraReceiptStore(session, { now }),
       registerStore: openCassandraRegisterStore(session, {
         now,

@@ -239,4 +239,22 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const heir = await nodeOf(there, { deadRegions: () => new Set([here]), replicateBeforeAck: true });
     expect((await heir.store.claim(ref, "b")).events).toEqual([event(1)]);
   });
+
+  it("F4: of a party's actor only: what belongs to a region is lost with it, and waits for no other", async () => {
+    const careful = await nodeOf(here, {
+      replicateBeforeAck: true,
+      partyOf: (each) => (each === ref ? each.id : null),
+    });
+    const levels: (string | undefined)[] = [];
+    const { batch } = careful.session;
+    careful.session.batch = (statements, options) => {
+      levels.push(options.consistency);
+      return batch.call(careful.session, statements, options);
+    };
+    for (const each of [ref, freshRef()]) {
+      const { head } = await careful.store.claim(each, "a");
+      await careful.store.commit(following(each, head, { puts: [event(1)] }));
+    }
+    expect(levels).toEqual(["EACH_QUORUM", "EACH_QUORUM", "LOCAL_QUORUM", "LOCAL_QUORUM"]);
+  });
 });

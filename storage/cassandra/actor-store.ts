@@ -5,7 +5,8 @@
 //   F2. A commit whose outcome is unknown is reported so; no plain read follows it before a conditional write or a
 //       serial read of the same partition has completed or buried it. The caller's own next steps are both.
 //   F3. Deletes and puts of one commit never name the same key: within a batch the delete would win.
-//   F4. With `replicateBeforeAck` a commit answers when the other regions have it, too. The commit's level counts
+//   F4. With `replicateBeforeAck` a commit of a party's actor answers when the other regions have it, too; what belongs to
+//       a region is lost with it, and needs no other. The commit's level counts
 //       replicas of all regions together, so a takeover asks every replica that is left.
 //
 // A batch of one partition is not bound by Cassandra's batch size thresholds, but by half a commit log segment
@@ -35,7 +36,7 @@ import {
   toOperation,
 } from "./actor-rows.ts";
 import { ActorTrack, ActorTracks } from "./actor-track.ts";
-import type { CassandraSession, Consistency, CqlParam, CqlResult, Statement } from "./session.ts";
+import type { CassandraSession, CqlParam, CqlResult, Statement } from "./session.ts";
 import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
 
 export interface CassandraActorStoreOptions {
@@ -73,7 +74,6 @@ export function openCassandraActorStore(
 class ActorJournals implements CassandraActorStore {
   readonly #session: CassandraSession;
   readonly #options: CassandraActorStoreOptions;
-  readonly #consistency: Consistency;
   readonly #rules: ClaimRules;
   readonly #hints: WakeHints;
   readonly #names: ActorNames;
@@ -81,27 +81,25 @@ class ActorJournals implements CassandraActorStore {
 
   constructor(session: CassandraSession, options: CassandraActorStoreOptions) {
     const { region, now, homeAllowed, deadRegions, partyOf, replicateBeforeAck } = options;
-    const consistency = replicateBeforeAck === true ? "EACH_QUORUM" : "LOCAL_QUORUM";
     this.#session = session;
     this.#options = options;
-    this.#consistency = consistency;
-    this.#hints = new WakeHints(session, { now, consistency });
+    this.#hints = new WakeHints(session, { now, consistency: "LOCAL_QUORUM" });
     this.#names = new ActorNames(session, partyOf ?? (() => null));
     this.#rules = {
       region,
-      consistency,
+      consistency: "LOCAL_QUORUM",
       homeAllowed: homeAllowed ?? (() => true),
       deadRegions: deadRegions ?? (() => new Set()),
       takeoverConsistency: replicateBeforeAck === true ? "ALL" : "LOCAL_QUORUM",
-      announce: (ref) => this.#names.write(ref, consistency),
+      announce: (ref) => this.#names.write(ref, this.#levelOf(ref)),
     };
   }
 
   async claim(ref: ActorRef, owner: string): Promise<Activation> {
     this.#tracks.forget(ref);
-    const { activation, statics, arrived } = await claimActor(this.#session, this.#rules, ref, owner);
+    const { activation, statics, arrived } = await claimActor(this.#session, this.#rulesOf(ref), ref, owner);
     const { wakeAtMs, outboxLow } = statics;
-    if (arrived && wakeAtMs !== null) await this.#hints.write(this.#options.region, ref, wakeAtMs);
+    if (arrived && wakeAtMs !== null) await this.#writeHint(ref, wakeAtMs);
     const { epoch, head } = activation.head;
     const outbox = activation.outbox.map((row) => row.k);
     this.#tracks.set(ref, new ActorTrack({ epoch, head, outboxLow, outbox, wakeAtMs }));
@@ -114,7 +112,7 @@ class ActorJournals implements CassandraActorStore {
     const track = this.#tracks.before(commit);
     await this.#hint(commit, track, sinceMs);
     const statements = commitBatch(commit, track, sinceMs);
-    const options = { consistency: this.#consistency, idempotent: false };
+    const options = { consistency: this.#levelOf(ref), idempotent: false };
     const result = await this.#session.batch(statements, options);
     if (!result.applied) {
       const refused = refusalOf(result);
@@ -169,12 +167,26 @@ class ActorJournals implements CassandraActorStore {
     });
   }
 
+  /** F4. */
+  #levelOf(ref: ActorRef): "LOCAL_QUORUM" | "EACH_QUORUM" {
+    const { replicateBeforeAck, partyOf } = this.#options;
+    return replicateBeforeAck === true && partyOf?.(ref) !== null ? "EACH_QUORUM" : "LOCAL_QUORUM";
+  }
+
+  #writeHint(ref: ActorRef, wakeAtMs: number): Promise<void> {
+    return this.#hints.write(this.#options.region, ref, wakeAtMs, this.#levelOf(ref));
+  }
+
+  #rulesOf(ref: ActorRef): ClaimRules {
+    return { ...this.#rules, consistency: this.#levelOf(ref) };
+  }
+
   /** Without its hint a commit is not sent (F1): nothing is applied, whatever became of the hint. */
   async #hint(commit: ActorCommit, track: ActorTrack | undefined, nowMs: number): Promise<void> {
     const { ref, wakeAtMs } = commit;
     if (wakeAtMs === null || !needsHint(wakeAtMs, track?.hintAtMs ?? null, nowMs)) return;
     try {
-      await this.#hints.write(this.#options.region, ref, wakeAtMs);
+      await this.#writeHint(ref, wakeAtMs);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       throw new StoreError("not_applied", `no wake-up hint was written: ${error.message}`, { cause: error });
@@ -185,7 +197,7 @@ class ActorJournals implements CassandraActorStore {
   /** The commit is applied: a hint that fails now leaves the caller to send the commit, and the hint, again. */
   async #rewriteHint({ ref, wakeAtMs }: ActorCommit): Promise<void> {
     try {
-      await this.#hints.write(this.#options.region, ref, wakeAtMs ?? 0);
+      await this.#writeHint(ref, wakeAtMs ?? 0);
     } catch (error) {
       this.#tracks.forget(ref);
       if (!(error instanceof StoreError)) throw error;
@@ -195,7 +207,7 @@ class ActorJournals implements CassandraActorStore {
 
   /** F4, for a commit that an earlier attempt applied, of which nobody knows how far it got. */
   async #ensureReplicated(commit: ActorCommit): Promise<void> {
-    if (this.#options.replicateBeforeAck !== true) return;
+    if (this.#levelOf(commit.ref) === "LOCAL_QUORUM") return;
     try {
       await readRowsThrough(this.#session, commit.ref, [...commit.puts, ...commit.deletes], "EACH_QUORUM");
     } catch (error) {

@@ -143,6 +143,47 @@ function statementTests(keyspace: () => TestKeyspace): void {
     await session.close();
   });
 
+  it("every put to all regions before it answers, if that is asked for, and nothing else (V4)", async () => {
+    const session = await keyspace().connect();
+    const levels = new Map<string, Set<string | undefined>>();
+    const note = (cql: string, level: string | undefined): void => {
+      const [verb = ""] = cql.split(" ");
+      levels.set(verb, (levels.get(verb) ?? new Set()).add(level));
+    };
+    const store = openCassandraRecordStore(
+      {
+        ...session,
+        execute: (cql, params, options) => {
+          note(cql, options.consistency);
+          return session.execute(cql, params, options);
+        },
+        batch: (statements, options) => {
+          for (const { cql } of statements) note(cql, options.consistency);
+          return session.batch(statements, options);
+        },
+      },
+      { replicateBeforeAck: true },
+    );
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    await store.stageLeaves(sealId, 0, [bytes(1)]);
+    await store.putStagedDocument(sealId, "plan", "{}");
+    await store.putSeal(seal(sealId));
+    await store.putVersions([version(id, sealId)], [head(id)]);
+    expect(await store.readServed(id)).not.toBeNull();
+    await store.dropStaged(sealId);
+    const everywhere = new Set(["EACH_QUORUM"]);
+    const own = new Set([undefined]);
+    expect(levels).toEqual(
+      new Map([
+        ["INSERT", everywhere],
+        ["UPDATE", everywhere],
+        ["SELECT", own],
+        ["DELETE", own],
+      ]),
+    );
+    await session.close();
+  });
+
   it("a few writes for many leaves", async () => {
     const { session, store, sent } = await open();
     await store.stageLeaves(

@@ -5,6 +5,8 @@
 //   V2. A fetch is one read, and a second one for a seal that this node has not met (seals never change) or when the
 //       newest version is not the head's.
 //   V3. All writes of a node share a bounded number of lanes: a push of 10,000 records is a stream, not a flood.
+//   V4. With `replicateBeforeAck` everything that is put, what is staged too, is in every region before the answer: whoever
+//       takes a push over after the loss of its region finds its leaves, and what its journal says is published.
 
 import type {
   HeadPage,
@@ -18,7 +20,7 @@ import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
 import { headOf, headText } from "./heads.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
-import type { CassandraSession, CqlParam, CqlRow, Statement } from "./session.ts";
+import type { CassandraSession, CqlParam, CqlRow, Statement, StatementOptions } from "./session.ts";
 import { stagedPushesIn } from "./staged-pushes.ts";
 import { createStamps, type Stamps, stampOfChange } from "./stamps.ts";
 
@@ -43,10 +45,13 @@ const cql = {
 } as const;
 
 const plain = { idempotent: true } as const;
+const everywhere = { idempotent: true, consistency: "EACH_QUORUM" } as const;
 
 export interface CassandraRecordOptions {
   /** Unix milliseconds; the platform's unless given. */
   readonly now?: () => number;
+  /** Answers a write only once other regions have it (V4). */
+  readonly replicateBeforeAck?: boolean;
 }
 
 /** The tables of record-tables.ts must be there. */
@@ -57,15 +62,16 @@ export function openCassandraRecordStore(
   const stamps = createStamps(options.now ?? Date.now);
   const [writes, reads] = [createLanes(writeLanes), createLanes(readLanes)];
   const seals = keptSeals(session);
+  const put = options.replicateBeforeAck === true ? everywhere : plain;
   const putVersions: RecordStore["putVersions"] = async (versions, heads) => {
     const batches = [...recordWrites(versions, heads, stamps), ...catalogueWrites(heads)];
-    await writes.all(batches.map((batch) => () => write(session, batch)));
+    await writes.all(batches.map((batch) => () => write(session, batch, put)));
   };
   return {
-    ...stagedPushesIn(session, writes, stamps),
+    ...stagedPushesIn(session, { lanes: writes, stamps, put }),
     putSeal: async ({ seal_id, envelope, tree_size }) => {
       const size = tree_size ?? undefined;
-      await session.execute(cql.putSeal, [seal_id, envelope, size, stamps.falling()], plain);
+      await session.execute(cql.putSeal, [seal_id, envelope, size, stamps.falling()], put);
     },
     readSeal: seals,
     putVersions,
@@ -121,10 +127,14 @@ function versionParams(version: RecordVersion, stamp: number): readonly CqlParam
   ];
 }
 
-async function write(session: CassandraSession, statements: readonly Statement[]): Promise<void> {
+async function write(
+  session: CassandraSession,
+  statements: readonly Statement[],
+  put: StatementOptions,
+): Promise<void> {
   const [only] = statements;
-  if (only !== undefined && statements.length === 1) await session.execute(only.cql, only.params, plain);
-  else await session.batch(statements, plain);
+  if (only !== undefined && statements.length === 1) await session.execute(only.cql, only.params, put);
+  else await session.batch(statements, put);
 }
 
 type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;

@@ -7,7 +7,7 @@ import type { RecordStore } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import type { Lanes } from "./lanes.ts";
-import { type CassandraSession, executeAll, type Statement } from "./session.ts";
+import { type CassandraSession, executeAll, type Statement, type StatementOptions } from "./session.ts";
 import type { Stamps } from "./stamps.ts";
 
 type StagedPushes = Pick<
@@ -38,10 +38,20 @@ const cql = {
 
 const plain = { idempotent: true } as const;
 
-export function stagedPushesIn(session: CassandraSession, lanes: Lanes, stamps: Stamps): StagedPushes {
+export interface StagingOptions {
+  readonly lanes: Lanes;
+  readonly stamps: Stamps;
+  /** Of what is put; what is dropped may come back elsewhere without harm. */
+  readonly put: StatementOptions;
+}
+
+export function stagedPushesIn(
+  session: CassandraSession,
+  { lanes, stamps, put }: StagingOptions,
+): StagedPushes {
   const list = async (pushId: string): Promise<number> => {
     const stamp = stamps.rising();
-    await session.execute(cql.list, [shardOf(pushId), pushId, stamp, stamp], plain);
+    await session.execute(cql.list, [shardOf(pushId), pushId, stamp, stamp], put);
     return stamp;
   };
   return {
@@ -55,7 +65,7 @@ export function stagedPushesIn(session: CassandraSession, lanes: Lanes, stamps: 
       const writes = slices(leaves).map(
         ([from, end]) =>
           () =>
-            writeLeaves(session, statements.slice(from, end)),
+            writeLeaves(session, statements.slice(from, end), put),
       );
       await lanes.all(writes);
     },
@@ -67,7 +77,7 @@ export function stagedPushesIn(session: CassandraSession, lanes: Lanes, stamps: 
     dropStaged: (pushId) => drop(session, pushId),
     putStagedDocument: async (pushId, name, body) => {
       const stamp = await list(pushId);
-      await session.execute(cql.putDocument, [pushId, name, body, stamp], plain);
+      await session.execute(cql.putDocument, [pushId, name, body, stamp], put);
     },
     readStagedDocument: async (pushId, name) => {
       const { rows } = await session.execute(cql.document, [pushId, name], plain);
@@ -78,8 +88,12 @@ export function stagedPushesIn(session: CassandraSession, lanes: Lanes, stamps: 
 }
 
 /** Leaves of one push are one partition, so a write is whole or not at all. */
-async function writeLeaves(session: CassandraSession, statements: readonly Statement[]): Promise<void> {
-  await session.batch(statements, plain);
+async function writeLeaves(
+  session: CassandraSession,
+  statements: readonly Statement[],
+  put: StatementOptions,
+): Promise<void> {
+  await session.batch(statements, put);
 }
 
 /** Ranges of leaves that go into one write each. */

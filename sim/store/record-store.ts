@@ -6,7 +6,9 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StoredRow,
   StoredSeal,
+  VersionId,
 } from "../../storage/record-store.ts";
 import type { Cell, PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
@@ -149,17 +151,22 @@ class SimRecordStore implements RecordStore {
     });
   }
 
-  readRows(
-    ids: readonly { record_id: string; hash: string }[],
-  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
+  readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]> {
+    return this.#read((region) =>
+      ids.flatMap(({ record_id, generation, hash }) => {
+        const found = this.#versions.read(region, `${record_id}/${generation}`);
+        return found === null || found.hash !== hash ? [] : [storedRowOf(found)];
+      }),
+    );
+  }
+
+  findRow(recordId: string, hash: string): Promise<StoredRow | null> {
     return this.#read((region) => {
-      const versions = this.#versions.values(region);
-      return ids.flatMap(({ record_id, hash }) => {
-        const found = versions
-          .filter((each) => each.record_id === record_id && each.hash === hash)
-          .sort((a, b) => b.generation - a.generation)[0];
-        return found === undefined ? [] : [{ record_id, hash, row: found.row, bytes: found.bytes }];
-      });
+      const found = this.#versions
+        .values(region)
+        .filter((each) => each.record_id === recordId && each.hash === hash)
+        .sort((a, b) => b.generation - a.generation)[0];
+      return found === undefined ? null : storedRowOf(found);
     });
   }
 
@@ -199,4 +206,8 @@ interface NamedDocument extends StagedDocument {
 
 function nameOf(document: StagedDocument): string {
   return (document as NamedDocument).name;
+}
+
+function storedRowOf({ record_id, generation, hash, row, sidecar }: RecordVersion): StoredRow {
+  return { record_id, generation, hash, row, sidecar };
 }

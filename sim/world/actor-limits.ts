@@ -23,7 +23,7 @@ export function drawLimits(random: Random): Partial<ActorLimits> {
     effectRetryMs: 50,
     effectRetryMaxMs: 1_500,
     actorActivitiesMax: random.pick([1, 2, 8]),
-    ackFlushMs: random.pick([50, 200]),
+    ackFlushMs: random.pick([50, 200, 2_000]),
     outboxWakeMs: random.pick([2_000, 5_000]),
     pollMs: random.pick([700, 1_500]),
     commandsPerFlushMax: random.pick([16, 4_096]),

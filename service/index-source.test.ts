@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RecordHead } from "../storage/record-store.ts";
+import type { RecordHead, VersionId } from "../storage/record-store.ts";
 import type { RowChange } from "../storage/row-index.ts";
 import { indexSource } from "./index-source.ts";
 
@@ -24,10 +24,10 @@ async function changesOf(pages: readonly (readonly RecordHead[])[], gone: readon
       const at = Number(cursor ?? 0);
       return { heads: pages[at] ?? [], cursor: at + 1 < pages.length ? String(at + 1) : null };
     },
-    readRows: async (ids: readonly { record_id: string; hash: string }[]) =>
+    readRows: async (ids: readonly VersionId[]) =>
       ids
         .filter(({ record_id }) => !gone.includes(record_id))
-        .map(({ record_id, hash }) => ({ record_id, hash, row: row(record_id), bytes: new Uint8Array() })),
+        .map((id) => ({ ...id, row: row(id.record_id), sidecar: "{}" })),
   };
   for await (const change of indexSource(records, "updates")) changes.push(change);
   return changes;

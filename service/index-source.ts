@@ -33,9 +33,9 @@ async function* changesOf(
 ): AsyncGenerator<RowChange> {
   const live = heads.filter((head) => head.live);
   const rows = await records.readRows(live);
-  const byVersion = new Map(rows.map((row) => [`${row.record_id} ${row.hash}`, row.row]));
-  for (const { record_id, change, hash, live: isLive } of heads) {
-    const row = isLive ? byVersion.get(`${record_id} ${hash}`) : undefined;
+  const byRecord = new Map(rows.map((row) => [row.record_id, row.row]));
+  for (const { record_id, change, live: isLive } of heads) {
+    const row = isLive ? byRecord.get(record_id) : undefined;
     // A row that is gone was purged after its head was read, and its removal comes by itself (I2).
     if (row !== undefined) yield rowPut(collection, { record_id, change }, row);
     else if (!isLive) yield { kind: "remove", collection, record_id, change };

@@ -12,7 +12,7 @@ import { formatTimestamp, isHash, isRecordId, parseTimestamp } from "../protocol
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
 import { openSidecar } from "../protocol/sidecar.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
-import type { RecordStore } from "../storage/record-store.ts";
+import type { RecordStore, StoredRow } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
 import { escapeHtml, page, table } from "./page.ts";
@@ -96,8 +96,7 @@ interface Version {
   readonly publishedAtMs: number;
   /** When the version that is served now was published; null when none is. */
   readonly currentSinceMs: number | null;
-  /** Known of the version served now. */
-  readonly generation: number | null;
+  readonly generation: number;
   readonly sealedAt: string | null;
   readonly endpoints: JsonValue;
 }
@@ -118,12 +117,12 @@ async function findVersion(deps: VerifyPageDeps, recordId: string, origin: strin
       endpoints: version.type === "business_files" ? endpointsOf(version.bytes) : null,
     };
   }
-  const [earlier] = await deps.records.readRows([{ record_id: recordId, hash: origin }]);
-  return earlier === undefined ? null : earlierVersion(earlier.row, served?.version.published_at_ms ?? null);
+  const earlier = await deps.records.findRow(recordId, origin);
+  return earlier === null ? null : earlierVersion(earlier, served?.version.published_at_ms ?? null);
 }
 
-function earlierVersion(rowText: string, currentSinceMs: number | null): Version {
-  const row = JSON.parse(rowText) as Readonly<Record<string, string | number>>;
+function earlierVersion(stored: StoredRow, currentSinceMs: number | null): Version {
+  const row = JSON.parse(stored.row) as Readonly<Record<string, string | number>>;
   return {
     businessUuid: String(row["business_uuid"]),
     type: String(row["type"]),
@@ -131,8 +130,8 @@ function earlierVersion(rowText: string, currentSinceMs: number | null): Version
     certId: String(row["adl_origin_cert"]),
     publishedAtMs: Number(row["published_at"]) * 1_000,
     currentSinceMs,
-    generation: null,
-    sealedAt: null,
+    generation: stored.generation,
+    sealedAt: sealedAtOf(stored.sidecar),
     endpoints: null,
   };
 }

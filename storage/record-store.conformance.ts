@@ -113,22 +113,27 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(await store().readHead(id)).toEqual(head(id, { change: 2, live: false }));
   });
 
-  it("are found as rows by record and hash, in the order asked for, those that exist", async () => {
+  it("are found as rows by record, generation and hash, in the order asked for, those that exist", async () => {
     const [a, b, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
     const second = version(a, sealId, { generation: 2, hash: hash("2"), row: '{"n":2}', bytes: bytes(2) });
     await store().putVersions([version(a, sealId), second, version(b, sealId, { row: '{"n":3}' })], []);
     const asked = [
-      { record_id: b, hash: hash("1") },
-      { record_id: a, hash: hash("9") },
-      { record_id: a, hash: hash("2") },
-      { record_id: fresh("svc"), hash: hash("1") },
-      { record_id: a, hash: hash("1") },
+      { record_id: b, generation: 1, hash: hash("1") },
+      { record_id: a, generation: 1, hash: hash("9") },
+      { record_id: a, generation: 2, hash: hash("2") },
+      { record_id: fresh("svc"), generation: 1, hash: hash("1") },
+      { record_id: a, generation: 1, hash: hash("1") },
+      // The bytes are there, under an earlier generation: what is asked for is not.
+      { record_id: a, generation: 3, hash: hash("2") },
     ];
+    const { sidecar } = version(a, sealId);
     expect(await store().readRows(asked)).toEqual([
-      { record_id: b, hash: hash("1"), row: '{"n":3}', bytes: version(b, sealId).bytes },
-      { record_id: a, hash: hash("2"), row: '{"n":2}', bytes: bytes(2) },
-      { record_id: a, hash: hash("1"), row: version(a, sealId).row, bytes: version(a, sealId).bytes },
+      { record_id: b, generation: 1, hash: hash("1"), row: '{"n":3}', sidecar },
+      { record_id: a, generation: 2, hash: hash("2"), row: '{"n":2}', sidecar },
+      { record_id: a, generation: 1, hash: hash("1"), row: version(a, sealId).row, sidecar },
     ]);
+    expect(await store().findRow(a, hash("2"))).toMatchObject({ generation: 2, row: '{"n":2}' });
+    expect(await store().findRow(a, hash("9"))).toBeNull();
   });
 
   it("hold a record as long as the protocol allows, and 200 in one call", async () => {
@@ -215,8 +220,9 @@ function servingTests(store: () => RecordStore): void {
       version: again,
       seal: seal(second, { tree_size: 2 }),
     });
-    const [row] = await store().readRows([{ record_id: id, hash: hash("1") }]);
-    expect(row?.row).toBe('{"n":2}');
+    expect(await store().findRow(id, hash("1"))).toMatchObject({ generation: 2, row: '{"n":2}' });
+    const [earlier] = await store().readRows([{ record_id: id, generation: 1, hash: hash("1") }]);
+    expect(earlier?.row).toBe(version(id, first).row);
   });
 }
 

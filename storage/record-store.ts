@@ -95,8 +95,22 @@ export interface RecordStore {
   listCatalogue(businessUuid: string, cursor: string | null, limit: number): Promise<HeadPage>;
   /** The live version of a record, or null when there is none (R4). */
   readServed(recordId: string): Promise<ServedRecord | null>;
-  /** Version rows by (record_id, hash), for indexing: those that exist, in the order asked for. */
-  readRows(
-    ids: readonly { record_id: string; hash: string }[],
-  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]>;
+  /** The rows of exactly these versions, for indexing: those that exist, in the order asked for. */
+  readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]>;
+  /** The newest version with these bytes, served or not; null when there is none. */
+  findRow(recordId: string, hash: string): Promise<StoredRow | null>;
+}
+
+/** The same bytes published again are another version, with a row of its own. */
+export interface VersionId {
+  readonly record_id: string;
+  readonly generation: number;
+  readonly hash: string;
+}
+
+export interface StoredRow extends VersionId {
+  /** Exact signed text. */
+  readonly row: string;
+  /** JSON text of the sidecar envelope. */
+  readonly sidecar: string;
 }

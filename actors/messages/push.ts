@@ -58,6 +58,7 @@ export interface PushCounts {
 /** A row change by reference. */
 export interface RowReference {
   readonly record_id: string;
+  readonly generation: number;
   readonly hash: string;
   readonly change: number;
 }

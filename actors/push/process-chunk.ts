@@ -56,6 +56,7 @@ export async function processChunk(
   const changes = await storeVersions(ports, facts, prepared);
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
+    generation: assignment.generation,
     hash: leaf.claim.hash,
     change: assignment.change,
   }));

@@ -25,7 +25,7 @@ function region(readable: readonly string[]) {
       readRows: async (ids) =>
         ids
           .filter(({ record_id }) => state.readable.includes(record_id))
-          .map(({ record_id, hash }) => ({ record_id, hash, row: row(record_id), bytes: new Uint8Array() })),
+          .map((id) => ({ ...id, row: row(id.record_id), sidecar: "{}" })),
     },
     sha256,
   });
@@ -37,7 +37,12 @@ function region(readable: readonly string[]) {
   return { state, indexRows };
 }
 
-const reference = (record_id: string, change: number): RowReference => ({ record_id, hash: "h", change });
+const reference = (record_id: string, change: number): RowReference => ({
+  record_id,
+  generation: 1,
+  hash: "h",
+  change,
+});
 
 describe("rows that were published in another region", () => {
   it("are indexed from the region's own store", async () => {

@@ -57,9 +57,9 @@ interface IndexRows {
 /** The rows that are readable here. */
 async function readChanges(ports: RegionPorts, params: IndexRows): Promise<readonly RowChange[]> {
   const rows = await ports.records.readRows(params.references);
-  const byVersion = new Map(rows.map((row) => [`${row.record_id} ${row.hash}`, row.row]));
+  const byVersion = new Map(rows.map((row) => [`${row.record_id} ${row.generation}`, row.row]));
   return params.references.flatMap((reference) => {
-    const row = byVersion.get(`${reference.record_id} ${reference.hash}`);
+    const row = byVersion.get(`${reference.record_id} ${reference.generation}`);
     return row === undefined ? [] : [rowPut(params.collection as CollectionName, reference, row)];
   });
 }

@@ -14,7 +14,9 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StoredRow,
   StoredSeal,
+  VersionId,
 } from "../record-store.ts";
 import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
@@ -38,8 +40,10 @@ const cql = {
   head: "SELECT head FROM record WHERE record_id = ? LIMIT 1",
   newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
   version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
+  row: "SELECT generation, row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
   // Within one partition, newest first: the filter looks at few rows, mostly at one.
-  row: "SELECT row, bytes FROM record WHERE record_id = ? AND hash = ? LIMIT 1 ALLOW FILTERING",
+  rowByHash: `SELECT generation, row, sidecar FROM record WHERE record_id = ? AND hash = ? LIMIT 1
+    ALLOW FILTERING`,
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
 } as const;
@@ -84,6 +88,7 @@ export function openCassandraRecordStore(
     listCatalogue: (uuid, cursor, limit): Promise<HeadPage> => readCatalogue(session, uuid, cursor, limit),
     readServed: (recordId) => readServed(session, seals, recordId),
     readRows: (ids) => readRows(session, reads, ids),
+    findRow: (recordId, hash) => findRow(session, recordId, hash),
   };
 }
 
@@ -184,18 +189,30 @@ async function readVersion(session: CassandraSession, head: RecordHead): Promise
 async function readRows(
   session: CassandraSession,
   lanes: Lanes,
-  ids: readonly { record_id: string; hash: string }[],
-): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
+  ids: readonly VersionId[],
+): Promise<readonly StoredRow[]> {
   const found = await lanes.all(
-    ids.map(({ record_id, hash }) => async () => {
-      const { rows } = await session.execute(cql.row, [record_id, hash], plain);
-      const [row] = rows;
-      return row === undefined
-        ? []
-        : [{ record_id, hash, row: textOf(row["row"]), bytes: bytesOf(row["bytes"]) }];
+    ids.map(({ record_id, generation, hash }) => async () => {
+      const { rows } = await session.execute(cql.row, [record_id, generation, hash], plain);
+      return rows.map((row) => storedRowOf(record_id, hash, row));
     }),
   );
   return found.flat();
+}
+
+async function findRow(session: CassandraSession, recordId: string, hash: string): Promise<StoredRow | null> {
+  const { rows } = await session.execute(cql.rowByHash, [recordId, hash], plain);
+  return rows[0] === undefined ? null : storedRowOf(recordId, hash, rows[0]);
+}
+
+function storedRowOf(recordId: string, hash: string, row: CqlRow): StoredRow {
+  return {
+    record_id: recordId,
+    generation: numberOf(row["generation"]),
+    hash,
+    row: textOf(row["row"]),
+    sidecar: textOf(row["sidecar"]),
+  };
 }
 
 /** A partition with versions alone has no head yet. */

@@ -9,7 +9,9 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StoredRow,
   StoredSeal,
+  VersionId,
 } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -135,13 +137,16 @@ class SqliteRecordStore implements RecordStore {
     return columns === undefined ? null : servedOf(columns);
   }
 
-  async readRows(
-    ids: readonly { record_id: string; hash: string }[],
-  ): Promise<readonly { record_id: string; hash: string; row: string; bytes: Uint8Array }[]> {
-    return ids.flatMap(({ record_id, hash }) => {
-      const found = this.#sql.readRow.get(record_id, hash);
-      return found ? [{ record_id, hash, row: textOf(found["row"]), bytes: bytesOf(found["bytes"]) }] : [];
+  async readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]> {
+    return ids.flatMap((id) => {
+      const found = this.#sql.readRow.get(id.record_id, id.generation, id.hash);
+      return found ? [storedRowOf(id.record_id, id.hash, found)] : [];
     });
+  }
+
+  async findRow(recordId: string, hash: string): Promise<StoredRow | null> {
+    const found = this.#sql.findRow.get(recordId, hash);
+    return found === undefined ? null : storedRowOf(recordId, hash, found);
   }
 
   #putVersion(version: RecordVersion): void {
@@ -201,6 +206,7 @@ interface Statements {
   readonly listCatalogue: StatementSync;
   readonly readServed: StatementSync;
   readonly readRow: StatementSync;
+  readonly findRow: StatementSync;
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
@@ -249,7 +255,11 @@ function prepareStatements(database: SqliteDatabase): Statements {
       ),
     ),
     readRow: database.prepare(
-      "SELECT row, bytes FROM record_version WHERE record_id = ? AND hash = ? ORDER BY generation DESC LIMIT 1",
+      "SELECT generation, row, sidecar FROM record_version WHERE record_id = ? AND generation = ? AND hash = ?",
+    ),
+    findRow: database.prepare(
+      `SELECT generation, row, sidecar FROM record_version WHERE record_id = ? AND hash = ?
+       ORDER BY generation DESC LIMIT 1`,
     ),
   };
 }
@@ -267,6 +277,16 @@ function pageOf(rows: readonly Row[], limit: number): HeadPage {
   const heads = rows.map(headOf);
   const last = heads.at(-1);
   return { heads, cursor: last === undefined || rows.length < limit ? null : cursorMark + last.record_id };
+}
+
+function storedRowOf(recordId: string, hash: string, found: Row): StoredRow {
+  return {
+    record_id: recordId,
+    generation: numberOf(found["generation"]),
+    hash,
+    row: textOf(found["row"]),
+    sidecar: textOf(found["sidecar"]),
+  };
 }
 
 function headOf(row: Row): RecordHead {

@@ -4,11 +4,11 @@ import type { BusinessCommand } from "../messages/business.ts";
 import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { createLookAhead } from "./look-ahead.ts";
-import { chunksAheadMax, indexRows, type PushPorts, processChunk } from "./process-chunk.ts";
+import { createChunkLine } from "./chunk-line.ts";
+import { chunksAhead, indexRows, type PushPorts, processChunk } from "./process-chunk.ts";
 
-export function pushActivities(given: Omit<PushPorts, "ahead">): Record<string, Activity> {
-  const ports: PushPorts = { ...given, ahead: createLookAhead(chunksAheadMax) };
+export function pushActivities(given: Omit<PushPorts, "line">): Record<string, Activity> {
+  const ports: PushPorts = { ...given, line: createChunkLine(chunksAhead) };
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) =>
       processChunk(ports, params, context),

@@ -33,10 +33,11 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
+/** `assigned` is called once the business gave the generations. */
 export async function prepareChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  ask: ActivityContext["ask"],
+  { ask, assigned: tell }: { readonly ask: ActivityContext["ask"]; readonly assigned: () => void },
 ): Promise<PreparedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
@@ -51,6 +52,7 @@ export async function prepareChunk(
     else outcomes.push(judged.outcome);
   }
   const assigned = await assign(facts, chunk, leaves, ask);
+  tell();
   const kept: { readonly leaf: Leaf; readonly assignment: LeafAssignment }[] = [];
   for (const [index, assignment] of assigned.assignments.entries()) {
     const leaf = leaves[index];

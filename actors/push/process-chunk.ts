@@ -3,6 +3,9 @@
 //   C1. Redone after a crash at any point, it writes and signs the same bytes.
 //   C2. A version is readable before any index knows its row.
 //   C3. A region that cannot be reached does not hold up the push: it is named `unindexed` and told again.
+//   C4. A chunk may be published before those in front of it are settled: what it publishes is the same whenever it is done,
+//       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
+//       chunks in their order.
 
 import { indexDocument } from "../../collections/index-document.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
@@ -13,11 +16,11 @@ import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
-import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
 import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import type { LookAhead } from "./look-ahead.ts";
+import type { ChunkLimits, ChunkLine } from "./chunk-line.ts";
 import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
 
 export interface PushPorts {
@@ -33,26 +36,42 @@ export interface PushPorts {
   readonly region: string;
   /** Regions whose indexes are told now. */
   readonly regions: () => readonly string[];
-  /** Chunks made ready before their turn. */
-  readonly ahead: LookAhead<PreparedChunk>;
+  /** Chunks published before their turn. */
+  readonly line: ChunkLine<PublishedChunk>;
 }
 
-/** Chunks made ready before their turn, of all pushes together: each holds a few hundred kilobytes. */
-export const chunksAheadMax = 4;
+/** What of a chunk is done before its turn: each chunk holds a few hundred kilobytes. */
+export const chunksAhead: ChunkLimits = { chunksMax: 3, pushesMax: 8 };
 
+/** A chunk that is stored, and in the indexes of all regions but those in `unindexed`. */
+export interface PublishedChunk {
+  readonly outcomes: readonly PublishOutcome[];
+  readonly references: readonly RowReference[];
+  readonly unindexed: readonly string[];
+}
+
+/** Answers with the settlement of the chunk. Chunks behind it are published meanwhile (C4). */
 export async function processChunk(
   ports: PushPorts,
   params: { readonly facts: PushFacts; readonly chunk: number },
   context: ActivityContext,
 ): Promise<PushCommand> {
   const { facts, chunk } = params;
-  const prepared = await ports.ahead.take(keyOf(facts, chunk), () =>
-    prepareChunk(ports, params, context.ask),
+  const { id } = pushRef(facts.business_uuid, facts.push_id);
+  const place = { chunk, chunks: chunkCount(facts.records) };
+  const published = await ports.line.take(id, place, (each, assigned) =>
+    publishChunk(ports, { facts, chunk: each }, { context, assigned }),
   );
-  if (chunk + 1 < chunkCount(facts.records)) {
-    const next = { facts, chunk: chunk + 1 };
-    ports.ahead.begin(keyOf(facts, next.chunk), () => prepareChunk(ports, next, context.ask));
-  }
+  return { type: "chunk.settle", chunk, ...published };
+}
+
+async function publishChunk(
+  ports: PushPorts,
+  params: { readonly facts: PushFacts; readonly chunk: number },
+  { context, assigned }: { readonly context: ActivityContext; readonly assigned: () => void },
+): Promise<PublishedChunk> {
+  const { facts, chunk } = params;
+  const prepared = await prepareChunk(ports, params, { ask: context.ask, assigned });
   const changes = await storeVersions(ports, facts, prepared);
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
@@ -62,18 +81,17 @@ export async function processChunk(
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
   const told = await Promise.all(
-    regions.map((region) =>
-      region === ports.region
-        ? applyRows(region, changes, context)
-        : indexRows(region, { collection: facts.collection, references }, context),
-    ),
+    regions.map((region) => {
+      const work_id = `${context.actor.id}/chunk ${chunk}`;
+      const command: RegionCommand =
+        region === ports.region
+          ? { type: "rows.apply", work_id, changes }
+          : { type: "rows.index", work_id, collection: facts.collection, references };
+      return tell(region, command, context);
+    }),
   );
   const unindexed = regions.filter((_, index) => told[index] !== true);
-  return { type: "chunk.settle", chunk, outcomes: prepared.outcomes, references, unindexed };
-}
-
-function keyOf(facts: PushFacts, chunk: number): string {
-  return `${facts.push_id}/${chunk}`;
+  return { outcomes: prepared.outcomes, references, unindexed };
 }
 
 /** Stores the versions and gives the row changes for the indexes. */
@@ -127,26 +145,14 @@ async function storeVersions(
   return changes;
 }
 
-/** Tells the region's own index, with the rows. False when it cannot be reached now. */
-function applyRows(
-  region: string,
-  changes: readonly RowChange[],
-  context: ActivityContext,
-): Promise<boolean> {
-  return tell(region, { type: "rows.apply", work_id: workIdOf(context), changes }, context);
-}
-
 /** Tells any region's index, which reads the rows from its own store. False when it cannot be reached now. */
 export function indexRows(
   region: string,
   rows: { readonly collection: string; readonly references: readonly RowReference[] },
   context: ActivityContext,
 ): Promise<boolean> {
-  return tell(region, { type: "rows.index", work_id: workIdOf(context), ...rows }, context);
-}
-
-function workIdOf(context: ActivityContext): string {
-  return `${context.actor.id}/${context.workId}`;
+  const work_id = `${context.actor.id}/${context.workId}`;
+  return tell(region, { type: "rows.index", work_id, ...rows }, context);
 }
 
 async function tell(region: string, command: RegionCommand, context: ActivityContext): Promise<boolean> {

@@ -1,11 +1,12 @@
 // Fills the stores and every region's index with records as a push would: the chunks of a batch are processed by the
 // service's own code. Left out is what a request and its actors decide; the business never hears of these records.
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { BusinessCommand, LeafClaim } from "../../actors/messages/business.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { pushRef } from "../../actors/messages/refs.ts";
-import { createLookAhead } from "../../actors/push/look-ahead.ts";
-import { type PushPorts, processChunk } from "../../actors/push/process-chunk.ts";
+import { createChunkLine } from "../../actors/push/chunk-line.ts";
+import { chunksAhead, type PushPorts, processChunk } from "../../actors/push/process-chunk.ts";
 import type { ActivityContext } from "../../actors/system/definition.ts";
 import type { SealedBatch } from "../../client/batch.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -22,7 +23,9 @@ export interface FillBatch {
   readonly batch: SealedBatch;
 }
 
-const chunksAhead = 4;
+/** A region that has just begun, or is slow, is asked again. */
+const attemptsMax = 20;
+const retryMs = 500;
 
 export async function fillWith(services: NodeServices, batch: FillBatch): Promise<void> {
   const { records: store, cluster, actors } = services;
@@ -45,14 +48,24 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     lists: { protectedNames: [], blockedHosts: [] },
     region: cluster.region,
     regions: cluster.regions,
-    ahead: createLookAhead(chunksAhead),
+    line: createChunkLine(chunksAhead),
   };
   for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
-    const context = contextOf(actors, facts, chunk);
-    const settled = await processChunk(ports, { facts, chunk }, context);
-    if (settled.type !== "chunk.settle" || settled.unindexed.length > 0)
-      throw new Error(`chunk ${chunk} is not in every index`);
+    for (let attempt = 1; !(await isEverywhere(ports, { facts, chunk, actors })); attempt += 1) {
+      if (attempt === attemptsMax) throw new Error(`chunk ${chunk} is not in every index`);
+      await delay(retryMs);
+    }
   }
+}
+
+/** Whether every region's index has the chunk. Repeating it changes nothing. */
+async function isEverywhere(
+  ports: PushPorts,
+  of: { readonly facts: PushFacts; readonly chunk: number; readonly actors: NodeServices["actors"] },
+): Promise<boolean> {
+  const { facts, chunk, actors } = of;
+  const settled = await processChunk(ports, { facts, chunk }, contextOf(actors, facts, chunk));
+  return settled.type === "chunk.settle" && settled.unindexed.length === 0;
 }
 
 function contextOf(actors: NodeServices["actors"], facts: PushFacts, chunk: number): ActivityContext {

@@ -7,6 +7,7 @@
 //   V3. All writes of a node share a bounded number of lanes: a push of 10,000 records is a stream, not a flood.
 //   V4. With `replicateBeforeAck` everything that is put, what is staged too, is in every region before the answer: whoever
 //       takes a push over after the loss of its region finds its leaves, and what its journal says is published.
+//   V5. Rows for an index are read some records at a time: what a read costs beside its rows is most of what it costs.
 
 import type {
   HeadPage,
@@ -22,13 +23,22 @@ import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
 import { headOf, headText } from "./heads.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
-import type { CassandraSession, CqlParam, CqlRow, Statement, StatementOptions } from "./session.ts";
+import {
+  type CassandraSession,
+  type CqlParam,
+  type CqlRow,
+  executeAll,
+  type Statement,
+  type StatementOptions,
+} from "./session.ts";
 import { stagedPushesIn } from "./staged-pushes.ts";
 import { createStamps, type Stamps, stampOfChange } from "./stamps.ts";
 
 /** Statements of this store under way at once, in each direction (V3). */
 const writeLanes = 128;
 const readLanes = 64;
+/** Records in one read, see V5. */
+const rowsPerRead = 20;
 /** Seals kept; an envelope is about a kilobyte. */
 const sealsMax = 4_000;
 
@@ -40,7 +50,7 @@ const cql = {
   head: "SELECT head FROM record WHERE record_id = ? LIMIT 1",
   newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
   version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
-  row: "SELECT generation, row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
+  rows: "SELECT record_id, generation, hash, row, sidecar FROM record WHERE record_id IN ? AND generation = ?",
   // Within one partition, newest first: the filter looks at few rows, mostly at one.
   rowByHash: `SELECT generation, row, sidecar FROM record WHERE record_id = ? AND hash = ? LIMIT 1
     ALLOW FILTERING`,
@@ -186,18 +196,29 @@ async function readVersion(session: CassandraSession, head: RecordHead): Promise
   return versionIn(rows[0], head);
 }
 
+/** See V5. */
 async function readRows(
   session: CassandraSession,
   lanes: Lanes,
   ids: readonly VersionId[],
 ): Promise<readonly StoredRow[]> {
-  const found = await lanes.all(
-    ids.map(({ record_id, generation, hash }) => async () => {
-      const { rows } = await session.execute(cql.row, [record_id, generation, hash], plain);
-      return rows.map((row) => storedRowOf(record_id, hash, row));
-    }),
-  );
-  return found.flat();
+  const reads: (() => Promise<readonly StoredRow[]>)[] = [];
+  for (const [generation, same] of Map.groupBy(ids, (id) => id.generation)) {
+    const recordIds = [...new Set(same.map(({ record_id }) => record_id))];
+    for (let from = 0; from < recordIds.length; from += rowsPerRead) {
+      const some = recordIds.slice(from, from + rowsPerRead);
+      reads.push(async () => {
+        const rows = await executeAll(session, cql.rows, [some, generation], plain);
+        return rows.map((row) => storedRowOf(textOf(row["record_id"]), textOf(row["hash"]), row));
+      });
+    }
+  }
+  const found = new Map((await lanes.all(reads)).flat().map((row) => [nameOf(row), row]));
+  return ids.flatMap((id) => found.get(nameOf(id)) ?? []);
+}
+
+function nameOf({ record_id, generation, hash }: VersionId): string {
+  return `${record_id} ${generation} ${hash}`;
 }
 
 async function findRow(session: CassandraSession, recordId: string, hash: string): Promise<StoredRow | null> {

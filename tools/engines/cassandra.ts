@@ -102,6 +102,7 @@ export function createCqlClient({
 /**
  * The whole configuration; what is not named keeps Cassandra's own default. The commit log is synchronous: with the
  * default, a node that is killed forgets what it acknowledged last, its Paxos promises too, and no fence holds then.
+ * A write holds its thread until it is synchronised, so as many share a synchronisation as there are threads.
  */
 export function cassandraYaml(plan: CassandraPlan): string {
   const data = (name: string): string => JSON.stringify(join(plan.folder, name));
@@ -138,7 +139,7 @@ cas_contention_timeout: 2000ms
 request_timeout: 10000ms
 
 concurrent_reads: 8
-concurrent_writes: 8
+concurrent_writes: 64
 concurrent_counter_writes: 2
 concurrent_compactors: 1
 memtable_heap_space: 64MiB

@@ -4,12 +4,14 @@
 //       beat while it is watched for the time of an eviction keeps nobody out.
 //   A3. `clock_off`: its wall clock is too far from the store's: times in records and receipts would be wrong.
 //   A4. `region_dead`: its region was declared dead; what its store holds may be behind what its successor wrote.
+//   A5. `stranger`: a node of its region that lives does not know its secret or its cluster's name: what is placed here
+//       could not be reached from there. Who cannot be asked keeps nobody out.
 
 import type { Clock } from "../crypto/port.ts";
 import type { ClusterStore, Member } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
 
-export type JoinRefusal = "schema_newer" | "protocol_unknown" | "clock_off" | "region_dead";
+export type JoinRefusal = "schema_newer" | "protocol_unknown" | "clock_off" | "region_dead" | "stranger";
 
 /** The node cannot be part of the cluster as it is; waiting does not help. */
 export class JoinRefused extends Error {
@@ -41,7 +43,7 @@ export interface ProtocolRange {
 }
 
 /**
- * Answers the incarnations that A2 need not look at again. Throws {@link JoinRefused} (A1–A4) or the store's error.
+ * Answers the incarnations that A2 need not look at again. Throws {@link JoinRefused} (A1 to A4) or the store's error.
  * Regions out of reach are not asked.
  */
 export async function assertAdmitted(options: AdmissionOptions): Promise<ReadonlySet<string>> {
@@ -69,16 +71,44 @@ async function silentStrangers(region: string, options: AdmissionOptions): Promi
   const { store, protocol, untilEvicted } = options;
   const { members } = await store.readView(region);
   const strangers = members.filter((member) => !speaksWith(protocol, member));
-  if (strangers.length === 0) return [];
+  const [living] = await livingOf(strangers, { store, region, untilEvicted });
+  if (living !== undefined) refuseStranger(protocol, living);
+  return strangers.map((member) => member.incarnation);
+}
+
+/** Those of `members` that beat while they are watched. */
+async function livingOf(
+  members: readonly Member[],
+  { store, region, untilEvicted }: Pick<AdmissionOptions, "store" | "region" | "untilEvicted">,
+): Promise<readonly Member[]> {
+  if (members.length === 0) return [];
   const countsOf = async (): Promise<Map<string, number>> =>
     new Map((await store.readBeats(region)).map((beat) => [beat.incarnation, beat.count]));
   const before = await countsOf();
   await untilEvicted();
   const after = await countsOf();
-  for (const member of strangers) {
-    if (before.get(member.incarnation) !== after.get(member.incarnation)) refuseStranger(protocol, member);
-  }
-  return strangers.map((member) => member.incarnation);
+  return members.filter(({ incarnation }) => before.get(incarnation) !== after.get(incarnation));
+}
+
+/** Whether another node takes this one for a node of its own cluster; `unknown` when it cannot be asked. */
+export type Greeting = "known" | "stranger" | "unknown";
+
+/** Throws {@link JoinRefused} (A5) or the store's error. */
+export async function assertKnown(
+  own: string,
+  greet: (member: Member) => Promise<Greeting>,
+  options: Pick<AdmissionOptions, "store" | "region" | "untilEvicted">,
+): Promise<void> {
+  const { members } = await options.store.readView(options.region);
+  const others = members.filter((member) => member.address !== own);
+  const greetings = await Promise.all(others.map(greet));
+  const [living] = await livingOf(
+    others.filter((_, index) => greetings[index] === "stranger"),
+    options,
+  );
+  if (living === undefined) return;
+  const detail = `The node at ${living.address} has another cluster secret or cluster name: use the same on every node.`;
+  throw new JoinRefused("stranger", detail);
 }
 
 /** A2, once more where the entry is written. */

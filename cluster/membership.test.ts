@@ -127,6 +127,27 @@ describe("joining", () => {
     }
   });
 
+  it("A5: a node that a living one takes for a stranger is refused, and halted", async () => {
+    const { time } = newWorld();
+    const first = await world.joined();
+    const stranger = world.node();
+    stranger.greet = ({ incarnation }) => (incarnation === first.incarnation ? "stranger" : "unknown");
+    await expect(time.run(stranger.membership.join())).rejects.toMatchObject({ code: "stranger" });
+    expect(await members()).toEqual([`${first.incarnation} active`]);
+    expect(stranger.life.map((each) => each.split(" ")[0])).toEqual(["begin", "halt"]);
+  });
+
+  it("A5: neither a dead node nor one that cannot be asked keeps anybody out", async () => {
+    const { time } = newWorld();
+    const dead = await world.joined();
+    await world.joined();
+    dead.kill();
+    const node = world.node();
+    node.greet = ({ incarnation }) => (incarnation === dead.incarnation ? "stranger" : "unknown");
+    await time.run(node.membership.join());
+    expect(node.membership.self()?.state).toBe("active");
+  });
+
   it("A4, N6: a node of a region that was declared dead is out, and back once it is re-joined", async () => {
     const { time, cluster } = newWorld();
     const node = await world.joined();

@@ -22,7 +22,7 @@
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { ClusterStore, Member, RegionStanding, RegionView } from "../storage/cluster-store.ts";
-import { assertAdmitted, JoinRefused, type ProtocolRange } from "./admission.ts";
+import { assertAdmitted, assertKnown, type Greeting, JoinRefused, type ProtocolRange } from "./admission.ts";
 import type { Monotonic } from "./cycle.ts";
 import { type ChangeListener, type ClusterLog, Outlook } from "./outlook.ts";
 import { type LossReason, Presence, PresenceEnded } from "./presence.ts";
@@ -34,6 +34,11 @@ export interface NodeLife {
    * Called before each entry, also of the first.
    */
   begin(self: Member): Promise<void>;
+  /**
+   * Asks another member, as the incarnation begun, whether they are of one cluster. Never rejects. Absent where no
+   * stranger can be a member.
+   */
+  greet?(member: Member): Promise<Greeting>;
   /** The incarnation has lost its lease: whatever acts for it stops before this returns. */
   halt(self: Member, reason: LossReason): void;
 }
@@ -204,9 +209,13 @@ class NodeMembership implements Membership {
       joined_at_ms: clock.now(),
     };
     await life.begin(self);
-    if (!this.#joins) {
+    try {
+      if (life.greet !== undefined)
+        await assertKnown(address, life.greet, { ...this.#options, untilEvicted });
+      if (!this.#joins) throw new PresenceEnded("stopped");
+    } catch (error) {
       life.halt(self, "stopped");
-      throw new PresenceEnded("stopped");
+      throw error;
     }
     const presence = new Presence(
       {

@@ -4,8 +4,9 @@
 
 import { businessRef } from "../actors/messages/refs.ts";
 import type { TimerPort } from "../actors/system/ports.ts";
-import { StoreError } from "../storage/cluster-store.ts";
+import { type Member, StoreError } from "../storage/cluster-store.ts";
 import { MemoryCluster, type MemoryClusterStore } from "../storage/memory/cluster-store.ts";
+import type { Greeting } from "./admission.ts";
 import { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
 import { createPlacement, type Placement } from "./placement.ts";
 
@@ -120,6 +121,8 @@ export class WorldNode {
   /** After which a call that is lost rejects. */
   lostMs = 2_000;
   isKilled = false;
+  /** What other members take this node for. */
+  greet: (member: Member) => Greeting = () => "known";
   readonly #world: World;
   readonly #held: (() => void)[] = [];
   #isPaused = false;
@@ -159,6 +162,7 @@ export class WorldNode {
       },
       life: {
         begin: async (self) => void this.life.push(`begin ${self.incarnation}`),
+        greet: async (member) => this.greet(member),
         halt: (self, reason) => void this.life.push(`halt ${self.incarnation} ${reason}`),
       },
       log: (level, event, detail) => this.log.push(`${level} ${event} ${detail}`),

@@ -40,7 +40,7 @@ export interface ChannelOwner {
 }
 
 /** Close code of an end that both know of (RFC 6455 §7.4.1), and of one that C4 asks for. */
-const goingAway = 1001;
+export const goingAway = 1001;
 const tampered = 4010;
 
 export class Channel {

@@ -3,7 +3,7 @@
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { RemoteFailureReason } from "../actor-transport.ts";
-import { type Credentials, createCaller, type Established } from "./handshake.ts";
+import { type Credentials, createCaller, type Established, type HandshakeRefusal } from "./handshake.ts";
 import { type HandshakeOutcome, runHandshake } from "./handshake-run.ts";
 import { frameBytesMax, type TransportLimits } from "./limits.ts";
 import { type MutualTls, transportPath } from "./wire.ts";
@@ -20,7 +20,13 @@ export interface ConnectOptions {
 
 export type ConnectResult =
   | { readonly socket: WebSocket; readonly established: Established }
-  | { readonly socket: null; readonly reason: RemoteFailureReason; readonly detail: string };
+  | {
+      readonly socket: null;
+      readonly reason: RemoteFailureReason;
+      readonly detail: string;
+      /** What one of the two refused the other for; null when they did not come to that. */
+      readonly refused: HandshakeRefusal | null;
+    };
 
 const addressPattern = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 
@@ -31,7 +37,8 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
   let stream: Duplex | null = null;
   const url = `${tls === null ? "ws" : "wss"}://${address}${transportPath}`;
   if (!addressPattern.test(address) || !URL.canParse(url)) {
-    const refusal = { socket: null, reason: "unreachable", detail: "its address is none" } as const;
+    const detail = "its address is none";
+    const refusal = { socket: null, reason: "unreachable", detail, refused: null } as const;
     const soon = setImmediate(() => done(refusal));
     return () => {
       clearImmediate(soon);
@@ -51,11 +58,13 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
     done(result);
   };
   const fail = (reason: RemoteFailureReason, detail: string): void => {
-    finish({ socket: null, reason, detail });
+    finish({ socket: null, reason, detail, refused: null });
     socket.terminate();
   };
   // An error is always followed by `close`; before the WebSocket is open that is all there is.
-  socket.on("error", (error) => finish({ socket: null, reason: "unreachable", detail: error.message }));
+  socket.on("error", ({ message: detail }) =>
+    finish({ socket: null, reason: "unreachable", detail, refused: null }),
+  );
   socket.once("upgrade", (response) => {
     stream = response.socket;
   });
@@ -66,8 +75,14 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
   const shakeHands = (over: Duplex): void => {
     runHandshake(socket, over, createCaller(credentials, incarnation), limits, (outcome) => {
       if (outcome.established !== null) finish({ socket, established: outcome.established });
-      else fail(...reasonOf(outcome));
+      else leave(reasonOf(outcome));
     });
+  };
+  /** A refusal is said on the way out, so that the other side can tell of it too. */
+  const leave = ([reason, detail, refused]: ReturnType<typeof reasonOf>): void => {
+    finish({ socket: null, reason, detail, refused });
+    const insist = setTimeout(() => socket.terminate(), limits.closeMs);
+    socket.once("close", () => clearTimeout(insist));
   };
   return () => fail("unreachable", "given up");
 }
@@ -75,8 +90,11 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
 /** The certificate was signed by the cluster's own authority; which of its nodes it is, the handshake tells. No fault. */
 const anyName = (): false => false;
 
-function reasonOf({ refused, by }: HandshakeOutcome & { established: null }): [RemoteFailureReason, string] {
-  if (refused === "lost") return ["unreachable", "the connection ended before the handshake did"];
+function reasonOf({
+  refused,
+  by,
+}: HandshakeOutcome & { established: null }): [RemoteFailureReason, string, HandshakeRefusal | null] {
+  if (refused === "lost") return ["unreachable", "the connection ended before the handshake did", null];
   const detail = by === "us" ? `the handshake was refused here: ${refused}` : `refused there: ${refused}`;
-  return [refused === "incarnation" ? "not_here" : "unreachable", detail];
+  return [refused === "incarnation" ? "not_here" : "unreachable", detail, refused];
 }

@@ -70,6 +70,7 @@ export async function openNode(
       return transport.address;
     },
     target: (address, expected) => transport.target(address, expected),
+    greet: (address, expected) => transport.greet(address, expected),
     stats: () => transport.stats(),
     close: () => transport.close(),
     incarnation,

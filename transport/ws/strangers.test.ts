@@ -59,6 +59,23 @@ describe("a node refuses", () => {
     expect(node.stats().callers).toEqual([]);
   });
 
+  it.each([
+    ["known", {}, "b"],
+    ["stranger", { secret: new Uint8Array(32).fill(8) }, "b", "stranger"],
+    ["stranger", { cluster: "other" }, "b", "cluster"],
+    ["unknown", { protocol: { min: 2, max: 3 } }, "b", "protocol"],
+    ["unknown", {}, "c", "incarnation"],
+  ] as const)("or not: a greeting tells (%s, %j, to %s), and both know why", async (...given) => {
+    const [greeting, other, to, refusal = null] = given;
+    const { node } = await openNoting();
+    const caller = await openNode("a", other);
+    expect(await caller.greet(node.address, to)).toBe(greeting);
+    await eventually(() => refusal === null || node.stats().refused[refusal] === 1);
+    await eventually(() => node.stats().callers.length === 0);
+    await node.close();
+    expect(await caller.greet(node.address, to)).toBe("unknown");
+  });
+
   it("a caller that does not care who answers and has no secret", async () => {
     const { node, asked } = await openNoting();
     const socket = bare(node.address);

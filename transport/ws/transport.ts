@@ -14,7 +14,8 @@ import { createSecretKey } from "node:crypto";
 import type { WebSocket } from "ws";
 import type { RemoteTarget, TransportHandlers } from "../actor-transport.ts";
 import { Caller } from "./caller.ts";
-import { Channel, type ChannelEnd } from "./channel.ts";
+import { Channel, type ChannelEnd, goingAway } from "./channel.ts";
+import { type ConnectResult, connect } from "./connect.ts";
 import type { Credentials, Established, NodeIdentity, ProtocolRange } from "./handshake.ts";
 import { defaultTransportLimits, type TransportLimits } from "./limits.ts";
 import { Listener } from "./listener.ts";
@@ -50,6 +51,8 @@ export interface WsTransport {
   readonly address: string;
   /** A node as a target of calls. Costs nothing: the connection is opened by the first call. */
   target(address: string, incarnation: string): RemoteTarget;
+  /** Shakes hands with a node and leaves again. Never rejects. */
+  greet(address: string, incarnation: string): Promise<"known" | "stranger" | "unknown">;
   stats(): TransportStats;
   /** Settles every call made here, sends the answers that are there, ends all connections. */
   close(): Promise<void>;
@@ -114,6 +117,19 @@ class Transport implements WsTransport {
       ask: (to, command, timeoutMs) => this.#peer(address, incarnation).ask(to, command, timeoutMs),
       deliver: (to, from, messages) => this.#peer(address, incarnation).deliver(to, from, messages),
     };
+  }
+
+  async greet(address: string, incarnation: string): Promise<"known" | "stranger" | "unknown"> {
+    const met = Promise.withResolvers<ConnectResult>();
+    const { tls } = this.#options;
+    connect(
+      { address, incarnation, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
+      met.resolve,
+    );
+    const result = await met.promise;
+    result.socket?.close(goingAway);
+    if (result.socket !== null) return "known";
+    return result.refused === "stranger" || result.refused === "cluster" ? "stranger" : "unknown";
   }
 
   stats(): TransportStats {

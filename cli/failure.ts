@@ -11,7 +11,7 @@ export interface Failure {
 
 /** Null for what is a bug: it is shown with its stack. */
 export function failureOf(error: unknown): Failure | null {
-  if (error instanceof UsageError || error instanceof ConfigError || isKeyStoreError(error)) {
+  if (error instanceof UsageError || error instanceof ConfigError || isRefusedStart(error)) {
     return { lines: [error.message], code: exitCodes.usage };
   }
   if (error instanceof SvcConnectionError) {
@@ -24,9 +24,9 @@ export function failureOf(error: unknown): Failure | null {
   return error instanceof SvcProblemError ? problemFailure(error) : null;
 }
 
-/** Thrown by a node that starts: its message names the file and what to do. */
-function isKeyStoreError(error: unknown): error is Error {
-  return error instanceof Error && error.name === "KeyStoreError";
+/** Thrown by a node that starts: the message names the file, or what keeps the node out of its cluster, and what to do. */
+function isRefusedStart(error: unknown): error is Error {
+  return error instanceof Error && ["KeyStoreError", "JoinRefused"].includes(error.name);
 }
 
 /** What helps with a code, beyond the service's own sentence. */

@@ -16,6 +16,7 @@ import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen];
 
+const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {
   plain: process.env["NO_COLOR"] !== undefined,
 });
@@ -41,6 +42,8 @@ async function runProgram([name, ...args]: readonly string[], terminal: Terminal
     const failure = failureOf(error);
     if (failure === null) throw error;
     for (const line of failure.lines) terminal.note(line);
+    // Whatever a library left open does not keep a program that failed.
+    setTimeout(() => process.exit(), lingerMs).unref();
     return failure.code;
   }
 }

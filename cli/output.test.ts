@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import type { PushEvent } from "../client/push-run.ts";
+import { JoinRefused } from "../cluster/admission.ts";
 import { exitCodes, UsageError } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { formatFaults } from "./push-faults.ts";
@@ -135,6 +136,8 @@ describe("a failure", () => {
     expect(failureOf(problem(429, "rate_limited", 7))?.lines.at(-1)).toBe("Try again in 7 s.");
     const away = new SvcConnectionError("away", { effect: "not_applied", cause: null });
     expect(failureOf(away)).toMatchObject({ code: exitCodes.unavailable });
+    const refused = new JoinRefused("clock_off", "set the clock");
+    expect(failureOf(refused)).toEqual({ lines: ["set the clock"], code: exitCodes.usage });
     expect(failureOf(new TypeError("a bug"))).toBeNull();
   });
 });

@@ -3,15 +3,19 @@
 //   U2. What the view places elsewhere is let go before a change counts as followed; what it places here is woken up.
 //   U3. The region's actor is opened wherever it is, again with every change: whoever had it may be gone.
 
+import { setTimeout as wait } from "node:timers/promises";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { type ActorRouter, createActorRouter } from "../cluster/actor-router.ts";
+import type { Greeting } from "../cluster/admission.ts";
 import { createMembership, type Membership } from "../cluster/membership.ts";
 import { createMoves, type Moves } from "../cluster/moves.ts";
 import { createPlacement, type Placement } from "../cluster/placement.ts";
+import { PresenceEnded } from "../cluster/presence.ts";
 import { type DeclareOutcome, declareDead, type RejoinOutcome, rejoin } from "../cluster/standings.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import { StoreError } from "../storage/cluster-store.ts";
 import { RemoteFailure } from "../transport/actor-transport.ts";
 import {
   type MutualTls,
@@ -20,6 +24,7 @@ import {
   type WsTransport,
 } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
+import { ConfigError } from "./config-error.ts";
 import type { CurrentActors } from "./current-actors.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { EngineStores } from "./stores.ts";
@@ -29,6 +34,9 @@ export const protocol = { min: 1, max: 1 } as const;
 
 const resumeMovesMs = 5_000;
 const openRegionMs = 30_000;
+/** How long a starting node tries to join, and waits between two attempts. */
+const joinPatienceMs = 60_000;
+const joinPauseMs = 500;
 
 export interface NodeCluster {
   readonly region: string;
@@ -97,9 +105,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     regions: () => config.regions.filter((each) => !isDead(each)),
     ...standingsOf(options),
     transportStats: () => transports.current()?.stats() ?? null,
-    join: async () => {
-      await membership.join();
-    },
+    join: () => joinPatiently(membership, config, noteTo(options.log)),
     leave: async (drainMs) => {
       stopKeeping();
       await membership.leave(() => actors().drain(drainMs));
@@ -136,6 +142,7 @@ function membershipOf(options: ClusterOptions, transports: Transports): Membersh
         await transports.open(self.incarnation);
         actors().begin(`${region}/${self.incarnation}`);
       },
+      greet: ({ address, incarnation }) => transports.greet(address, incarnation),
       halt: () => {
         actors().halt();
         transports.end();
@@ -218,12 +225,45 @@ function keepUp(
   };
 }
 
+/**
+ * The first join of a node. What may be otherwise in a moment is tried again; a slow machine may lose a lease before it
+ * is active. Rejects with what no patience helps against.
+ */
+async function joinPatiently(
+  membership: Membership,
+  { listen }: ClusterConfig,
+  note: ReturnType<typeof noteTo>,
+): Promise<void> {
+  const lateMs = performance.now() + joinPatienceMs;
+  for (;;) {
+    try {
+      await membership.join();
+      return;
+    } catch (error) {
+      if (isAddressTaken(error)) {
+        const what = `${listen.host}:${listen.port} cannot be listened on (${String(error)}); name another address`;
+        throw new ConfigError("SVC_NODE_LISTEN", what);
+      }
+      const mayPass = error instanceof PresenceEnded || error instanceof StoreError;
+      if (!mayPass || performance.now() > lateMs) throw error;
+      note("warn", "cluster.join_failed", error.message);
+      await wait(joinPauseMs);
+    }
+  }
+}
+
+function isAddressTaken(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return code === "EADDRINUSE" || code === "EADDRNOTAVAIL" || code === "EACCES";
+}
+
 interface Transports {
   open(incarnation: string): Promise<void>;
   /** Stops answering for the incarnation; the port is free once the next `open` goes on. */
   end(): void;
   current(): WsTransport | null;
   target(address: string, incarnation: string): ReturnType<WsTransport["target"]>;
+  greet(address: string, incarnation: string): Promise<Greeting>;
   close(): Promise<void>;
 }
 
@@ -262,6 +302,7 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
       const detail = "the node is between two lives";
       throw new RemoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
     },
+    greet: async (address, incarnation) => current?.greet(address, incarnation) ?? "unknown",
     close: async () => {
       end();
       await closing;

@@ -107,7 +107,16 @@ export async function openNodeServices(
       createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
   };
   actors = createCurrentActors((owner) => createActors(common, { owner, log }));
-  await beginActing(common, actors);
+  const close = async (): Promise<void> => {
+    await (cluster === null ? currentActors().drain(drainMs) : cluster.leave(drainMs));
+    await stores.close();
+  };
+  try {
+    await beginActing(common, actors);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   const stopRefreshing = follow(register, log);
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
@@ -119,8 +128,7 @@ export async function openNodeServices(
     parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
     [Symbol.asyncDispose]: async () => {
       stopRefreshing();
-      await (cluster === null ? currentActors().drain(drainMs) : cluster.leave(drainMs));
-      await stores.close();
+      await close();
     },
   };
 }
@@ -161,6 +169,7 @@ async function openClustered(options: {
   readonly actors: () => CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
   const { config, secrets, region, clock, log } = options;
+  const tls = await readTls(config);
   let cluster: NodeCluster | null = null;
   const stores = await openEngineStores(config, secrets, {
     clock,
@@ -172,7 +181,6 @@ async function openClustered(options: {
       isDead: (other) => cluster?.placement.isDead(other) ?? false,
     },
   });
-  const tls = await readTls(config);
   cluster = createCluster({ ...options, stores, newIncarnation, tls });
   return { stores, cluster };
 }

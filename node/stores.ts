@@ -14,7 +14,7 @@ import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
 import { type CassandraConnection, openCassandraSession } from "../storage/cassandra/session.ts";
-import type { ClusterStore } from "../storage/cluster-store.ts";
+import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
@@ -98,13 +98,16 @@ export async function openEngineStores(
   options: StoresOptions & { readonly region: string; readonly regions: RegionsView },
 ): Promise<EngineStores> {
   const { region, clock, log, regions } = options;
+  const layout = await indexOptions(cluster, secrets, region);
   const connection = await connectionOf(cluster, secrets, region);
   const { keyspace } = cluster.cassandra;
-  await ensureKeyspace(connection, keyspace, cluster.cassandra.replication);
+  await ensureKeyspace(connection, keyspace, cluster.cassandra.replication).catch((error: unknown) =>
+    refuseKeyspace(error, region),
+  );
   const session = await openCassandraSession({ ...connection, keyspace });
   try {
     const known = await migrate(session).catch(refuseNewer);
-    const index = new ElasticRowIndex(await indexOptions(cluster, secrets, region));
+    const index = new ElasticRowIndex(layout);
     const stopPreparing = prepareIndex(index, log);
     const { now } = clock;
     const deadRegions = (): ReadonlySet<string> =>
@@ -220,6 +223,17 @@ async function readSetting(setting: string, path: string): Promise<string> {
   } catch (error) {
     throw new ConfigError(setting, `${path} cannot be read (${String(error)}); name a PEM file`);
   }
+}
+
+/** What the first words with Cassandra came to, by the setting that is most likely wrong. */
+function refuseKeyspace(error: unknown, region: string): never {
+  if (!(error instanceof StoreError)) throw error;
+  const { message } = error;
+  if (/data ?cent(er|re)/i.test(message) && message.includes(region))
+    throw new ConfigError("SVC_REGION", `${message}; a region has the name of its data centre`);
+  if (/NetworkTopologyStrategy|replication/i.test(message))
+    throw new ConfigError("SVC_CASSANDRA_REPLICATION", `${message}; name the cluster's data centres`);
+  throw new ConfigError("SVC_CASSANDRA", `${message}; is it running there?`);
 }
 
 function refuseNewer(error: unknown): never {

@@ -23,7 +23,16 @@ const refusals: ReadonlySet<number> = new Set([
 export function toStoreError(error: unknown, statement: { readonly isRead: boolean }): unknown {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof StoreError) return error;
   const effect = statement.isRead || isUntouched(error) ? "not_applied" : "unknown";
-  return new StoreError(effect, `Cassandra: ${error.message}`, { cause: error });
+  return new StoreError(effect, `Cassandra: ${wordsOf(error)}`, { cause: error });
+}
+
+/** What an error says; of several hosts what each of them said, where the driver shows where in its own code. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof cassandra.errors.NoHostAvailableError))
+    return error instanceof Error ? error.message : String(error);
+  const said = Object.entries(error.innerErrors as Record<string, unknown>);
+  if (said.length === 0) return "no host is known";
+  return said.map(([host, inner]) => `${host}: ${wordsOf(inner)}`).join("; ");
 }
 
 function isUntouched(error: Error): boolean {

@@ -10,7 +10,7 @@ import type { ConnectionOptions } from "node:tls";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 import { SchemaChanges } from "./schema-agreement.ts";
-import { retryPolicy, toStoreError } from "./session-errors.ts";
+import { retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
 /** `undefined` leaves a column unset, which is not the same as null: null writes a tombstone. */
@@ -95,7 +95,7 @@ export async function openCassandraSession(
     await client.connect();
   } catch (error) {
     await client.shutdown().catch(() => undefined);
-    throw new StoreError("not_applied", `Cassandra cannot be reached: ${messageOf(error)}`, { cause: error });
+    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error)}`, { cause: error });
   }
   return new DriverSession(client, connection.keyspace, connection.localDc);
 }
@@ -241,8 +241,4 @@ function toPlain(value: unknown): CqlScalar | readonly CqlScalar[] {
 function safeInteger(number: number): number {
   if (!Number.isSafeInteger(number)) throw new Error(`the stored number ${number} is not a safe integer`);
   return number;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

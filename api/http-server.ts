@@ -31,6 +31,8 @@ export interface HttpDeps {
   readonly bodyTimeoutMs?: number;
   /** Addresses of proxies whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
+  /** From then on every answer ends its connection, so that callers turn to another node. */
+  readonly isLeaving?: () => boolean;
 }
 
 export interface Surface {
@@ -57,6 +59,8 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
+    // What still comes over a connection that is open is a request like any other, and the last one there.
+    return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Bodies have their own, longer, time: see bodyTimeoutMs. This one ends a connection that neither finishes nor fails.
     requestTimeout:
@@ -98,6 +102,7 @@ function requestIds(deps: HttpDeps, surface: string): () => string {
 function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): void {
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
+    if (deps.isLeaving?.() === true) reply.header("connection", "close");
     if (surface.isPublic) allowAnyOrigin(reply);
     done();
   });

@@ -33,6 +33,8 @@ export interface Surfaces {
   readonly verification: FastifyInstance;
   readonly tools: FastifyInstance;
   readonly ops: FastifyInstance;
+  /** Sends callers elsewhere: answers end their connections, and the node is not ready any more. */
+  leave(): void;
 }
 
 export function buildSurfaces(
@@ -41,11 +43,13 @@ export function buildSurfaces(
   logger: FastifyBaseLogger,
 ): Surfaces {
   const metrics = createMetrics();
+  let isLeaving = false;
   const http: HttpDeps = {
     logger,
     clock: services.clock,
     observer: metrics,
     incarnation: services.incarnation,
+    isLeaving: () => isLeaving,
   };
   const authentication = authenticationOf(services);
   const verification = verificationOf(services, urls);
@@ -72,11 +76,15 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       metrics,
       gauges: () => gaugesOf(services),
-      ready: () => readiness(services),
+      ready: async () =>
+        isLeaving ? { ready: false, checks: { node: "it is being stopped" } } : readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
+    leave: () => {
+      isLeaving = true;
+    },
   };
 }
 

@@ -16,3 +16,19 @@ export async function ordered(node: TestNode | undefined, order: string, body: o
   if (said === undefined) throw new Error(`${order}: ${answer.status} ${text}`);
   return said;
 }
+
+export interface ClusterState {
+  readonly self: { readonly incarnation: string; readonly state: string } | null;
+  readonly holds_lease: boolean;
+  readonly regions: readonly {
+    readonly region: string;
+    readonly members: readonly { readonly incarnation: string; readonly address: string }[];
+  }[];
+  readonly transport: { readonly duplicates: number; readonly refused: Readonly<Record<string, number>> } | null;
+}
+
+/** GET /ops/cluster: the cluster as the node knows it. */
+export async function clusterState(node: TestNode): Promise<ClusterState> {
+  const answer = await fetch(`${node.urls.ops}/ops/cluster`);
+  return (await answer.json()) as ClusterState;
+}

@@ -1,7 +1,7 @@
 // An engine fails under pushes and searches: one Cassandra machine of three, and Elasticsearch for a while.
 
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type TestCluster, testSeed } from "./cluster.fixture.ts";
 import { createClient } from "./cluster-client.fixture.ts";
@@ -22,6 +22,21 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
+let restore: (() => Promise<void>) | null = null;
+// The engines are those of the tests that follow, too.
+afterEach(async () => {
+  await restore?.();
+});
+
+/** Fails an engine until `restore`, at the end of the test at the latest. */
+async function fail(gone: Promise<void>, back: () => Promise<void>): Promise<void> {
+  await gone;
+  restore = async () => {
+    restore = null;
+    await back();
+  };
+}
+
 describe("a cluster whose engines fail", () => {
   it("one Cassandra machine of three is killed during a push and searches: both go on, each record exactly once", {
     timeout: testMaxMs,
@@ -33,13 +48,13 @@ describe("a cluster whose engines fail", () => {
     await push.send();
     await push.untilSettled(Math.floor(random() * 0.5 * records));
     const victim = Math.floor(random() * engines.cassandra.length);
-    await engines.faults().killCassandra(victim);
+    await fail(engines.faults().killCassandra(victim), () => engines.faults().startCassandra(victim));
     expect((await push.untilComplete()).counts["accepted"]).toBe(records);
     const second = products("machine", 100, { short_description: "Published by two of three." });
     const corrections = await business.push(2, second);
     await corrections.send();
     expect((await corrections.untilComplete()).counts["updated"]).toBe(second.length);
-    await engines.faults().startCassandra(victim);
+    await restore?.();
     const third = products("machine-after", 60);
     const last = await business.push(3, third);
     await last.send();
@@ -71,7 +86,7 @@ describe("a cluster whose engines fail", () => {
     await push.send();
     await push.untilSettled(Math.floor(random() * 0.5 * records));
     const faults = engines.faults();
-    await faults.killElastic(0);
+    await fail(faults.killElastic(0), () => faults.startElastic(0));
     const goneMs = performance.now();
     // What is settled later is not ahead of it any more: no leaf of this push is superseded.
     await push.untilSettled(records);
@@ -90,7 +105,7 @@ describe("a cluster whose engines fail", () => {
       });
       await wait(pushEveryMs);
     }
-    await faults.startElastic(0);
+    await restore?.();
     const backMs = performance.now();
     await company.expectAnswer(200, "retrieval", productSearch, { patienceMs: catchUpMaxMs });
     await push.untilComplete();

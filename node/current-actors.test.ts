@@ -64,4 +64,25 @@ describe("the actors of the incarnation in force", () => {
       outboxPending: 3,
     });
   });
+
+  it("count what the store refuses an incarnation after the next one has begun (C2)", async () => {
+    const counters = [0, 0, 0];
+    let made = 0;
+    const current = createCurrentActors(() => {
+      const own = made;
+      made += 1;
+      return {
+        stats: () => ({ commits: 0, commandsHandled: 0, crashes: 0, refusedCommits: counters[own] }),
+      } as unknown as LocalActorSystem;
+    });
+    current.begin("eu-west1/one");
+    current.begin("eu-west1/two");
+    counters[0] = 3;
+    expect(current.stats().refusedCommits).toBe(3);
+    counters[1] = 1;
+    current.begin("eu-west1/three");
+    counters[1] = 2;
+    counters[2] = 1;
+    expect(current.stats().refusedCommits).toBe(6);
+  });
 });

@@ -1,7 +1,8 @@
 // The actor system of a node that may lose its place among the others and take another one: each incarnation has a system
 // of its own, and whoever asks always reaches the one in force.
 //   C1. Between two incarnations every call is refused as `restarting`, nothing of it applied.
-//   C2. Counters go on over all incarnations of the process: what a node was refused stays visible.
+//   C2. Counters go on over all incarnations of the process: what a node was refused stays visible, also what the store
+//       refused an incarnation only when the next one had begun.
 
 import {
   type ActorReport,
@@ -37,6 +38,8 @@ export function createCurrentActors(make: (owner: string) => LocalActorSystem): 
 class Current implements CurrentActors {
   readonly #make: (owner: string) => LocalActorSystem;
   #system: LocalActorSystem | null = null;
+  /** The one before: what it sent last may be answered only now (C2). */
+  #former: LocalActorSystem | null = null;
   #before: ActorSystemStats = nothing;
   #isStarted = false;
 
@@ -45,7 +48,8 @@ class Current implements CurrentActors {
   }
 
   begin(owner: string): void {
-    this.#before = { ...this.stats(), active: 0, mailboxed: 0, quarantined: [], outboxPending: 0 };
+    this.#before = counted(nothing, [this.#before, this.#former?.stats() ?? nothing]);
+    this.#former = this.#system;
     this.#system = this.#make(owner);
     // It finds waiting work by itself as soon as any is placed here; a failure to look is looked at again.
     if (this.#isStarted) this.#system.start().catch(() => {});
@@ -81,14 +85,7 @@ class Current implements CurrentActors {
 
   stats(): ActorSystemStats {
     const now = this.#system?.stats() ?? nothing;
-    const { commits, commandsHandled, refusedCommits, crashes } = this.#before;
-    return {
-      ...now,
-      commits: now.commits + commits,
-      commandsHandled: now.commandsHandled + commandsHandled,
-      refusedCommits: now.refusedCommits + refusedCommits,
-      crashes: now.crashes + crashes,
-    };
+    return counted(now, [now, this.#former?.stats() ?? nothing, this.#before]);
   }
 
   /** Of this and every later incarnation. */
@@ -116,6 +113,19 @@ class Current implements CurrentActors {
   async drain(timeoutMs: number): Promise<void> {
     await this.#system?.drain(timeoutMs);
   }
+}
+
+/** `now`, with the counters of all. */
+function counted(now: ActorSystemStats, all: readonly ActorSystemStats[]): ActorSystemStats {
+  const sum = (counter: "commits" | "commandsHandled" | "refusedCommits" | "crashes"): number =>
+    all.reduce((total, stats) => total + stats[counter], 0);
+  return {
+    ...now,
+    commits: sum("commits"),
+    commandsHandled: sum("commandsHandled"),
+    refusedCommits: sum("refusedCommits"),
+    crashes: sum("crashes"),
+  };
 }
 
 function refused<R>(): Promise<R> {

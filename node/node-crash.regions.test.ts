@@ -18,7 +18,11 @@ import {
 import { nonceFaults, publicationFaults, receiptFaults } from "./cluster-truth.fixture.ts";
 
 const home = "eu-west1";
+const movedMaxMs = 10_000;
+/** Beyond what publishing the rest takes. */
 const completeMaxMs = 10_000;
+/** How much slower a busy machine may be after the kill than before it. */
+const slowerMax = 2;
 /** Often enough to see when a moved actor answers first. */
 const impatient = { pauseMaxMs: 50, attemptMs: 3_000 };
 const { random } = testSeed("node crash", 20_261_121);
@@ -30,32 +34,40 @@ beforeAll(async () => {
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe("kill -9", () => {
-  it("of the node that has a push of 10,000 records: another completes it within 10 s, each record once", async () => {
-    const records = products("crash", 2_000);
+  it("of the node that has a push of 10,000 records: another completes it, each record once", async () => {
+    const records = products("crash", 10_000);
     const business = await openBusiness(cluster, home);
     const { victim, others } = partners(business);
     const searching = await search(cluster, home);
     const push = await business.push(1, records);
     await push.send();
-    await push.untilSettled(Math.floor(random() * records.length));
+    const sentMs = performance.now();
+    const { progress } = await push.untilSettled((0.1 + 0.8 * random()) * records.length);
     await victim.kill();
     const killedMs = performance.now();
+    // What the rest would have taken without the kill, as fast as it was until then.
+    const restMs = ((killedMs - sentMs) * (records.length - progress.settled)) / progress.settled;
     await firstAnswer(business, push, others);
     const movedMs = performance.now() - killedMs;
     expect((await push.untilComplete()).counts["accepted"]).toBe(records.length);
     const completeMs = performance.now() - killedMs;
-    console.log(`first answer after ${Math.round(movedMs)} ms, complete after ${Math.round(completeMs)} ms`);
+    const told = { settled: progress.settled, movedMs, completeMs, restMs };
+    console.log(
+      Object.entries(told)
+        .map(([name, value]) => `${name} ${Math.round(value)}`)
+        .join(", "),
+    );
     const exchanges = await searching.stop();
     await victim.start();
     await expectPublished(business, records);
     await expectServed(searching.client.caller, exchanges);
-    expect(completeMs).toBeLessThan(completeMaxMs);
-  });
+    expect(movedMs).toBeLessThan(movedMaxMs);
+    expect(completeMs).toBeLessThan(completeMaxMs + slowerMax * restMs);
+  }, 600_000);
 
   it("of a node that is taking a push in: it is sent again to another, and nothing is there twice", async () => {
     const records = products("taken", 2_000);
     const business = await openBusiness(cluster, home);
-    const { victim: holder, others } = partners(business);
     const push = await business.push(1, records);
     // The client asks the first node of the region first.
     const [taker] = cluster.nodesOf(home);
@@ -66,7 +78,6 @@ describe("kill -9", () => {
     expect((await push.untilComplete()).counts["accepted"]).toBe(records.length);
     await taker?.start();
     await expectPublished(business, records);
-    console.log(holder === taker ? "it had the push as well" : `${others.length} had the push`);
   });
 });
 
@@ -95,9 +106,7 @@ describe("a node that stands still for longer than its lease", () => {
     victim.resume();
     console.log(`others had its actors after ${Math.round(movedMs)} ms`);
     await until(() => victim.hasJoined());
-    const refused = (await victim.metrics()).get("svc_actors_refused_commits_total");
-    console.log(`${refused} of its commits were refused`);
-    expect(refused).toBeGreaterThan(0);
+    await until(async () => ((await victim.metrics()).get("svc_actors_refused_commits_total") ?? 0) > 0);
     // The nonce that it claimed too late was never claimed.
     const late = exchange.attempts.find(({ outcome }) => outcome !== "answered");
     expect(late).toBeDefined();

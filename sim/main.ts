@@ -1,66 +1,50 @@
-// npm run sim: many seeds with their faults counted, or one seed with its story.
+// npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run that fails as it does.
 
-import { parseArgs } from "node:util";
+import { readFileSync } from "node:fs";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
+import { type JournalFile, parseJournal } from "./journal-file.ts";
 import { showBoard } from "./mutants/board.ts";
-import { runSeed, type SeedResult } from "./run-seed.ts";
+import { mutants } from "./mutants/list.ts";
+import { type Options, readOptions, usage } from "./options.ts";
+import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
+import { shrink } from "./shrink.ts";
+import { everything, formatKept, type Kept, keptParts } from "./world/kept.ts";
 
 /** Every mutant is caught within so many fresh seeds. */
 const mutantSeedsMax = 2_000;
+const progressMs = 5_000;
 
-const usage = `npm run sim -- [options]
-  --seeds N      run N seeds (default 200), or as many as --minutes lets
-  --minutes M    stop after M minutes
-  --from S       the first seed (default: drawn afresh, and printed)
-  --seed S       run one seed and tell what happened
-  --mutants      remove one guard after the other; show how many seeds it takes to catch each
-  --only NAME    of the mutants, those whose name contains NAME
-  --guard        also watch for native asynchronous work, which is slower
-`;
-
-interface Options {
-  readonly seeds: number;
-  readonly minutes: number;
-  readonly from: number;
-  readonly seed: number | null;
-  readonly guard: boolean;
-  readonly mutants: boolean;
-  readonly only: string;
+/** What the commands that this prints have in common: the code under test and where the world begins. */
+interface Under {
+  readonly seedOptions: SeedOptions;
+  /** The same as options of a command. */
+  readonly words: string;
 }
 
-/** Throws a RangeError for an option that cannot be used. */
-function readOptions(given: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...given],
-    options: {
-      seeds: { type: "string" },
-      minutes: { type: "string" },
-      from: { type: "string" },
-      seed: { type: "string" },
-      guard: { type: "boolean", default: false },
-      mutants: { type: "boolean", default: false },
-      only: { type: "string", default: "" },
-    },
-  });
-  const number = (name: "seeds" | "minutes" | "from" | "seed", fallback: number): number => {
-    const value = values[name] === undefined ? fallback : Number(values[name]);
-    if (Number.isNaN(value) || value < 0) throw new RangeError(`--${name} ${values[name]} is no number`);
-    return value;
-  };
-  const minutes = number("minutes", Number.POSITIVE_INFINITY);
+/** Throws a RangeError for a mutant that is none, and for a file that is no journal. */
+function underTest({ mutant, journal, guard }: Options): Under {
+  const variation = mutants.find(({ name }) => name === mutant);
+  if (mutant !== null && variation === undefined)
+    throw new RangeError(
+      `--mutant ${mutant} is none; there are ${mutants.map(({ name }) => name).join(", ")}`,
+    );
+  const start: JournalFile | null = journal === null ? null : parseJournal(readFileSync(journal, "utf8"));
   return {
-    minutes,
-    seeds: number("seeds", values.minutes === undefined ? 200 : Number.POSITIVE_INFINITY),
-    from: number("from", 1 + Math.floor(Math.random() * 1_000_000_000)),
-    seed: values.seed === undefined ? null : number("seed", 0),
-    guard: values.guard,
-    mutants: values.mutants,
-    only: values.only,
+    seedOptions: {
+      watchNativeWork: guard,
+      ...(variation === undefined ? {} : { variation }),
+      ...(start === null ? {} : { start }),
+    },
+    words: `${mutant === null ? "" : ` --mutant ${mutant}`}${journal === null ? "" : ` --journal ${journal}`}`,
   };
 }
 
-async function tellSeed(seed: number): Promise<boolean> {
-  const result = await runSeed(seed, { story: true, watchNativeWork: true });
+function commandOf(seed: number, words: string, kept: Kept = everything): string {
+  return `npm run sim -- --seed ${seed}${words}${formatKept(kept)}`;
+}
+
+async function tellSeed(seed: number, { seedOptions, words }: Under, kept: Kept): Promise<boolean> {
+  const result = await runSeed(seed, { ...seedOptions, kept, story: true, watchNativeWork: true });
   for (const line of result.story) console.log(line);
   console.log(
     `\nseed ${seed}: ${result.events} events in ${(result.virtualMs / 1_000).toFixed(1)} s of its time, trace ${result.traceHash}`,
@@ -69,10 +53,43 @@ async function tellSeed(seed: number): Promise<boolean> {
   for (const { invariant, detail, atMs } of result.violations)
     console.log(`VIOLATION ${invariant} at ${(atMs / 1_000).toFixed(3)} s: ${detail}`);
   if (result.violations.length === 0) console.log("every invariant held");
+  else console.log(`again: ${commandOf(seed, words, kept)}`);
   return result.violations.length === 0;
 }
 
-async function runSeeds(options: Options): Promise<boolean> {
+/** Tells the shortest run that fails as the seed does, and how to keep it. */
+async function shrinkSeed(seed: number, under: Under, kept: Kept): Promise<boolean> {
+  let told = Date.now();
+  const tell = (runs: number, { events, parts }: SeedResult): void => {
+    const left = keptParts.map((part) => `${parts[part].length} ${part}`).join(", ");
+    console.log(`${runs} runs, ${left} and ${events} events left`);
+  };
+  const shrunk = await shrink(seed, {
+    ...under.seedOptions,
+    kept,
+    progress: ({ runs, result }) => {
+      if (Date.now() - told < progressMs) return;
+      told = Date.now();
+      tell(runs, result);
+    },
+  });
+  if (shrunk === null) {
+    console.log(`seed ${seed} breaks no invariant`);
+    return true;
+  }
+  await tellSeed(seed, under, shrunk.kept);
+  tell(shrunk.runs, shrunk.result);
+  console.log(`reproduce: ${commandOf(seed, under.words, shrunk.kept)}`);
+  const names = Object.fromEntries(
+    keptParts.flatMap((part) => (shrunk.kept[part] ? [[part, [...shrunk.kept[part]].join(" ")]] : [])),
+  );
+  const [violation] = shrunk.result.violations;
+  const entry = { name: `${violation?.invariant}: say what went wrong`, seed, kept: names };
+  console.log(`keep it in sim/regressions.ts: ${JSON.stringify(entry)}`);
+  return false;
+}
+
+async function runSeeds(options: Options, { seedOptions, words }: Under): Promise<boolean> {
   const coverage = new Coverage();
   const failed: SeedResult[] = [];
   const startedMs = Date.now();
@@ -81,7 +98,7 @@ async function runSeeds(options: Options): Promise<boolean> {
   for (let seed = options.from; coverage.seeds < options.seeds; seed += 1) {
     const nowMs = Date.now();
     if (nowMs - startedMs >= options.minutes * 60_000) break;
-    const result = await runSeed(seed, { watchNativeWork: options.guard });
+    const result = await runSeed(seed, seedOptions);
     coverage.add(result);
     events += result.events;
     if (result.violations.length > 0) {
@@ -89,7 +106,7 @@ async function runSeeds(options: Options): Promise<boolean> {
       const [first] = result.violations;
       console.log(`seed ${seed} FAILED  ${first?.invariant}: ${first?.detail}`);
     }
-    if (nowMs - told >= 5_000) {
+    if (nowMs - told >= progressMs) {
       told = nowMs;
       progress(coverage.seeds, failed.length, events, nowMs - startedMs);
     }
@@ -97,7 +114,8 @@ async function runSeeds(options: Options): Promise<boolean> {
     await new Promise((resolve) => setImmediate(resolve));
   }
   progress(coverage.seeds, failed.length, events, Date.now() - startedMs);
-  return conclude(coverage, failed);
+  for (const { seed } of failed) console.log(`reproduce: ${commandOf(seed, words)}  (and --shrink)`);
+  return conclude(coverage, { isTrue: words === "" }) && failed.length === 0;
 }
 
 function progress(seeds: number, failed: number, events: number, ms: number): void {
@@ -106,37 +124,32 @@ function progress(seeds: number, failed: number, events: number, ms: number): vo
   console.log(`${seeds} seeds, ${failed} failed, ${perMinute} a minute, ${each} events each`);
 }
 
-function conclude(coverage: Coverage, failed: readonly SeedResult[]): boolean {
-  console.log(
-    `faults fired: ${[...coverage.fired]
-      .sort()
-      .map(([kind, count]) => `${kind} ${count}`)
-      .join(", ")}`,
-  );
+/** Whether everything happened that must, of the code as it is in worlds that begin empty. */
+function conclude(coverage: Coverage, { isTrue }: { readonly isTrue: boolean }): boolean {
+  const fired = [...coverage.fired].sort().map(([kind, count]) => `${kind} ${count}`);
+  console.log(`faults fired: ${fired.join(", ")}`);
   const missing = coverage.missing();
-  const isLong = coverage.seeds >= fullCoverageSeeds;
-  if (missing.length > 0) console.log(`never happened${isLong ? " (FAILS)" : ""}: ${missing.join(", ")}`);
-  for (const { seed } of failed) console.log(`reproduce: npm run sim -- --seed ${seed}`);
-  return failed.length === 0 && (missing.length === 0 || !isLong);
+  const mustShow = isTrue && coverage.seeds >= fullCoverageSeeds;
+  if (missing.length > 0) console.log(`never happened${mustShow ? " (FAILS)" : ""}: ${missing.join(", ")}`);
+  return missing.length === 0 || !mustShow;
 }
 
-async function main(): Promise<void> {
-  let options: Options;
-  try {
-    options = readOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n${usage}`);
-    process.exitCode = 2;
-    return;
-  }
-  if (options.seed === null) console.log(`seeds from ${options.from}`);
-  if (options.mutants) {
-    const seedsMax = Math.min(options.seeds, mutantSeedsMax);
-    if (!(await showBoard({ from: options.from, seedsMax, only: options.only }))) process.exitCode = 1;
-    return;
-  }
-  const isGood = options.seed === null ? await runSeeds(options) : await tellSeed(options.seed);
-  if (!isGood) process.exitCode = 1;
+async function run(options: Options): Promise<boolean> {
+  const { seed, from, kept } = options;
+  const under = underTest(options);
+  if (seed !== null) return options.shrink ? shrinkSeed(seed, under, kept) : tellSeed(seed, under, kept);
+  console.log(`seeds from ${from}`);
+  if (!options.mutants) return runSeeds(options, under);
+  return showBoard({ from, seedsMax: Math.min(options.seeds, mutantSeedsMax), only: options.only });
 }
 
-await main();
+try {
+  if (!(await run(readOptions(process.argv.slice(2))))) process.exitCode = 1;
+} catch (error) {
+  // What was asked for cannot be done; anything else is a fault of the simulator.
+  const isAsked =
+    error instanceof RangeError || error instanceof SyntaxError || Object(error).code !== undefined;
+  if (!isAsked) throw error;
+  console.error(`${(error as Error).message}\n${usage}`);
+  process.exitCode = 2;
+}

@@ -8,19 +8,17 @@ import { checkHistories } from "./checkers/linearizable.ts";
 import type { Violation } from "./checkers/observed.ts";
 import { checkReceipts } from "./checkers/receipts.ts";
 import { ServedChecker } from "./checkers/served.ts";
+import type { JournalFile } from "./journal-file.ts";
 import { installGuard } from "./kernel/guard.ts";
-import type { Random } from "./kernel/random.ts";
+import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import { openSimRecordStore } from "./store/record-store.ts";
-import { BusinessAgent, type BusinessPlan } from "./workload/business-agent.ts";
-import { CompanyAgent } from "./workload/company-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
-import { PortalAgent } from "./workload/portal-agent.ts";
 import { calm, unleash } from "./world/chaos.ts";
 import type { FaultKind } from "./world/faults.ts";
+import { layDown } from "./world/from-journal.ts";
+import { everything, type Kept } from "./world/kept.ts";
 import { beatMs } from "./world/membership-model.ts";
-import { registerBusiness, registerCompany, type SimBusiness } from "./world/setup.ts";
-import type { SimNode } from "./world/sim-node.ts";
 import { asItIs, type Variation } from "./world/variation.ts";
 import { World } from "./world/world.ts";
 
@@ -28,6 +26,10 @@ export interface SeedOptions {
   readonly variation?: Variation;
   /** Keeps the lines that tell what happened. */
   readonly story?: boolean;
+  /** Where the world begins; empty by default. */
+  readonly start?: JournalFile;
+  /** Of a run that is made shorter; everything by default. */
+  readonly kept?: Kept;
   /** Also watches for native asynchronous work, which costs speed. */
   readonly watchNativeWork?: boolean;
 }
@@ -42,6 +44,8 @@ export interface SeedResult {
   readonly fired: ReadonlyMap<FaultKind, number>;
   readonly marks: ReadonlyMap<string, number>;
   readonly story: readonly string[];
+  /** Names of what happened and could be left out: see {@link Kept}. */
+  readonly parts: { readonly [P in keyof Kept]: readonly string[] };
 }
 
 /** Faults stop after this long even if clients are not through. */
@@ -64,12 +68,18 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
 }
 
 async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult> {
-  const world = new World({ seed, variation: options.variation ?? asItIs, story: options.story ?? false });
+  const world = new World({
+    seed,
+    variation: options.variation ?? asItIs,
+    story: options.story ?? false,
+    kept: options.kept ?? everything,
+    start: options.start ?? null,
+  });
   const { kernel, faults } = world.parts;
   let isOver = false;
   let failure: unknown = null;
   // The scenario waits for nothing but what events bring, so it ends when the last of them has come.
-  const scenario = play(world).then(
+  const scenario = play(world, options.start ?? null).then(
     () => {
       isOver = true;
     },
@@ -100,24 +110,25 @@ async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult>
     fired: faults.fired,
     marks: world.observed.marks,
     story: kernel.trace.lines ?? [],
+    parts: { faults: faults.struck, steps: world.steps, nodes: world.parts.slots.map(({ name }) => name) },
   };
 }
 
-async function play(world: World): Promise<void> {
+async function play(world: World, start: JournalFile | null): Promise<void> {
   const { parts, random } = world;
   const { kernel, faults } = parts;
   const journal = new Journal();
   const served = new ServedChecker(world);
   const draw = random.fork("workload");
+  if (start !== null) await layDown(parts, start);
   for (const slot of parts.slots) world.start(slot);
   // Until every node has seen the others.
   do await pause(world, 2 * beatMs);
   while ([...world.running.values()].some((node) => node.lease() === null || !node.isReady()));
-  const businesses = await setUp(world, draw, served, journal);
+  const { agents, companies, portals } = await setUp(world, draw, served, journal);
   kernel.tell("safety phase", () => [...faults.chosen.keys()].join(" "));
   faults.active = true;
   unleash(world, random.fork("chaos"));
-  const { agents, companies, portals } = businesses;
   const everybody = [...agents, ...companies, ...portals];
   const acting = Promise.all(everybody.map((agent) => agent.run()));
   await Promise.race([acting, pause(world, safetyMaxMs)]);
@@ -138,97 +149,18 @@ async function play(world: World): Promise<void> {
   checkReceipts(world, served.receipts);
 }
 
-async function setUp(world: World, draw: Random, served: ServedChecker, journal: Journal) {
-  const { parts } = world;
-  const regions = parts.regions;
-  const agents: BusinessAgent[] = [];
-  const companies: CompanyAgent[] = [];
-  const businesses: SimBusiness[] = [];
-  const plan = drawPlan(draw.fork("plan"), regions);
-  const businessCount = draw.pick([1, 1, 2]);
-  for (let index = 0; index < businessCount; index += 1) {
-    const uuid = draw.uuid();
-    const home = draw.pick(regions);
-    parts.homes.set(uuid, home);
-    const node = await anyNode(world, home);
-    const business: SimBusiness = await registerBusiness(parts, node, {
-      ...{ uuid, keys: draw.pick([1, 1, 2]), hasPolicy: draw.chance(0.5) },
-      caps: {
-        records_per_hour: draw.pick([12, 1_000_000, 1_000_000]),
-        bytes_per_day: draw.pick([20_000, 1e9, 1e9]),
-      },
-    });
-    businesses.push(business);
-    business.keys.forEach((key, at) => {
-      const own = draw.fork(`business ${index} key ${at}`);
-      agents.push(
-        new BusinessAgent(world, journal, {
-          business,
-          key,
-          plan: { ...plan, region: own.pick(regions) },
-          random: own,
-        }),
-      );
-    });
-  }
-  for (let index = 0; index < 2; index += 1) {
-    const uuid = draw.uuid();
-    const home = draw.pick(regions);
-    parts.homes.set(uuid, home);
-    const company = await registerCompany(parts, await anyNode(world, home), uuid);
-    const own = draw.fork(`company ${index}`);
-    const companyPlan = { steps: draw.between(4, 12), pauseMaxMs: plan.pauseMaxMs, regions };
-    companies.push(
-      new CompanyAgent(world, { company, plan: companyPlan, random: own, journal, checker: served }),
-    );
-  }
-  const groups = companies.map((company) => company.uuid);
-  const portals = businesses.map(
-    (business, index) =>
-      new PortalAgent(world, { business, groups, journal, random: draw.fork(`portal ${index}`) }),
-  );
-  // Registers of the other regions follow within their time.
-  await pause(world, 2_500);
-  return { agents, companies, portals };
-}
-
-function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
-  // A catalogue of twenty listings and more can be held; a few products meet each other more often.
-  const isCatalogue = draw.chance(0.2);
-  return {
-    steps: draw.between(5, 14),
-    products: isCatalogue ? 30 : draw.pick([1, 2, 4, 30]),
-    batchMax: isCatalogue ? 30 : draw.pick([1, 3, 6]),
-    queuedLeaves: draw.chance(0.08) ? draw.pick([51, 60, 205]) : 0,
-    pauseMaxMs: draw.pick([100, 800, 3_000]),
-    region: regions[0] ?? "",
-  };
-}
-
-async function anyNode(world: World, region: string): Promise<SimNode> {
-  for (;;) {
-    const node = world.nodeOf(region, world.random);
-    if (node !== null && !node.life.isAsleep) return node;
-    await pause(world, 100);
-  }
-}
-
-function pause(world: World, ms: number): Promise<void> {
-  return new Promise((resolve) => world.parts.kernel.after(ms, "scenario waits", resolve));
-}
-
 /** Waits until everything that was accepted is settled and every owner is quiet; null when nobody can be asked. */
 async function settle(world: World, journal: Journal): Promise<Truth | null> {
   const { kernel, regions } = world.parts;
   const untilMs = kernel.now() + livenessMs;
   for (;;) {
     const node = await anyNode(world, regions[0] ?? "");
-    const truth = await answerOf(world, node.life, readTruth(node, journal));
+    const truth = await answerOf(world, node.life, readTruth(node, journal, world.parts.before.pushes));
     const wasQuiet = truth !== null && [...truth.reports.values()].every(isSettled) && world.isQuiet();
     if (wasQuiet) {
       // Replication, and what the last commits asked for. What was read holds if it reads the same again.
       await pause(world, 2_000);
-      const again = await answerOf(world, node.life, readTruth(node, journal));
+      const again = await answerOf(world, node.life, readTruth(node, journal, world.parts.before.pushes));
       if (world.isQuiet() && again !== null && isSame(truth, again)) return again;
     }
     if (kernel.now() >= untilMs) {

@@ -4,6 +4,7 @@
 import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { SentBatch } from "../workload/batch.ts";
 import type { Journal } from "../workload/journal.ts";
@@ -24,10 +25,18 @@ export interface Truth {
   readonly heads: ReadonlyMap<string, OwnersHead | null>;
 }
 
-/** Asks the owners, of every push and every record that a client ever named. */
-export async function readTruth(node: SimNode, journal: Journal): Promise<Truth> {
+/** Asks the owners, of every push and every record that a client ever named, and of `pushes` that were there before. */
+export async function readTruth(
+  node: SimNode,
+  journal: Journal,
+  pushes: readonly ActorRef[],
+): Promise<Truth> {
   const reports = new Map<string, PushReport | null>();
   const heads = new Map<string, OwnersHead | null>();
+  for (const push of pushes) {
+    const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
+    reports.set(push.id, await node.system.ask<PushReport | null>(push, status));
+  }
   for (const batch of journal.batches.values()) {
     const { uuid } = batch.business;
     const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 };
@@ -84,7 +93,7 @@ interface Published {
 
 export function checkAtRest(world: World, journal: Journal, truth: Truth): void {
   const published = checkPushes(world, journal, truth);
-  checkGenerations(world, truth, published);
+  checkGenerations(world, journal, { truth, published });
   checkOrder(world, journal, truth, published);
   for (const region of world.parts.regions) checkRegion(world, region, truth, published);
   checkKeys(world, journal, truth);
@@ -134,20 +143,27 @@ function checkPushes(
 /** Generations are gapless, each given to one leaf only, and count as far as the owner says. */
 function checkGenerations(
   world: World,
-  truth: Truth,
-  published: ReadonlyMap<string, readonly Published[]>,
+  journal: Journal,
+  {
+    truth,
+    published,
+  }: { readonly truth: Truth; readonly published: ReadonlyMap<string, readonly Published[]> },
 ): void {
-  const { observed } = world;
+  const { observed, parts } = world;
   for (const [recordId, list] of published) {
-    const generations = list.map(({ outcome }) => outcome.version ?? 0).sort((a, b) => a - b);
-    const gap = generations.findIndex((generation, index) => generation !== index + 1);
+    const first = (parts.before.records.get(recordId)?.generation ?? 0) + 1;
+    const generations = [
+      ...list.map(({ outcome }) => outcome.version ?? 0),
+      ...resumedGenerations(world, journal, recordId),
+    ].sort((a, b) => a - b);
+    const gap = generations.findIndex((generation, index) => generation !== first + index);
     if (gap >= 0)
       observed.violate("generations-gapless", `${recordId} has generations ${generations.join(", ")}`);
     const head = truth.heads.get(recordId);
-    if (head?.generation !== generations.length)
+    if (head?.generation !== first - 1 + generations.length)
       observed.violate(
         "generations-gapless",
-        `${recordId} has ${generations.length} versions, its owner counts ${head?.generation}`,
+        `${recordId} has ${generations.length} versions from ${first} on, its owner counts ${head?.generation}`,
       );
     for (const { batch, outcome } of list) {
       const version = observed.versions.get(`${recordId}/${outcome.version}`);
@@ -163,6 +179,18 @@ function checkGenerations(
         );
     }
   }
+}
+
+/** Of a record, those that pushes of before the world began were given in it. */
+function resumedGenerations(
+  { observed, parts }: World,
+  journal: Journal,
+  recordId: string,
+): readonly number[] {
+  if (parts.before.pushes.length === 0) return [];
+  return [...observed.versions.values()].flatMap((version) =>
+    version.record_id === recordId && !journal.batches.has(version.seal_id) ? [version.generation] : [],
+  );
 }
 
 /** A later change is never undone by an earlier one, neither by number nor by what clients know of time. */
@@ -216,6 +244,8 @@ function checkRegion(
   const versions = tables.of<RecordVersion>("record_version");
   const indexed = world.indexed(region);
   for (const [recordId, owner] of truth.heads) {
+    // What nobody touched since is not in a journal: neither its head nor its row can be compared.
+    if (owner !== null && owner.change === parts.before.records.get(recordId)?.change) continue;
     const stored = heads.read(region, recordId);
     const row = indexed.get(recordId);
     if (owner === null || owner === undefined) {

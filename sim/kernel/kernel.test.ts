@@ -27,7 +27,7 @@ describe("the kernel", () => {
     const kernel = newKernel();
     const seen: number[] = [];
     const delays = [3, 1, 2, 1, 3, 1];
-    delays.forEach((delay, index) => kernel.after(delay, "event", () => seen.push(index)));
+    for (const [index, delay] of delays.entries()) kernel.after(delay, "event", () => seen.push(index));
     kernel.after(2, "cancelled", () => seen.push(99))();
     await kernel.run(() => false);
     expect(seen).toEqual([1, 3, 5, 2, 0, 4]);

@@ -4,6 +4,8 @@ import { runSeed } from "../run-seed.ts";
 import { mutants } from "./list.ts";
 import type { Mutant } from "./mutant.ts";
 
+const progressMs = 10_000;
+
 export interface Catch {
   readonly mutant: Mutant;
   /** Seeds run until one failed, that one included; null for a survivor. */
@@ -13,11 +15,20 @@ export interface Catch {
   readonly detail: string;
 }
 
-/** Runs one mutant over seeds from `from` until one fails. A crash of the scenario counts: nothing of it may. */
-export async function hunt(mutant: Mutant, from: number, seedsMax: number): Promise<Catch> {
+/**
+ * Runs one mutant over seeds from `from` until one fails that the true code passes. A crash of the scenario counts: nothing
+ * of it may. `progress` is told after each seed how many have run.
+ */
+export async function hunt(
+  mutant: Mutant,
+  from: number,
+  seedsMax: number,
+  progress: (seeds: number) => void = () => {},
+): Promise<Catch> {
   for (let seeds = 1; seeds <= seedsMax; seeds += 1) {
     const seed = from + seeds - 1;
     const { violations } = await runSeed(seed, { variation: mutant });
+    progress(seeds);
     const [first] = violations;
     await new Promise((resolve) => setImmediate(resolve));
     // What the true code fails, too, says nothing about the mutant.
@@ -30,12 +41,18 @@ export async function hunt(mutant: Mutant, from: number, seedsMax: number): Prom
 export async function showBoard(options: {
   readonly from: number;
   readonly seedsMax: number;
-  /** Part of the names of those wanted; empty for all. */
+  /** Parts of the names of those wanted, separated by commas; empty for all. */
   readonly only: string;
 }): Promise<boolean> {
   const catches: Catch[] = [];
-  for (const mutant of mutants.filter(({ name }) => name.includes(options.only))) {
-    const caught = await hunt(mutant, options.from, options.seedsMax);
+  const wanted = options.only.split(",");
+  for (const mutant of mutants.filter(({ name }) => wanted.some((part) => name.includes(part)))) {
+    let told = Date.now();
+    const caught = await hunt(mutant, options.from, options.seedsMax, (seeds) => {
+      if (Date.now() - told < progressMs) return;
+      told = Date.now();
+      console.log(`${mutant.name.padEnd(26)} not caught by ${seeds} seeds so far`);
+    });
     catches.push(caught);
     const { seeds, seed, invariant } = caught;
     const what =

@@ -19,6 +19,7 @@ import {
   StoreError,
 } from "../../storage/actor-store.ts";
 import type { ActorPartition, CasResult, Mutation, PartitionHead } from "./actor-partition.ts";
+import type { Reach } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
 
 /** Each true in the real protocol. */
@@ -147,7 +148,8 @@ class SimActorStore implements ActorStore {
 
   #serial(partition: ActorPartition): Promise<PartitionHead> {
     const { model, life } = this.#client;
-    return model.statements.run(life, "serial", () => partition.serialRead(model.coin));
+    const subject = { name: `${partition.kind}/${partition.id}` };
+    return model.statements.run(life, "serial", () => partition.serialRead(model.coin), subject);
   }
 
   #cas(
@@ -156,10 +158,15 @@ class SimActorStore implements ActorStore {
     commit: ActorCommit | null = null,
   ): Promise<CasResult> {
     const { model, life } = this.#client;
-    return model.statements.run(life, "cas", (reach) => {
+    const execute = (reach: Reach): CasResult => {
       const result = partition.cas(statement, reach, model.coin);
       if (result.applied && commit !== null) model.witness.committed?.(partition, commit, result.found);
       return result;
+    };
+    const isHearing = commit?.puts.some((row) => row.rt === rowTable.inbox) === true;
+    return model.statements.run(life, "cas", execute, {
+      name: `${partition.kind}/${partition.id}`,
+      isHearing,
     });
   }
 

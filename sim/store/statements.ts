@@ -30,16 +30,31 @@ export type Fate =
   /** Executed so far, after `requestMs`, which may be long after the caller gave up. */
   | { readonly kind: "timed_out"; readonly reach: Reach; readonly requestMs: number }
   | { readonly kind: "crash_before" }
-  | { readonly kind: "crash_after"; readonly requestMs: number };
+  | { readonly kind: "crash_after"; readonly requestMs: number }
+  /** Its caller dies, and it is on its way until somebody else asks for the same: it comes in the middle of that. */
+  | { readonly kind: "crash_lurking"; readonly latestMs: number; readonly afterMs: number };
+
+/** What a statement is about, as far as its fate may depend on it. */
+export interface Subject {
+  /** Conditional statements and serial reads of one name may meet. */
+  readonly name: string;
+  /** Whether it makes true that a message of another actor was heard. */
+  readonly isHearing?: boolean;
+}
 
 export interface StoreWeather {
-  fate(kind: StatementKind, client: Life): Fate;
+  fate(kind: StatementKind, client: Life, subject: Subject): Fate;
   /** After which a caller gives up, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface Statements {
-  run<T>(client: Life | null, kind: StatementKind, execute: (reach: Reach) => T): Promise<T>;
+  run<T>(
+    client: Life | null,
+    kind: StatementKind,
+    execute: (reach: Reach) => T,
+    subject?: Subject,
+  ): Promise<T>;
 }
 
 /** Everything is executed at once and answered: for tests of the model itself. */
@@ -48,14 +63,46 @@ export const calmStatements: Statements = {
 };
 
 export function createStatements(kernel: Kernel, weather: StoreWeather): Statements {
+  const lurking = new Lurking(kernel);
   return {
-    run: (client, kind, execute) =>
+    run: (client, kind, execute, subject = noSubject) =>
       client === null
         ? Promise.resolve(execute("full"))
         : client.isOver
           ? client.never()
-          : runStatement({ kernel, weather, client, kind }, execute),
+          : runStatement({ kernel, weather, client, kind, subject, lurking }, execute),
   };
+}
+
+const noSubject: Subject = { name: "" };
+
+/** Statements on their way, until the next serial read of their subject or their last moment. */
+class Lurking {
+  readonly #kernel: Kernel;
+  readonly #bySubject = new Map<string, { readonly afterMs: number; readonly run: () => void }[]>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  add(subject: string, fate: Extract<Fate, { kind: "crash_lurking" }>, execute: () => void): void {
+    let isDone = false;
+    const run = (): void => {
+      if (!isDone) execute();
+      isDone = true;
+    };
+    const known = this.#bySubject.get(subject) ?? [];
+    known.push({ afterMs: fate.afterMs, run });
+    this.#bySubject.set(subject, known);
+    this.#kernel.after(fate.latestMs, "store cas at last", run);
+  }
+
+  wake(subject: string): void {
+    const woken = this.#bySubject.get(subject);
+    if (woken === undefined) return;
+    this.#bySubject.delete(subject);
+    for (const { afterMs, run } of woken) this.#kernel.after(afterMs, "store cas meets a claim", run);
+  }
 }
 
 interface Call {
@@ -63,17 +110,23 @@ interface Call {
   readonly weather: StoreWeather;
   readonly client: Life;
   readonly kind: StatementKind;
+  readonly subject: Subject;
+  readonly lurking: Lurking;
 }
 
 function runStatement<T>(call: Call, execute: (reach: Reach) => T): Promise<T> {
   const { kernel, client, kind } = call;
-  const fate = call.weather.fate(kind, client);
+  const fate = call.weather.fate(kind, client, call.subject);
   switch (fate.kind) {
     case "crash_before":
       client.end();
       return client.never();
     case "crash_after":
       kernel.after(fate.requestMs, `store ${kind}`, () => execute("full"));
+      client.end();
+      return client.never();
+    case "crash_lurking":
+      call.lurking.add(call.subject.name, fate, () => execute("full"));
       client.end();
       return client.never();
     case "answered":
@@ -95,7 +148,7 @@ function runStatement<T>(call: Call, execute: (reach: Reach) => T): Promise<T> {
 }
 
 function answered<T>(
-  { kernel, client, kind }: Call,
+  { kernel, client, kind, subject, lurking }: Call,
   fate: Extract<Fate, { kind: "answered" }>,
   execute: (reach: Reach) => T,
 ): Promise<T> {
@@ -103,6 +156,7 @@ function answered<T>(
     // The statement is the store's from here on: it is executed even if its caller dies meanwhile (D2).
     kernel.after(fate.requestMs, `store ${kind}`, () => {
       const result = execute(fate.reach);
+      if (kind === "serial") lurking.wake(subject.name);
       if (fate.answerMs === 0 && !client.isAsleep && !client.isOver) resolve(result);
       else client.after(fate.answerMs, `store answers ${kind}`, () => resolve(result));
     });

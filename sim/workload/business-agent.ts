@@ -26,6 +26,8 @@ export interface BusinessPlan {
   readonly steps: number;
   readonly products: number;
   readonly batchMax: number;
+  /** Whether it mostly pushes its whole catalogue with other prices, which is held. */
+  readonly reprices: boolean;
   /** Leaves of a batch that is processed in the background; 0 for none. */
   readonly queuedLeaves: number;
   readonly pauseMaxMs: number;
@@ -39,7 +41,10 @@ export class BusinessAgent {
   readonly #business: SimBusiness;
   readonly #key: SimSigner;
   readonly #plan: BusinessPlan;
-  readonly #random: Random;
+  readonly #name: string;
+  readonly #draws: Random;
+  /** Of the step under way. */
+  #random: Random;
   readonly #client: Client;
   #isStopped = false;
   #seq = 0;
@@ -49,6 +54,7 @@ export class BusinessAgent {
     world: World,
     journal: Journal,
     given: {
+      readonly name: string;
       readonly business: SimBusiness;
       readonly key: SimSigner;
       readonly plan: BusinessPlan;
@@ -60,12 +66,15 @@ export class BusinessAgent {
     this.#business = given.business;
     this.#key = given.key;
     this.#plan = given.plan;
+    this.#name = given.name;
+    this.#draws = given.random;
     this.#random = given.random;
     this.#client = new Client(
       world,
       `business ${given.business.uuid.slice(0, 4)}`,
       given.random.fork("client"),
     );
+    this.#journal.onRevoked(given.key.keyId, () => this.#goOn());
   }
 
   /** Begins nothing more. */
@@ -75,7 +84,9 @@ export class BusinessAgent {
 
   async run(): Promise<void> {
     for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
+      this.#step(`step ${step}`);
       await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
+      if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
       const known = this.#journal.batchesOf(this.#key.keyId);
       const what = this.#random.weighted({
         push: 10,
@@ -98,6 +109,7 @@ export class BusinessAgent {
   async finish(): Promise<void> {
     // A revoked key is refused for ever; what was acknowledged under it goes on by itself.
     if (this.#journal.revocations.has(this.#key.keyId)) return;
+    this.#step("finish");
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
       for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
         const heard = await this.#publish(batch, this.#nextName("final"));
@@ -107,6 +119,18 @@ export class BusinessAgent {
       }
       if (!isDone(batch)) this.#world.observed.violate("liveness", `${batch.pushId} is never taken`);
     }
+  }
+
+  /** What comes next draws from its own. */
+  #step(purpose: string): void {
+    this.#random = this.#draws.fork(purpose);
+    this.#client.draw(this.#random.fork("client"));
+  }
+
+  /** Whoever has the key and does not know, or does not care, that it was revoked a moment ago. */
+  async #goOn(): Promise<void> {
+    if (this.#isStopped) return;
+    await this.#push(this.#newBatch());
   }
 
   /** Sends a batch until there is a definite answer, a few times at most. */
@@ -222,7 +246,8 @@ export class BusinessAgent {
   }
 
   #leafCount(): number {
-    const { queuedLeaves, batchMax } = this.#plan;
+    const { queuedLeaves, batchMax, reprices, products } = this.#plan;
+    if (reprices && this.#random.chance(0.6)) return products;
     if (queuedLeaves > 0 && this.#random.chance(0.15)) return queuedLeaves;
     return this.#random.skewed(1, batchMax);
   }

@@ -22,11 +22,16 @@ export interface Heard {
 export class Client {
   readonly name: string;
   readonly #world: World;
-  readonly #random: Random;
+  #random: Random;
 
   constructor(world: World, name: string, random: Random) {
     this.#world = world;
     this.name = name;
+    this.#random = random;
+  }
+
+  /** What comes next draws from `random`. */
+  draw(random: Random): void {
     this.#random = random;
   }
 

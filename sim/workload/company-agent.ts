@@ -23,7 +23,10 @@ export class CompanyAgent {
   readonly #world: World;
   readonly #company: SimCompany;
   readonly #plan: CompanyPlan;
-  readonly #random: Random;
+  readonly #draws: Random;
+  /** Of the step under way. */
+  #random: Random;
+  readonly #name: string;
   readonly #client: Client;
   #isStopped = false;
   readonly #journal: Journal;
@@ -33,6 +36,7 @@ export class CompanyAgent {
   constructor(
     world: World,
     given: {
+      readonly name: string;
       readonly company: SimCompany;
       readonly plan: CompanyPlan;
       readonly random: Random;
@@ -43,6 +47,8 @@ export class CompanyAgent {
     this.#world = world;
     this.#company = given.company;
     this.#plan = given.plan;
+    this.#name = given.name;
+    this.#draws = given.random;
     this.#random = given.random;
     this.#journal = given.journal;
     this.#checker = given.checker;
@@ -64,7 +70,10 @@ export class CompanyAgent {
 
   async run(): Promise<void> {
     for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
+      this.#random = this.#draws.fork(`step ${step}`);
+      this.#client.draw(this.#random.fork("client"));
       await this.#client.pause(this.#random.skewed(1, this.#plan.pauseMaxMs));
+      if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
       const what = this.#random.weighted({ search: 4, fetch: 4, replay: this.#sent.length > 0 ? 2 : 0 });
       if (what === "search") await this.#send(this.#search());
       else if (what === "fetch") await this.#send(this.#fetch());

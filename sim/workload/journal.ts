@@ -40,7 +40,17 @@ export class Journal {
   readonly removals: Removal[] = [];
   readonly #byKey = new Map<string, SentBatch[]>();
   readonly #policies = new Map<string, number>();
+  readonly #revokedListeners = new Map<string, () => Promise<void>>();
   #documents = 0;
+
+  /** What the holder of a key does as soon as it was revoked. */
+  onRevoked(keyId: string, act: () => Promise<void>): void {
+    this.#revokedListeners.set(keyId, act);
+  }
+
+  async revoked(keyId: string): Promise<void> {
+    await this.#revokedListeners.get(keyId)?.();
+  }
 
   addBatch(batch: SentBatch): void {
     if (this.batches.has(batch.pushId)) return;

@@ -18,12 +18,19 @@ export class PortalAgent {
   readonly #journal: Journal;
   readonly #business: SimBusiness;
   readonly #groups: readonly string[];
-  readonly #random: Random;
+  readonly #name: string;
+  readonly #watchesHolds: boolean;
+  readonly #draws: Random;
+  /** Of the step under way. */
+  #random: Random;
   #isStopped = false;
 
   constructor(
     world: World,
     given: {
+      readonly name: string;
+      /** Whether somebody looks after what is held most of the time. */
+      readonly watchesHolds: boolean;
       readonly business: SimBusiness;
       readonly groups: readonly string[];
       readonly random: Random;
@@ -34,6 +41,9 @@ export class PortalAgent {
     this.#journal = given.journal;
     this.#business = given.business;
     this.#groups = given.groups;
+    this.#name = given.name;
+    this.#watchesHolds = given.watchesHolds;
+    this.#draws = given.random;
     this.#random = given.random;
   }
 
@@ -42,10 +52,13 @@ export class PortalAgent {
   }
 
   async run(): Promise<void> {
-    const steps = this.#random.between(1, 5);
+    const steps = this.#watchesHolds ? this.#random.between(6, 14) : this.#random.between(1, 5);
     for (let step = 0; step < steps && !this.#isStopped; step += 1) {
-      await this.#pause(this.#random.skewed(50, 5_000));
-      const what = this.#random.weighted({ hold: 4, policy: 2, block: 2, revoke: 2 });
+      this.#random = this.#draws.fork(`step ${step}`);
+      await this.#pause(this.#random.skewed(50, this.#watchesHolds ? 2_000 : 5_000));
+      if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
+      const hold = this.#watchesHolds ? 20 : 4;
+      const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2 });
       if (what === "hold") await this.settleHolds();
       else if (what === "policy") await this.#sealPolicy();
       else if (what === "block") await this.#block();
@@ -109,6 +122,7 @@ export class PortalAgent {
     if (reply?.status !== "done") return;
     revocation.doneAt = kernel.events;
     this.#world.observed.mark("key.revoked");
+    await this.#journal.revoked(key.keyId);
   }
 
   #ask(command: BusinessCommand): Promise<RegisterReply | null> {

@@ -11,7 +11,7 @@ export function drawLimits(random: Random): Partial<ActorLimits> {
     idleMs: random.pick([1_000, 4_000, 60_000]),
     idleSweepMs: 2_000,
     timerHorizonMs: random.pick([1_000, 60_000]),
-    snapshotEveryEvents: random.pick([1, 3, 8, 128]),
+    snapshotEveryEvents: random.pick([1, 2, 4, 128]),
     askTimeoutMs: random.pick([2_000, 5_000, 10_000]),
     deadlineSweepMs: 250,
     commitResendsMax: random.pick([1, 2, 3]),

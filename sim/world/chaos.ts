@@ -51,8 +51,9 @@ export function unleash(world: World, random: Random): void {
     const draw = random.fork(kind);
     const strike = (): void => {
       if (!faults.active) return;
-      if (blow(world, draw)) {
-        faults.note(kind);
+      const name = faults.mayStrike(kind);
+      if (name !== null && blow(world, draw)) {
+        faults.note(kind, name);
         kernel.tell(`fault ${kind}`);
       }
       arm();

@@ -15,6 +15,7 @@ export const faultKinds = [
   "stale_read",
   "crash_before_commit",
   "crash_after_commit",
+  "crash_after_hearing",
   // What one message between nodes meets.
   "message_lost",
   "answer_lost",
@@ -50,8 +51,9 @@ const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   store_partial: [0.002, 0.02],
   store_unseen: [0.002, 0.02],
   store_slow: [0.01, 0.1],
-  crash_before_commit: [0.0005, 0.004],
-  crash_after_commit: [0.0005, 0.004],
+  crash_before_commit: [0.0005, 0.02],
+  crash_after_commit: [0.0005, 0.02],
+  crash_after_hearing: [0.1, 0.8],
   message_lost: [0.005, 0.05],
   answer_lost: [0.005, 0.05],
   message_delayed: [0.01, 0.2],
@@ -79,43 +81,70 @@ const intervals: Partial<Record<FaultKind, readonly [number, number]>> = {
 /** Share of all seeds that have a kind. */
 const presence = 0.35;
 
+interface Chosen {
+  /** Share of the calls, or mean interval in milliseconds. */
+  readonly rate: number;
+  /** Its own: what one kind draws shifts no other's, so that a run without one kind is otherwise the same for long. */
+  readonly random: Random;
+  /** How often it has struck so far, what was left out included. */
+  strikes: number;
+}
+
 export class Faults {
   readonly fired = new Map<FaultKind, number>();
-  /** Kinds that this seed has, with their rate or their mean interval. */
-  readonly chosen = new Map<FaultKind, number>();
+  /** Each that struck, in order, as `kind#n`: the name by which a shortened run keeps it. */
+  readonly struck: string[] = [];
+  /** Kinds that this seed has. */
+  readonly chosen = new Map<FaultKind, Chosen>();
   /** False before the safety phase and after it. */
   active = false;
-  readonly #random: Random;
+  readonly #kept: ReadonlySet<string> | null;
 
-  constructor(random: Random) {
-    this.#random = random;
+  /** Only strikes that `kept` names happen; null for all. */
+  constructor(random: Random, kept: ReadonlySet<string> | null = null) {
+    this.#kept = kept;
     for (const kind of faultKinds) {
       const range = rates[kind] ?? intervals[kind];
-      // Each kind draws from a generator of its own: a new kind changes no other's place.
       const draw = random.fork(kind);
-      if (range !== undefined && draw.chance(presence)) {
-        const [low, high] = range;
-        this.chosen.set(kind, low + draw.float() * (high - low));
-      }
+      if (range === undefined || !draw.chance(presence)) continue;
+      const [low, high] = range;
+      // Rates between the extremes by their order of magnitude: most seeds have few of a kind, some very many.
+      const rate = kind in rates ? low * (high / low) ** draw.float() : low + draw.float() * (high - low);
+      this.chosen.set(kind, { rate, random: draw, strikes: 0 });
     }
   }
 
   /** Whether one call meets the fault; counts it. */
   meets(kind: FaultKind): boolean {
     if (!this.active) return false;
-    const rate = this.chosen.get(kind);
-    if (rate === undefined || !this.#random.chance(rate)) return false;
-    this.note(kind);
-    return true;
+    const chosen = this.chosen.get(kind);
+    return chosen?.random.chance(chosen.rate) === true && this.#strikes(kind);
+  }
+
+  /** Whether what comes due now may happen, in a run that keeps only some; the caller notes it when it did. */
+  mayStrike(kind: FaultKind): string | null {
+    const chosen = this.chosen.get(kind);
+    if (chosen === undefined) return null;
+    chosen.strikes += 1;
+    const name = `${kind}#${chosen.strikes}`;
+    return this.#kept === null || this.#kept.has(name) ? name : null;
   }
 
   /** Milliseconds until a kind befalls something next; null when this seed has it not. */
   nextAfterMs(kind: FaultKind): number | null {
-    const mean = intervals[kind] === undefined ? undefined : this.chosen.get(kind);
-    return mean === undefined ? null : Math.ceil(mean * (0.2 + 1.6 * this.#random.float()));
+    const chosen = intervals[kind] === undefined ? undefined : this.chosen.get(kind);
+    return chosen === undefined ? null : Math.ceil(chosen.rate * (0.2 + 1.6 * chosen.random.float()));
   }
 
-  note(kind: FaultKind): void {
+  /** Counts one that happened. `name` is what {@link mayStrike} gave; null for what follows from another fault. */
+  note(kind: FaultKind, name: string | null = null): void {
     this.fired.set(kind, (this.fired.get(kind) ?? 0) + 1);
+    if (name !== null) this.struck.push(name);
+  }
+
+  #strikes(kind: FaultKind): boolean {
+    const name = this.mayStrike(kind);
+    if (name !== null) this.note(kind, name);
+    return name !== null;
   }
 }

@@ -39,14 +39,45 @@ export interface SimCompany {
   readonly key: SimSigner;
 }
 
+export interface NewBusiness {
+  readonly uuid: string;
+  /** How many integration keys it has. */
+  readonly keys: number;
+  readonly caps: Caps;
+  readonly hasPolicy: boolean;
+}
+
 export async function registerBusiness(
   parts: WorldParts,
   node: SimNode,
-  given: { readonly uuid: string; readonly keys: number; readonly caps: Caps; readonly hasPolicy: boolean },
+  given: NewBusiness,
 ): Promise<SimBusiness> {
   const { uuid, caps } = given;
-  const { parties } = node;
   const certId = await openParty(parts, node, uuid, "business");
+  const keys = await addKeys(parts, node, given);
+  if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, hosted: keys.hosted, version: 1 });
+  return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, ...keys, caps };
+}
+
+/** A business of a journal goes on, with an active certificate and under new keys. */
+export async function resumeBusiness(
+  parts: WorldParts,
+  node: SimNode,
+  given: NewBusiness,
+): Promise<SimBusiness> {
+  const { uuid, caps } = given;
+  const { certificate, policy } = await node.parties.facts(uuid, "");
+  const keys = await addKeys(parts, node, given);
+  return { uuid, certId: certificate?.cert_id ?? "", policyVersion: policy.version, ...keys, caps };
+}
+
+/** The key that the service holds for a business, and integration keys with mandates that it seals. */
+async function addKeys(
+  parts: WorldParts,
+  { parties }: SimNode,
+  given: NewBusiness,
+): Promise<Pick<SimBusiness, "hosted" | "keys">> {
+  const { uuid, caps } = given;
   const hosted = parts.crypto.newSigner();
   await parties.registerKey(keyFacts(parts, uuid, hosted, "hosted"));
   const keys = Array.from({ length: given.keys }, () => parts.crypto.newSigner());
@@ -54,8 +85,7 @@ export async function registerBusiness(
     await parties.registerKey(keyFacts(parts, uuid, key, "integration"));
     await parties.acceptMandate(mandateOf(parts, { uuid, hosted, key, caps }));
   }
-  if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, hosted, version: 1 });
-  return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, hosted, keys, caps };
+  return { hosted, keys };
 }
 
 export async function registerCompany(parts: WorldParts, node: SimNode, uuid: string): Promise<SimCompany> {

@@ -27,10 +27,16 @@ export function createStoreWeather(faults: Faults, random: Random, isEmbedded: b
   });
   return {
     timeoutMs: storeTimeoutMs,
-    fate: (kind: StatementKind, _client: Life): Fate => {
+    fate: (kind: StatementKind, _client: Life, { isHearing }): Fate => {
       if (changes(kind)) {
+        // Its sender has not been told yet, and sends again.
+        if (isHearing === true && faults.meets("crash_after_hearing"))
+          return { kind: "crash_after", requestMs: requestMs() };
         if (faults.meets("crash_before_commit")) return { kind: "crash_before" };
-        if (faults.meets("crash_after_commit")) return { kind: "crash_after", requestMs: requestMs() };
+        if (faults.meets("crash_after_commit"))
+          return kind === "cas" && !isEmbedded && random.chance(0.5)
+            ? { kind: "crash_lurking", latestMs: random.between(0, lateMaxMs), afterMs: random.below(4) }
+            : { kind: "crash_after", requestMs: requestMs() };
         if (isEmbedded) return answered();
         if (faults.meets("store_unheard"))
           return { kind: "timed_out", reach: "full", requestMs: requestMs() };

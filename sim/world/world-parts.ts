@@ -14,6 +14,7 @@ import type { Random } from "../kernel/random.ts";
 import type { Network } from "../network/network.ts";
 import type { StoreModel } from "../store/store-model.ts";
 import type { Faults } from "./faults.ts";
+import type { Before } from "./from-journal.ts";
 import type { MembershipModel } from "./membership-model.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
@@ -41,6 +42,7 @@ export interface WorldParts {
   readonly hasRealMembership: boolean;
   readonly cluster: MemoryCluster;
   readonly regions: readonly string[];
+  readonly before: Before;
   readonly slots: readonly NodeSlot[];
   /** By incarnation: all that ever started. */
   readonly nodes: Map<string, SimNode>;

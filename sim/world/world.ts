@@ -10,6 +10,7 @@ import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
 import { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
+import type { JournalFile } from "../journal-file.ts";
 import { Kernel } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
 import { Trace } from "../kernel/trace.ts";
@@ -19,6 +20,8 @@ import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
 import { drawLimits } from "./actor-limits.ts";
 import { Faults } from "./faults.ts";
+import { beforeOf, nothingBefore } from "./from-journal.ts";
+import type { Kept } from "./kept.ts";
 import { MembershipModel } from "./membership-model.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
@@ -30,10 +33,15 @@ export interface WorldOptions {
   readonly variation: Variation;
   /** Whether somebody will read the story. */
   readonly story: boolean;
+  /** Of a run that is made shorter. */
+  readonly kept: Kept;
+  /** What it begins with; null for nothing. */
+  readonly start: JournalFile | null;
 }
 
 /** 12:10 of a winter day, so that no hour and no day ends within a run. */
 const startMs = 1_772_367_000_000;
+const dayMs = 86_400_000;
 const regionNames = ["eu-west1", "us-east1"] as const;
 
 export class World {
@@ -44,27 +52,34 @@ export class World {
   readonly running = new Map<string, SimNode>();
   /** Pairs of regions whose replication waits, as `from to`. */
   readonly cutRegions = new Set<string>();
+  /** Names of the steps that clients took. */
+  readonly steps: string[] = [];
+  readonly #kept: Kept;
   readonly #indexes: ReadonlyMap<string, WatchedRowIndex>;
   #incarnations = 0;
 
-  constructor({ seed, variation, story }: WorldOptions) {
+  constructor({ seed, variation, story, kept, start }: WorldOptions) {
+    this.#kept = kept;
     const random = Random.of(seed);
     this.random = random;
-    const kernel = new Kernel({ startMs, trace: new Trace({ story }) });
-    const faults = new Faults(random.fork("faults"));
+    const kernel = new Kernel({ startMs: startAfter(start?.takenAtMs ?? 0), trace: new Trace({ story }) });
+    const faults = new Faults(random.fork("faults"), kept.faults);
     const shape = random.fork("shape");
-    const regions = regionNames.slice(0, shape.chance(0.4) ? 2 : 1);
-    const slots = regions.flatMap((region) => slotsOf(region, shape));
-    const isEmbedded = slots.length === 1 && shape.chance(0.5);
+    const drawn = regionNames.slice(0, shape.chance(0.4) ? 2 : 1).flatMap((region) => slotsOf(region, shape));
+    const isEmbedded = drawn.length === 1 && shape.chance(0.5);
+    const slots = drawn.filter(({ name }) => kept.nodes === null || kept.nodes.has(name));
+    const regions = regionNames.filter((region) => slots.some((slot) => slot.region === region));
+    if (slots.length === 0) throw new RangeError("a world has one node at least");
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
     const observed = new Observed(kernel, faults);
     this.observed = observed;
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
+    const before = start === null ? nothingBefore : beforeOf(start);
     const recordIdKey = random.fork("record ids").bytes(32);
     this.parts = {
-      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded },
+      ...{ kernel, faults, regions, slots, crypto, recordIdKey, variation, isEmbedded, before },
       network: new Network(
         kernel,
         faults,
@@ -88,12 +103,13 @@ export class World {
       indexes: this.#indexes,
       indexWeather: createIndexWeather(faults, random.fork("index weather")),
       membership: new MembershipModel(kernel),
-      hasRealMembership: slots.length > 1 && shape.chance(0.4),
+      hasRealMembership: drawn.length > 1 && shape.chance(0.4),
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map(),
       keys: worldKeys(crypto, regions),
       recordIdOf: (business, collection, localId) =>
+        before.recordIdOf(business, localId) ??
         recordIdOf(
           collection,
           crypto.hmacSha256(recordIdKey, utf8(`${business}\n${collection}\n${localId}`)),
@@ -117,6 +133,13 @@ export class World {
     node.life.onEnd(() => this.#ended(node));
     node.start();
     return node;
+  }
+
+  /** Whether a client does what it is about to do, in a run that keeps only some; notes the step's name if so. */
+  takes(step: string): boolean {
+    if (this.#kept.steps !== null && !this.#kept.steps.has(step)) return false;
+    this.steps.push(step);
+    return true;
   }
 
   /** A node of the region that runs, or null. */
@@ -170,6 +193,11 @@ export class World {
       this.observed.violate("no-actor-crashes", `${entry.actor} at ${incarnation}: ${entry.detail}`);
     this.parts.kernel.tell(`${incarnation} ${entry.event}`, () => `${entry.actor} ${entry.detail}`);
   }
+}
+
+/** The first such time of day after an instant. */
+function startAfter(ms: number): number {
+  return startMs + Math.max(0, Math.ceil((ms - startMs) / dayMs)) * dayMs;
 }
 
 function slotsOf(region: string, shape: Random): readonly NodeSlot[] {

@@ -1,0 +1,122 @@
+// The parties of a world and who acts for them, drawn from its seed.
+
+import type { ServedChecker } from "./checkers/served.ts";
+import type { Random } from "./kernel/random.ts";
+import { BusinessAgent, type BusinessPlan } from "./workload/business-agent.ts";
+import { CompanyAgent } from "./workload/company-agent.ts";
+import type { Journal } from "./workload/journal.ts";
+import { PortalAgent } from "./workload/portal-agent.ts";
+import type { NewBusiness } from "./world/setup.ts";
+import { registerBusiness, registerCompany, resumeBusiness, type SimBusiness } from "./world/setup.ts";
+import type { SimNode } from "./world/sim-node.ts";
+import type { World } from "./world/world.ts";
+
+export interface Cast {
+  readonly agents: readonly BusinessAgent[];
+  readonly companies: readonly CompanyAgent[];
+  readonly portals: readonly PortalAgent[];
+}
+
+export async function setUp(world: World, draw: Random, served: ServedChecker, journal: Journal) {
+  const { regions } = world.parts;
+  const plan = drawPlan(draw.fork("plan"), regions);
+  const businesses = await openBusinesses(world, draw);
+  const agents = businesses.flatMap((business, index) =>
+    business.keys.map((key, at) => {
+      const random = draw.fork(`business ${index} key ${at}`);
+      const given = { business, key, plan: { ...plan, region: random.pick(regions) }, random };
+      return new BusinessAgent(world, journal, { name: `business-${index}.${at}`, ...given });
+    }),
+  );
+  const companies: CompanyAgent[] = [];
+  for (let index = 0; index < 2; index += 1) {
+    const uuid = draw.uuid();
+    const home = draw.pick(regions);
+    world.parts.homes.set(uuid, home);
+    const company = await registerCompany(world.parts, await anyNode(world, home), uuid);
+    const random = draw.fork(`company ${index}`);
+    const companyPlan = { steps: draw.between(4, 12), pauseMaxMs: plan.pauseMaxMs, regions };
+    const given = { company, plan: companyPlan, random, journal, checker: served };
+    companies.push(new CompanyAgent(world, { name: `company-${index}`, ...given }));
+  }
+  const groups = companies.map((company) => company.uuid);
+  const portals = businesses.map((business, index) => {
+    const given = { watchesHolds: plan.reprices, business, groups, journal };
+    return new PortalAgent(world, {
+      ...{ name: `portal-${index}`, ...given },
+      random: draw.fork(`portal ${index}`),
+    });
+  });
+  // Registers of the other regions follow within their time.
+  await pause(world, 2_500);
+  return { agents, companies, portals } satisfies Cast;
+}
+
+async function openBusinesses(world: World, draw: Random): Promise<readonly SimBusiness[]> {
+  const { parts } = world;
+  const resumable = await resumableParties(world, draw);
+  const businesses: SimBusiness[] = [];
+  const count = draw.pick([1, 1, 2]);
+  for (let index = 0; index < count; index += 1) {
+    const uuid = draw.uuid();
+    const home = draw.pick(parts.regions);
+    const given: Omit<NewBusiness, "uuid"> = {
+      ...{ keys: draw.pick([1, 1, 2]), hasPolicy: draw.chance(0.5) },
+      caps: {
+        records_per_hour: draw.pick([12, 1_000_000, 1_000_000]),
+        bytes_per_day: draw.pick([20_000, 1e9, 1e9]),
+      },
+    };
+    const known = resumable[index];
+    if (known !== undefined) {
+      const node = await anyNode(world, parts.homes.get(known) ?? home);
+      businesses.push(await resumeBusiness(parts, node, { uuid: known, ...given }));
+      continue;
+    }
+    parts.homes.set(uuid, home);
+    businesses.push(await registerBusiness(parts, await anyNode(world, home), { uuid, ...given }));
+  }
+  return businesses;
+}
+
+/** Businesses of a journal that may publish, in an order of the seed; every party of it is at home from here on. */
+async function resumableParties(world: World, draw: Random): Promise<readonly string[]> {
+  const { before, homes } = world.parts;
+  const found: string[] = [];
+  for (const uuid of before.parties) {
+    const node = await anyNode(world, homes.get(uuid) ?? "");
+    const { party, certificate } = await node.parties.facts(uuid, "");
+    if (party?.kind === "business" && certificate?.status === "active") found.push(uuid);
+  }
+  const order = draw.fork("resumed");
+  return found
+    .map((uuid) => ({ uuid, place: order.next() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ uuid }) => uuid);
+}
+
+function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
+  // A catalogue of twenty listings and more can be held; a few products meet each other more often.
+  const isCatalogue = draw.chance(0.2);
+  return {
+    steps: draw.between(5, 14),
+    reprices: isCatalogue && draw.chance(0.6),
+    products: isCatalogue ? 24 : draw.pick([1, 2, 4, 30]),
+    batchMax: isCatalogue ? 30 : draw.pick([1, 3, 6]),
+    queuedLeaves: draw.chance(0.08) ? draw.pick([51, 60, 205]) : 0,
+    pauseMaxMs: draw.pick([100, 800, 3_000]),
+    region: regions[0] ?? "",
+  };
+}
+
+export async function anyNode(world: World, region: string): Promise<SimNode> {
+  for (;;) {
+    const node = world.nodeOf(region, world.random);
+    if (node !== null && !node.life.isAsleep) return node;
+    await pause(world, 100);
+  }
+}
+
+export function pause(world: World, ms: number): Promise<void> {
+  return new Promise((resolve) => world.parts.kernel.after(ms, "scenario waits", resolve));
+}

@@ -1,0 +1,115 @@
+// A world that begins where a journal ends (journal-file.ts): its actors, with what they had under way, are on the disks
+// before the first node starts, and the register is what they say. Private keys are not in a journal, so businesses go on
+// under new ones; and neither are the records themselves, so of a record that nobody touches again nothing is judged.
+
+import { placementOf } from "../../actors/messages/refs.ts";
+import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
+import { rowTable } from "../../storage/actor-store.ts";
+import type { RegisterEntry, RegisterTable } from "../../storage/register-store.ts";
+import type { JournalActor, JournalFile } from "../journal-file.ts";
+import { openSimRecordStore } from "../store/record-store.ts";
+import type { StoreModel } from "../store/store-model.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+/** What was there before the world began. */
+export interface Before {
+  /** Parties in the order of their ids. */
+  readonly parties: readonly string[];
+  /** What owners said of their records, by record id. */
+  readonly records: ReadonlyMap<string, { readonly generation: number; readonly change: number }>;
+  /** Pushes that were not finished, whose bytes are there. */
+  readonly pushes: readonly ActorRef[];
+  /** Record id of a business's own product id; undefined for one that it never had. */
+  recordIdOf(businessUuid: string, localId: string): string | undefined;
+}
+
+export const nothingBefore: Before = {
+  parties: [],
+  records: new Map(),
+  pushes: [],
+  recordIdOf: () => undefined,
+};
+
+/** Keyed rows of business actors, as they number them. */
+const businessRows = { head: 16, register: 18 } as const;
+/** So many of a business's records are what the clients of a world call `p0`, `p1` and so on. */
+const namedRecords = 40;
+
+interface HeadBody {
+  readonly collection: string;
+  readonly generation: number;
+  readonly change: number;
+  readonly bpid: string | null;
+}
+
+/** What of a journal the clients and checkers of a world must know. */
+export function beforeOf({ actors, staged }: JournalFile): Before {
+  const records = new Map<string, HeadBody>();
+  const names = new Map<string, string>();
+  const businesses = actors.filter(({ kind }) => kind === "business");
+  for (const { id, rows } of businesses) {
+    const heads = rows.filter(({ rt }) => rt === businessRows.head);
+    heads.forEach(({ k2, body }, index) => {
+      const head = JSON.parse(body) as HeadBody;
+      records.set(k2, head);
+      if (head.collection !== "products") return;
+      if (head.bpid !== null) names.set(`${id} ${head.bpid}`, k2);
+      if (index < namedRecords) names.set(`${id} p${index}`, k2);
+    });
+  }
+  const isStaged = new Set(staged.map((each) => each.id));
+  return {
+    parties: businesses.map(({ id }) => id).sort(),
+    records,
+    pushes: actors.filter(({ kind, id }) => kind === "push" && isStaged.has(id)),
+    recordIdOf: (business, localId) => names.get(`${business} ${localId}`),
+  };
+}
+
+/** Puts everything on the disks; what belongs to a region that this world has not is left out. */
+export async function layDown(parts: WorldParts, { actors, staged, takenAtMs }: JournalFile): Promise<void> {
+  const [home = ""] = parts.regions;
+  for (const actor of actors) {
+    const place = placementOf(actor);
+    if ("party" in place) parts.homes.set(place.party, home);
+    const region = "party" in place ? home : place.region;
+    if (parts.regions.includes(region)) layActor(parts.stores, actor, { region, takenAtMs });
+    if (actor.kind === "business") layRegister(parts.stores, actor.rows);
+  }
+  const records = openSimRecordStore({ model: parts.stores, life: null, region: home });
+  for (const { id, leaves, plan } of staged) {
+    await records.stageLeaves(id, 0, leaves);
+    if (plan !== null) await records.putStagedDocument(id, "plan", plan);
+  }
+}
+
+function layActor(
+  stores: StoreModel,
+  actor: JournalActor,
+  { region, takenAtMs }: { readonly region: string; readonly takenAtMs: number },
+): void {
+  const dueMs = actor.rows.flatMap(({ rt, body }) =>
+    rt === rowTable.timer ? [(JSON.parse(body) as { readonly d: number }).d] : [],
+  );
+  if (actor.rows.some(({ rt }) => rt === rowTable.outbox)) dueMs.push(takenAtMs);
+  stores.partition(actor).apply({
+    head: { ...actor.head, home: region, wakeAtMs: dueMs.length === 0 ? null : Math.min(...dueMs) },
+    puts: actor.rows,
+    deletes: [],
+  });
+}
+
+function layRegister(stores: StoreModel, rows: readonly PartitionRow[]): void {
+  const cells = rows.flatMap(({ rt, k2, body }) => {
+    if (rt !== businessRows.register) return [];
+    const slash = k2.indexOf("/");
+    const table = k2.slice(0, slash) as RegisterTable;
+    const value: RegisterEntry = {
+      ...(JSON.parse(body) as Pick<RegisterEntry, "partition" | "change" | "body">),
+      ...{ table, key: k2.slice(slash + 1) },
+    };
+    return [{ key: `${table}/${value.key}`, value, stamp: value.change }];
+  });
+  for (const region of stores.regions)
+    stores.tables.of<RegisterEntry>("register_entry").write(region, cells, "full");
+}

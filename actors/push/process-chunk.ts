@@ -41,7 +41,7 @@ export interface PushPorts {
 }
 
 /** What of a chunk is done before its turn: each chunk holds a few hundred kilobytes. */
-export const chunksAhead: ChunkLimits = { chunksMax: 3, pushesMax: 8 };
+export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
 /** A chunk that is stored, and in the indexes of all regions but those in `unindexed`. */
 export interface PublishedChunk {

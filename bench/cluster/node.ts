@@ -1,5 +1,6 @@
 // Child process: a node of the service among others, as `npm start` runs one, configured by the environment that it is given.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../../actors/messages/refs.ts";
 import { toRowQuery } from "../../collections/row-query.ts";
 import { parseSearchRequest } from "../../collections/search-request.ts";
@@ -24,6 +25,8 @@ export interface Stored {
 }
 
 const readsAtOnce = 64;
+const patienceMs = 600_000;
+const retryMs = 50;
 
 let node: RunningNode | null = null;
 
@@ -68,16 +71,20 @@ async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   return answers;
 }
 
-/** Resolves once the push has ended; answers how. */
+/** Resolves once the push has ended; answers how. A node that is between two lives is asked again. */
 async function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
   const ref = pushRef(push.businessUuid, push.pushId);
-  const options = { timeoutMs: 600_000 };
-  const report = await running().services.actors.ask<{ state: string; counts: unknown }>(
-    ref,
-    { type: "push.await" },
-    options,
-  );
-  return { state: report.state, counts: report.counts };
+  const untilMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      const { actors } = running().services;
+      const options = { timeoutMs: patienceMs };
+      return await actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options);
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+      await delay(retryMs);
+    }
+  }
 }
 
 /** What is stored of these records. */

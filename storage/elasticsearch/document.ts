@@ -9,16 +9,16 @@ import { allTermsField, idOrderField, termsField } from "./layout.ts";
 export function bulkLines(change: RowChange): string {
   const id = JSON.stringify(change.record_id);
   const action = `{"index":{"_id":${id},"version":${change.change},"version_type":"external"}}\n`;
-  return change.kind === "put" ? `${action}${JSON.stringify(documentOf(change))}\n` : `${action}{}\n`;
+  return change.kind === "put" ? `${action}${documentText(change)}\n` : `${action}{}\n`;
 }
 
-function documentOf(put: Extract<RowChange, { readonly kind: "put" }>): Readonly<Record<string, unknown>> {
+function documentText(put: Extract<RowChange, { readonly kind: "put" }>): string {
   const { countries, fields, points } = put.document;
   const places = Object.entries(points).map(([name, list]) => [
     name,
     list.map(({ lat, lng }) => ({ lat, lon: lng })),
   ]);
-  return {
+  const head = JSON.stringify({
     [idOrderField]: idOrder(put.record_id),
     business_uuid: put.business_uuid,
     row: put.row,
@@ -26,28 +26,40 @@ function documentOf(put: Extract<RowChange, { readonly kind: "put" }>): Readonly
     ...fields,
     ...Object.fromEntries(places),
     ...(places.length === 0 ? {} : { points: JSON.stringify(points) }),
-    ...termFields(put.document),
-  };
+  });
+  return `${head.slice(0, -1)}${termsText(put.document)}}`;
 }
 
-function termFields({ texts }: IndexDocument): Readonly<Record<string, Readonly<Record<string, number>>>> {
+/** Members that say how much each term counts, one for each text and one for all of them; written as text at once. */
+function termsText({ texts }: IndexDocument): string {
   const all = new Map<string, number>();
-  const fields: Record<string, Readonly<Record<string, number>>> = {};
-  for (const [name, text] of Object.entries(texts)) {
-    const impacts = impactsOf(text);
+  let members = "";
+  for (const name of Object.keys(texts)) {
+    const impacts = impactsOf(texts[name] ?? "");
     for (const [term, impact] of impacts) all.set(term, (all.get(term) ?? 0) + impact);
-    fields[termsField(name)] = Object.fromEntries(impacts);
+    members += `,"${termsField(name)}":${impactsText(impacts)}`;
   }
-  return all.size === 0 ? fields : { ...fields, [allTermsField]: Object.fromEntries(all) };
+  return all.size === 0 ? members : `${members},"${allTermsField}":${impactsText(all)}`;
 }
 
 function impactsOf(text: string): ReadonlyMap<string, number> {
   const words = text.split(" ").filter((word) => word !== "");
-  const frequencies = new Map<string, number>();
-  for (const word of words) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
-  return new Map(
-    [...frequencies].map(([term, frequency]) => [term, termImpact(frequency, words.length)] as const),
-  );
+  const impacts = new Map<string, number>();
+  for (const word of words) impacts.set(word, (impacts.get(word) ?? 0) + 1);
+  for (const [term, frequency] of impacts) impacts.set(term, termImpact(frequency, words.length));
+  return impacts;
+}
+
+/** Nothing in these has to be escaped in JSON; most terms are such. */
+const plainTerm = /^[0-9a-z]+$/;
+
+function impactsText(impacts: ReadonlyMap<string, number>): string {
+  let members = "";
+  for (const [term, impact] of impacts) {
+    const name = plainTerm.test(term) ? `"${term}"` : JSON.stringify(term);
+    members += members === "" ? `${name}:${impact}` : `,${name}:${impact}`;
+  }
+  return `{${members}}`;
 }
 
 /** Characters of an id after its prefix that its order stands for: 60 bits of a keyed hash. */

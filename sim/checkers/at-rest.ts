@@ -152,6 +152,7 @@ function checkGenerations(
   const { observed, parts } = world;
   for (const [recordId, list] of published) {
     const first = (parts.before.records.get(recordId)?.generation ?? 0) + 1;
+    if (first > 1) observed.mark("record.went_on");
     const generations = [
       ...list.map(({ outcome }) => outcome.version ?? 0),
       ...resumedGenerations(world, journal, recordId),

@@ -71,7 +71,12 @@ export async function layDown(parts: WorldParts, { actors, staged, takenAtMs }: 
   const [home = ""] = parts.regions;
   for (const actor of actors) {
     const place = placementOf(actor);
-    if ("party" in place) parts.homes.set(place.party, home);
+    if (actor.kind === "business") {
+      parts.homes.set(actor.id, home);
+      await parts.cluster
+        .handle(home)
+        .casHome({ party: actor.id, region: home, moving_to: null, version: 1 });
+    }
     const region = "party" in place ? home : place.region;
     if (parts.regions.includes(region)) layActor(parts.stores, actor, { region, takenAtMs });
     if (actor.kind === "business") layRegister(parts.stores, actor.rows);

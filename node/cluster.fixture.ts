@@ -5,7 +5,6 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nonceRef } from "../actors/messages/refs.ts";
@@ -25,6 +24,7 @@ import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { root } from "../tools/process.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
 import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
+import { freePorts } from "./free-ports.fixture.ts";
 import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {
@@ -360,30 +360,6 @@ function settings(
     SVC_LOG_LEVEL: "warn",
     NO_COLOR: "1",
   };
-}
-
-const basesTried = 50;
-const claimed = new Set<number>();
-
-/** The first of so many ports in a row that are free now, below those that the system gives out by itself. */
-async function freePorts(count: number): Promise<number> {
-  for (let attempt = 0; attempt < basesTried; attempt += 1) {
-    const base = 20_000 + Math.floor(Math.random() * 1_200) * 10;
-    if (claimed.has(base)) continue;
-    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(base + index)));
-    if (!free.every(Boolean)) continue;
-    claimed.add(base);
-    return base;
-  }
-  throw new Error(`No ${count} ports in a row are free.`);
-}
-
-function isFree(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  return promise;
 }
 
 /** What the cluster left in the engines. */

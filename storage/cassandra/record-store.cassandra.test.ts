@@ -171,8 +171,8 @@ function statementTests(keyspace: () => TestKeyspace): void {
     await store.putVersions([version(id, sealId)], [head(id)]);
     expect(await store.readServed(id)).not.toBeNull();
     await store.dropStaged(sealId);
-    const everywhere = new Set(["EACH_QUORUM"]);
-    const own = new Set([undefined]);
+    const everywhere = new Set<string | undefined>(["EACH_QUORUM"]);
+    const own = new Set<string | undefined>([undefined]);
     expect(levels).toEqual(
       new Map([
         ["INSERT", everywhere],

@@ -1,7 +1,9 @@
 // One HTTP surface: its routes, and the same manners on all of them. Every answer has a `request-id`, which is in the
 // logs; every refusal, the platform's own included, is a problem document with a stable code.
 
-import type { Socket } from "node:net";
+import type { Server } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import { setImmediate as immediate, setTimeout as wait } from "node:timers/promises";
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -31,8 +33,11 @@ export interface HttpDeps {
   readonly bodyTimeoutMs?: number;
   /** Addresses of proxies whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** From then on every answer ends its connection, so that callers turn to another node. */
-  readonly isLeaving?: () => boolean;
+  /**
+   * How long a server that closes serves the connections that are open, each answer the last one of its connection. A
+   * caller whose connection just ends cannot know what became of its request. None by default.
+   */
+  readonly leaveMs?: number;
 }
 
 export interface Surface {
@@ -86,9 +91,19 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
   addManners(server, deps, surface);
   for (const route of withOpenApi(surface)) addRoute(server, route);
+  const { leaveMs = 0 } = deps;
+  if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
   server.setNotFoundHandler((request, reply) => answerUnmatched(surface, request, reply));
   server.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   return server;
+}
+
+/** Takes no new connections, and closes none yet: `close` of an HTTP server would end the idle ones with it. */
+async function leave(server: Server, leaveMs: number): Promise<void> {
+  // After all that came while this process was busy was taken.
+  await immediate();
+  NetServer.prototype.close.call(server);
+  await wait(leaveMs);
 }
 
 function requestIds(deps: HttpDeps, surface: string): () => string {
@@ -102,7 +117,6 @@ function requestIds(deps: HttpDeps, surface: string): () => string {
 function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): void {
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
-    if (deps.isLeaving?.() === true) reply.header("connection", "close");
     if (surface.isPublic) allowAnyOrigin(reply);
     done();
   });

@@ -1,4 +1,4 @@
-// A surface that is being stopped: what still comes over open connections is answered, and each answer is the last one.
+// A surface that is being stopped: what comes over open connections is answered, and each answer is the last one.
 
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -12,24 +12,18 @@ interface Answer {
   readonly headers: IncomingHttpHeaders;
 }
 
-async function openLeaving() {
-  let isLeaving = false;
+async function open(leaveMs?: number) {
   const logger: FastifyBaseLogger = pino({ level: "silent" });
-  const server = buildServer(
-    {
-      ...{ logger, clock: { now: () => 0 }, observer: { observe: () => {} }, incarnation: "t" },
-      isLeaving: () => isLeaving,
-    },
-    {
-      ...{ name: "leaving", info: { title: "", description: "", servers: [] }, isPublic: false },
-      routes: [
-        {
-          ...{ method: "GET", path: "/:what", tags: [], doc: { summary: "", answers: {} } },
-          handle: async (_asked, reply) => reply.code(204).send(),
-        },
-      ],
-    },
-  );
+  const http = { logger, clock: { now: () => 0 }, observer: { observe: () => {} }, incarnation: "t" };
+  const server = buildServer(leaveMs === undefined ? http : { ...http, leaveMs }, {
+    ...{ name: "leaving", info: { title: "", description: "", servers: [] }, isPublic: false },
+    routes: [
+      {
+        ...{ method: "GET", path: "/:what", tags: [], doc: { summary: "", answers: {} } },
+        handle: async (_asked, reply) => reply.code(204).send(),
+      },
+    ],
+  });
   await server.listen({ host: "127.0.0.1", port: 0 });
   const { port } = server.server.address() as AddressInfo;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -42,25 +36,31 @@ async function openLeaving() {
       asked.once("error", reject);
       asked.end();
     });
-  return {
-    ...{ server, ask },
-    leave: () => {
-      isLeaving = true;
-    },
-  };
+  return { server, port, ask };
 }
 
-it("a node that leaves answers, and ends the connection with the answer", async () => {
-  const { server, ask, leave } = await openLeaving();
+const untilRefused = async (port: number): Promise<void> => {
+  for (;;) {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const socket = connect(port, "127.0.0.1", () => resolve(undefined));
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code));
+    const code = await promise;
+    socket.destroy();
+    if (code === "ECONNREFUSED") return;
+  }
+};
+
+it("serves the connections that are open for a moment, and takes no others", async () => {
+  const { server, port, ask } = await open(1_500);
   expect(await ask("/a")).toMatchObject({ status: 204, headers: { connection: "keep-alive" } });
-  leave();
+  const closing = server.close();
+  await untilRefused(port);
   expect(await ask("/b")).toMatchObject({ status: 204, headers: { connection: "close" } });
-  await server.close();
+  await closing;
 });
 
 it("a request that is half there when the server closes is answered like any other", async () => {
-  const { server, ask } = await openLeaving();
-  const { port } = server.server.address() as AddressInfo;
+  const { server, port, ask } = await open();
   const socket = connect(port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (part: string) => {

@@ -1,13 +1,11 @@
 // A running node: services, the five HTTP surfaces, and in the sandbox the samples.
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
-//   N2. Closing takes no new requests, finishes those under way, hands the actors back, then closes the stores. Among
-//       others it first answers for a moment longer, each answer the last of its connection: a caller that is told so
-//       goes elsewhere, where one whose connection just ends cannot know what became of its request.
+//   N2. Closing takes no new connections, finishes what is under way on those that are open, hands the actors back, then
+//       closes the stores.
 
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
@@ -30,9 +28,6 @@ export interface RunningNode extends AsyncDisposable {
 }
 
 type Logger = FastifyBaseLogger;
-
-/** Longer than a busy caller leaves a connection idle. */
-const leaveMs = 1_000;
 
 /** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
 export async function startNode(options: NodeOptions = {}): Promise<RunningNode> {
@@ -65,8 +60,6 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
     services,
     seeded,
     [Symbol.asyncDispose]: async () => {
-      surfaces.leave();
-      if (services.cluster !== null) await wait(leaveMs);
       await close(services, surfaces);
       log.flushSync();
     },

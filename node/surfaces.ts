@@ -33,9 +33,10 @@ export interface Surfaces {
   readonly verification: FastifyInstance;
   readonly tools: FastifyInstance;
   readonly ops: FastifyInstance;
-  /** Sends callers elsewhere: answers end their connections, and the node is not ready any more. */
-  leave(): void;
 }
+
+/** Longer than a busy caller leaves a connection idle. */
+const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
@@ -43,13 +44,13 @@ export function buildSurfaces(
   logger: FastifyBaseLogger,
 ): Surfaces {
   const metrics = createMetrics();
-  let isLeaving = false;
   const http: HttpDeps = {
     logger,
     clock: services.clock,
     observer: metrics,
     incarnation: services.incarnation,
-    isLeaving: () => isLeaving,
+    // Callers of a node alone have nowhere else to go.
+    ...(services.cluster === null ? {} : { leaveMs }),
   };
   const authentication = authenticationOf(services);
   const verification = verificationOf(services, urls);
@@ -76,15 +77,11 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       metrics,
       gauges: () => gaugesOf(services),
-      ready: async () =>
-        isLeaving ? { ready: false, checks: { node: "it is being stopped" } } : readiness(services),
+      ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
-    leave: () => {
-      isLeaving = true;
-    },
   };
 }
 

@@ -14,6 +14,7 @@ export class TcpLink implements AsyncDisposable {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #links = new Set<Link>();
   readonly #held: (() => void)[] = [];
+  #trigger: { readonly text: string; left: number; readonly caught: () => void } | null = null;
   #state: "open" | "cut" | "silent" | "held" = "open";
 
   private constructor(target: string) {
@@ -53,9 +54,11 @@ export class TcpLink implements AsyncDisposable {
     this.#state = "held";
   }
 
-  /** Bytes or ends of connections that are held back now. */
-  get held(): number {
-    return this.#held.length;
+  /** Holds from the `times`-th piece with this text on, on its way to the target; resolves when it does. */
+  holdAt(text: string, times: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#trigger = { text, left: times, caught: resolve };
+    return promise;
   }
 
   heal(): void {
@@ -81,6 +84,7 @@ export class TcpLink implements AsyncDisposable {
     far.on("error", () => {});
     const link: Link = [near, far];
     this.#links.add(link);
+    near.on("data", (chunk: Buffer) => this.#look(chunk));
     this.#pipe(link, near, far);
     this.#pipe(link, far, near);
   }
@@ -99,6 +103,15 @@ export class TcpLink implements AsyncDisposable {
     from.on("data", (chunk: Buffer) => this.#pass(() => write(chunk)));
     // Who is cut off does not hear that the other end has gone.
     from.on("close", () => this.#pass(end));
+  }
+
+  #look(chunk: Buffer): void {
+    if (this.#trigger === null || !chunk.includes(this.#trigger.text)) return;
+    this.#trigger.left -= 1;
+    if (this.#trigger.left > 0) return;
+    this.hold();
+    this.#trigger.caught();
+    this.#trigger = null;
   }
 
   #pass(arrive: () => void): void {

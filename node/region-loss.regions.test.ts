@@ -2,6 +2,7 @@
 // dead; and what was acknowledged in its last moment is not lost where that was asked for.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { readReplication } from "../storage/cassandra/keyspaces.ts";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type TestCluster, type TestNode, testSeed } from "./cluster.fixture.ts";
 import { createClient } from "./cluster-client.fixture.ts";
@@ -167,7 +168,10 @@ describe("a region that is lost", () => {
     expect(await completed(await fresh.push(1, products("fresh", smallPush)))).toBe(smallPush);
 
     await bringEnginesBack();
+    await untilTakenOut(cluster);
+    const askedMs = performance.now();
     await expect(onlyNode(cluster, lost).start()).rejects.toThrow(`no copy in data centre ${lost}`);
+    console.log(`refused after ${Math.round(performance.now() - askedMs)} ms`);
     const state = (await (await fetch(`${node.urls.ops}/ops/cluster`)).json()) as {
       readonly regions: readonly { readonly standing: object }[];
     };
@@ -208,6 +212,17 @@ describe("a region that is lost right after it acknowledged, with SVC_REPLICATE_
     await bringEnginesBack();
   });
 });
+
+/** Once the lost region's Cassandra, back on its old data, has heard what became of the keyspace meanwhile. */
+async function untilTakenOut(cluster: TestCluster): Promise<void> {
+  await using there = await openTruth(cluster, lost);
+  await expect
+    .poll(async () => Object.keys(await readReplication(there.session, cluster.keyspace)), {
+      timeout: 60_000,
+      interval: 200,
+    })
+    .toEqual([left]);
+}
 
 /** Once the other region's Cassandra has all that the lost one's has of the party: only then is nothing lost with it. */
 async function untilReplicated(cluster: TestCluster, uuid: string): Promise<void> {

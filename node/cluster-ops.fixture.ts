@@ -24,7 +24,10 @@ export interface ClusterState {
     readonly region: string;
     readonly members: readonly { readonly incarnation: string; readonly address: string }[];
   }[];
-  readonly transport: { readonly duplicates: number; readonly refused: Readonly<Record<string, number>> } | null;
+  readonly transport: {
+    readonly duplicates: number;
+    readonly refused: Readonly<Record<string, number>>;
+  } | null;
 }
 
 /** GET /ops/cluster: the cluster as the node knows it. */

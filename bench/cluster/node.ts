@@ -35,11 +35,25 @@ function running(): RunningNode {
   return node;
 }
 
-/** Resolves once its surfaces listen. */
+/** Resolves once its surfaces listen and its region's index answers. */
 async function open({ env }: { readonly env: Readonly<Record<string, string>> }): Promise<ClusterUrls> {
   Object.assign(process.env, env);
   node = await startNode();
+  await patiently(indexedProducts);
   return node.urls;
+}
+
+/** Engines that have just begun, and a node between two lives, are asked again. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const untilMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+      await delay(retryMs);
+    }
+  }
 }
 
 /** Stores a batch as a push of it would. */
@@ -71,20 +85,13 @@ async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   return answers;
 }
 
-/** Resolves once the push has ended; answers how. A node that is between two lives is asked again. */
-async function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
+/** Resolves once the push has ended; answers how. */
+function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
   const ref = pushRef(push.businessUuid, push.pushId);
-  const untilMs = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      const { actors } = running().services;
-      const options = { timeoutMs: patienceMs };
-      return await actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options);
-    } catch (error) {
-      if (performance.now() > untilMs) throw error;
-      await delay(retryMs);
-    }
-  }
+  const options = { timeoutMs: patienceMs };
+  return patiently(() =>
+    running().services.actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options),
+  );
 }
 
 /** What is stored of these records. */

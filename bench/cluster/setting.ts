@@ -92,7 +92,7 @@ export class ClusterSetting implements AsyncDisposable {
       SVC_KEYS: this.keysFolder,
       SVC_SAMPLES: "no",
       SVC_LOG_TO: "file",
-      SVC_LOG_LEVEL: "error",
+      SVC_LOG_LEVEL: "warn",
     };
   }
 

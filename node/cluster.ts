@@ -5,6 +5,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { regionRef } from "../actors/messages/refs.ts";
+import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { type ActorRouter, createActorRouter } from "../cluster/actor-router.ts";
 import type { Greeting } from "../cluster/admission.ts";
@@ -25,7 +26,6 @@ import {
 } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
-import type { CurrentActors } from "./current-actors.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { EngineStores } from "./stores.ts";
 

@@ -160,7 +160,12 @@ class SimActorStore implements ActorStore {
     const { model, life } = this.#client;
     const execute = (reach: Reach): CasResult => {
       const result = partition.cas(statement, reach, model.coin);
-      if (result.applied && commit !== null) model.witness.committed?.(partition, commit, result.found);
+      if (!result.applied) return result;
+      const { epoch, owner } = statement.mutation.head;
+      if (commit !== null) model.witness.committed?.(partition, commit, result.found);
+      // Told when it happens, whenever its caller hears of it; what only some replicas have may yet be forgotten.
+      else if (reach === "full" && epoch !== undefined)
+        model.witness.claimed?.(partition, epoch, owner ?? "");
       return result;
     };
     const isHearing = commit?.puts.some((row) => row.rt === rowTable.inbox) === true;
@@ -183,10 +188,7 @@ class SimActorStore implements ActorStore {
         holds: (current) => !this.#guards.claimRaisesConditionally || current.epoch === epoch,
         mutation: { head: { epoch: epoch + 1, owner, home: region }, puts: [], deletes: [] },
       });
-      if (applied) {
-        this.#client.model.witness.claimed?.(partition, epoch + 1, owner);
-        return epoch + 1;
-      }
+      if (applied) return epoch + 1;
       seen = found;
     }
     throw new StoreError("not_applied", `${claimRoundsMax} others claimed ${partition.id} meanwhile`);

@@ -97,6 +97,7 @@ function openStore({ parts, slot, life }: PlaceOptions): ClusterStore {
 /** Who the node is among the others, and what an incarnation of it begins and ends with. */
 function identity({ parts, slot, name, actors }: PlaceOptions) {
   let entries = 0;
+  let isStarted = false;
   return {
     clock: { now: () => parts.kernel.now() + slot.skewMs },
     region: slot.region,
@@ -111,7 +112,9 @@ function identity({ parts, slot, name, actors }: PlaceOptions) {
     life: {
       begin: async (self: Member) => {
         actors().begin(`${slot.region}/${self.incarnation}`);
-        void actors().start();
+        // Later ones start by themselves.
+        if (!isStarted) void actors().start();
+        isStarted = true;
       },
       halt: () => {
         parts.mark("lease.lost");

@@ -2,10 +2,10 @@
 // of place is the real membership (cluster/), over a simulated store; the other is a model of it that costs few events,
 // for worlds that are about something else.
 
+import type { CurrentActors } from "../../actors/system/current-actors.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RemoteTarget, TransportHandlers } from "../../transport/actor-transport.ts";
 import type { Life } from "../kernel/life.ts";
-import type { CurrentSystem } from "./current-system.ts";
 import type { NodeSlot } from "./sim-node.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -32,5 +32,5 @@ export interface PlaceOptions {
   readonly slot: NodeSlot;
   readonly name: string;
   readonly life: Life;
-  readonly actors: () => CurrentSystem;
+  readonly actors: () => CurrentActors;
 }

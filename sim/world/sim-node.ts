@@ -6,6 +6,7 @@
 import { businessActivities } from "../../actors/business/activities.ts";
 import { pushActivities } from "../../actors/push/activities.ts";
 import { regionActivities } from "../../actors/region/activities.ts";
+import { createCurrentActors } from "../../actors/system/current-actors.ts";
 import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
@@ -32,7 +33,6 @@ import { openSimRegisterStore } from "../store/register-store.ts";
 import { openSimRowIndex } from "../store/row-index.ts";
 import type { StoreClient } from "../store/store-model.ts";
 import { openClusterPlace } from "./cluster-place.ts";
-import { createCurrentSystem } from "./current-system.ts";
 import { openModelPlace } from "./model-place.ts";
 import type { Place } from "./place.ts";
 import { watchAsks } from "./watched-actors.ts";
@@ -91,7 +91,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const { register, records, trees, index } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
-  const system = createCurrentSystem(actorsOf(process, stores, place));
+  const system = createCurrentActors(actorsOf(process, stores, place));
   const actors = watchAsks(system, { history: parts.history, incarnation, life });
   const receipts = createReceipts({
     ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },

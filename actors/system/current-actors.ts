@@ -4,15 +4,15 @@
 //   C2. Counters go on over all incarnations of the process: what a node was refused stays visible, also what the store
 //       refused an incarnation only when the next one had begun.
 
+import type { ActorRef } from "../../storage/actor-store.ts";
 import {
   type ActorReport,
   type ActorSystemStats,
   ActorUnavailable,
   type AheadOfReply,
   type Message,
-} from "../actors/system/definition.ts";
-import type { Delivery, LocalActorSystem } from "../actors/system/ports.ts";
-import type { ActorRef } from "../storage/actor-store.ts";
+} from "./definition.ts";
+import type { Delivery, LocalActorSystem } from "./ports.ts";
 
 export interface CurrentActors extends LocalActorSystem {
   /** Makes the system of the next incarnation. The one before must have been halted or drained. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ActorSystemStats } from "../actors/system/definition.ts";
-import type { LocalActorSystem } from "../actors/system/ports.ts";
 import { createCurrentActors } from "./current-actors.ts";
+import type { ActorSystemStats } from "./definition.ts";
+import type { LocalActorSystem } from "./ports.ts";
 
 const ref = { kind: "counter", id: "a" };
 const command = { type: "add" };

@@ -10,6 +10,7 @@ import { measureCluster } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureSearch } from "./sections/search.ts";
+import { measureSim } from "./sections/sim.ts";
 import { measureStart } from "./sections/start.ts";
 import { measureTransport } from "./sections/transport.ts";
 import { World } from "./world.ts";
@@ -23,6 +24,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   actors: measureActors,
   transport: measureTransport,
   cluster: measureCluster,
+  sim: measureSim,
   start: measureStart,
 };
 

@@ -2,7 +2,16 @@
 
 import { parseArgs } from "node:util";
 
-export const sectionNames = ["fetch", "search", "push", "actors", "transport", "cluster", "start"] as const;
+export const sectionNames = [
+  "fetch",
+  "search",
+  "push",
+  "actors",
+  "transport",
+  "cluster",
+  "sim",
+  "start",
+] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {

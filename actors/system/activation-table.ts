@@ -48,18 +48,21 @@ export class ActivationTable {
   }
 
   /**
-   * Passivates one actor when the table is full: one unused since the last scan, else the first that can leave.
-   * False when there is no room and none can be made.
+   * Passivates one actor when the table is full: one unused since the last scan, else the first that can leave. For one that
+   * is asked for (`isAsked`), if need be one that only waits to try again: what it waits for may be the very actor that
+   * there is no room for. False when there is no room and none can be made.
    */
-  makeRoom(nowMs: number): boolean {
+  makeRoom(nowMs: number, isAsked: boolean): boolean {
     if (this.#order.size < this.#limits.activationsMax) return true;
     let candidate: Activation | null = null;
+    let stuck: Activation | null = null;
     let scanned = 0;
     for (const activation of this.#order) {
       if (scanned >= roomScanMax) break;
       scanned += 1;
       const canLeave = activation.canPassivate(nowMs);
       if (canLeave) candidate ??= activation;
+      if (isAsked && stuck === null && activation.canStepAside()) stuck = activation;
       if (canLeave && !activation.touched) {
         candidate = activation;
         break;
@@ -68,8 +71,9 @@ export class ActivationTable {
       this.#order.delete(activation);
       this.#order.add(activation);
     }
-    candidate?.end("restarting", "not_applied");
-    return candidate !== null;
+    const leaving = candidate ?? stuck;
+    leaving?.end("restarting", "not_applied");
+    return leaving !== null;
   }
 
   /** Passivates the actors that had nothing to do for the idle time. */

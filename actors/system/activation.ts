@@ -133,6 +133,21 @@ export abstract class Activation {
     return true;
   }
 
+  /**
+   * True when all that it does is wait to try effects again, so that another node or a later activation may as well: the
+   * store finds it due. Callers that it left waiting would be told to ask again.
+   */
+  canStepAside(): boolean {
+    const isJournaled = this.driver.definition.durability === "journal";
+    return (
+      isJournaled &&
+      this.phase === "idle" &&
+      !this.queued &&
+      this.mailbox.length === 0 &&
+      this.outbox?.isStuck === true
+    );
+  }
+
   /** Leaves once everything accepted is finished (A8). */
   leave(): void {
     this.leaving = true;

@@ -118,6 +118,15 @@ describe("A7: everything is bounded", () => {
     expect(await Promise.all(held.slice(0, 3))).toEqual([1, 1, 1]);
   });
 
+  it("actors that fill the memory and all wait for one that is not in it make room for it", async () => {
+    const { system, time } = newWorld();
+    const node = system({ limits: { activationsMax: 3, idleMs: 1_000 } });
+    await Promise.all(["a", "b", "c"].map((id) => ask(node, id, { type: "forward", to: "sum", by: 1 })));
+    await time.advance(60_000);
+    expect(node.stats().outboxPending).toBe(0);
+    expect(await ask(node, "sum", read)).toMatchObject({ n: 3 });
+  });
+
   it("a caller is told that its time is over: in the mailbox nothing happened, in a turn nobody knows", async () => {
     const { system, store, time } = newWorld();
     const node = system({ limits: { askTimeoutMs: 30_000, batchCommandsMax: 1 } });

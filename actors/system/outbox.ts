@@ -62,6 +62,13 @@ export class Outbox {
     return this.#acknowledged.length;
   }
 
+  /** Whether there are unsettled effects, and each of them only waits to be tried again. */
+  get isStuck(): boolean {
+    if (this.pending.size === 0 || this.#running > 0 || this.#work.length > 0) return false;
+    for (const lane of this.#lanes.values()) if (lane.sending) return false;
+    return true;
+  }
+
   takeAcknowledged(): readonly number[] {
     const taken = this.#acknowledged;
     this.#acknowledged = [];

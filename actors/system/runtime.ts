@@ -179,7 +179,7 @@ class Runtime implements LocalActorSystem {
       return new TypeError(`message name ${String(envelope.message.type)} is reserved`);
     }
     if (this.#draining) return unavailable("draining");
-    const activation = this.#table.get(to) ?? this.#activate(to);
+    const activation = this.#table.get(to) ?? this.#activate(to, true);
     if (activation instanceof Error) return activation;
     if (activation.load >= this.#limits.mailboxMax) return unavailable("overloaded");
     // Messages of other actors are let in nevertheless: refusing them could make a circle of full actors stand still.
@@ -190,14 +190,15 @@ class Runtime implements LocalActorSystem {
     return null;
   }
 
-  #activate(ref: ActorRef): Activation | Error {
+  /** `isAsked`: somebody waits for it; else it is woken for what it has to do itself. */
+  #activate(ref: ActorRef, isAsked: boolean): Activation | Error {
     const driver = this.#drivers.get(ref.kind);
     if (driver === undefined) return new TypeError(`there is no actor kind ${ref.kind}`);
     const key = keyOf(ref);
     const nowMs = this.#options.clock.now();
     const refusal = this.#supervisor.refusal(key, nowMs);
     if (refusal !== null) return refusal;
-    if (!this.#table.makeRoom(nowMs)) return unavailable("overloaded");
+    if (!this.#table.makeRoom(nowMs, isAsked)) return unavailable("overloaded");
     const isJournaled = driver.definition.durability === "journal";
     const own = { kind: ref.kind, id: ref.id };
     const activation = new (isJournaled ? JournaledActivation : MemoryActivation)(
@@ -261,7 +262,7 @@ class Runtime implements LocalActorSystem {
     if (this.#draining || !this.#isHere(ref) || !this.#drivers.has(ref.kind)) return false;
     const known = this.#table.get(ref);
     if (known instanceof JournaledActivation) known.nudge();
-    return known !== undefined || !(this.#activate(ref) instanceof Error);
+    return known !== undefined || !(this.#activate(ref, false) instanceof Error);
   }
 
   #isHere(ref: ActorRef): boolean {
@@ -291,7 +292,7 @@ class Runtime implements LocalActorSystem {
       },
       reviveLater: (ref, delayMs) => {
         timers.schedule(delayMs, () => {
-          if (this.#isHere(ref) && this.#table.get(ref) === undefined) this.#activate(ref);
+          if (this.#isHere(ref) && this.#table.get(ref) === undefined) this.#activate(ref, false);
         });
       },
       resubmit: (ref, envelopes) => {

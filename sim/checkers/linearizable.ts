@@ -12,8 +12,14 @@ export function checkHistories(world: World): void {
   const { history } = world.parts;
   // A node that does not notice that it lost its lease may answer reads as of then; what it writes is refused.
   const readsCount = !world.observed.marks.has("lease.unnoticed");
+  const isRepeated = world.parts.faults.fired.has("message_duplicated");
   for (const actor of history.actors()) {
-    const asked = history.of(actor).filter(({ status }) => status !== "not_applied");
+    const asked = history.of(actor).flatMap((each) => {
+      if (each.status !== "not_applied") return [each];
+      // What another node was asked may come to it a second time, after the first was refused.
+      const mayHappen = isRepeated && !actor.startsWith("integration-key/");
+      return mayHappen ? [{ ...each, status: "open" as const, end: Number.POSITIVE_INFINITY }] : [];
+    });
     if (actor.startsWith("integration-key/")) checkKey(world, actor, asked, readsCount);
     else if (actor.startsWith("push/")) checkPush(world, actor, asked, readsCount);
     else if (actor.startsWith("business/")) checkBusiness(world, actor, asked, readsCount);

@@ -56,7 +56,7 @@ export class Client {
         isOpen = false;
         kernel.tell(
           `${label} ← ${heard === null ? "nothing" : `${heard.status} ${heard.code}`}`,
-          () => request.subject,
+          () => `${request.subject} ${heard?.outcome.kind === "problem" ? heard.outcome.problem.detail : ""}`,
         );
         resolve(heard);
       };

@@ -121,6 +121,8 @@ describe("A7: everything is bounded", () => {
   it("actors that fill the memory and all wait for one that is not in it make room for it", async () => {
     const { system, time } = newWorld();
     const node = system({ limits: { activationsMax: 3, idleMs: 1_000 } });
+    // Whoever made room is woken by the store.
+    await node.start();
     await Promise.all(["a", "b", "c"].map((id) => ask(node, id, { type: "forward", to: "sum", by: 1 })));
     await time.advance(60_000);
     expect(node.stats().outboxPending).toBe(0);

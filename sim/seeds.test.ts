@@ -1,26 +1,45 @@
-// A fixed set of seeds and a fresh one. Whatever fails here is reproduced by the command that it prints.
+// A fixed set of seeds, fresh ones, and runs that once failed. Whatever fails here is reproduced by the command that it
+// prints, on any machine, with the same commit.
 
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { hunt } from "./mutants/board.ts";
 import { mutants } from "./mutants/list.ts";
+import { keptOf, regressions } from "./regressions.ts";
 import { runSeed } from "./run-seed.ts";
+import { shrink } from "./shrink.ts";
+import { everything, formatKept, type Kept } from "./world/kept.ts";
 
 /** The fixed seeds, ten a test. */
 const tens = [0, 10, 20, 30, 40, 50];
 const freshSeed = 1 + Math.floor(Math.random() * 1_000_000_000);
+const freshSeeds = 10;
 
-async function expectHeld(seed: number): Promise<void> {
-  const { violations } = await runSeed(seed);
-  expect(violations, `npm run sim -- --seed ${seed}`).toEqual([]);
+async function expectHeld(seed: number, kept: Kept = everything): Promise<void> {
+  const { violations } = await runSeed(seed, { kept });
+  expect(violations, `reproduce: npm run sim -- --seed ${seed}${formatKept(kept)}`).toEqual([]);
 }
+
+beforeAll(() => {
+  const fresh = `${freshSeed} to ${freshSeed + freshSeeds - 1}`;
+  console.log(`simulated seeds: 1 to 60, and fresh ones: ${fresh}. One of them: npm run sim -- --seed N`);
+});
 
 describe("every invariant holds", () => {
   it.each(tens)("of the ten seeds after %i", async (before) => {
     for (let seed = before + 1; seed <= before + 10; seed += 1) await expectHeld(seed);
   });
 
-  it(`of the fresh seed ${freshSeed}`, () => expectHeld(freshSeed));
+  it(`of ${freshSeeds} fresh seeds from ${freshSeed}`, async () => {
+    for (let seed = freshSeed; seed < freshSeed + freshSeeds; seed += 1) await expectHeld(seed);
+  });
+
+  it.each(regressions.map((regression) => [regression.name, regression] as const))(
+    "where it once did not: %s",
+    (_name, regression) => expectHeld(regression.seed, keptOf(regression)),
+  );
 });
+
+const mutantOf = (name: string) => mutants.filter((mutant) => mutant.name === name);
 
 describe("a guard that is missing is found", () => {
   const quick = [
@@ -31,10 +50,30 @@ describe("a guard that is missing is found", () => {
     "removalIsUntold",
   ];
 
-  it.each(
-    mutants.filter(({ name }) => quick.includes(name)).map((mutant) => [mutant.about, mutant] as const),
-  )("when %s", async (_about, mutant) => {
-    const { seeds } = await hunt(mutant, 1, 20);
-    expect(seeds).not.toBeNull();
+  it.each(quick.flatMap(mutantOf).map((mutant) => [mutant.about, mutant] as const))(
+    "when %s",
+    async (_about, mutant) => {
+      const { seeds } = await hunt(mutant, 1, 20);
+      expect(seeds).not.toBeNull();
+    },
+  );
+});
+
+describe("a failing run is made shorter", () => {
+  it("to what breaks the same invariant, the same every time", async () => {
+    const [variation] = mutantOf("noTombstone");
+    if (variation === undefined) throw new Error("there is no such mutant");
+    const { seed } = await hunt(variation, 1, 40);
+    const whole = await runSeed(seed ?? 0, { variation });
+    const shrunk = await shrink(seed ?? 0, { variation });
+    const invariants = shrunk?.result.violations.map(({ invariant }) => invariant);
+    expect(invariants).toContain(whole.violations[0]?.invariant);
+    expect(shrunk?.result.parts.steps.length).toBeLessThan(whole.parts.steps.length / 2);
+    const again = await runSeed(seed ?? 0, { variation, kept: shrunk?.kept ?? everything });
+    expect(again.traceHash).toBe(shrunk?.result.traceHash);
+  });
+
+  it("or is said not to fail", async () => {
+    expect(await shrink(1)).toBeNull();
   });
 });

@@ -101,6 +101,7 @@ function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
   return {
     steps: draw.between(5, 14),
     reprices: isCatalogue && draw.chance(0.6),
+    repeats: !isCatalogue && draw.chance(0.3),
     products: isCatalogue ? 24 : draw.pick([1, 2, 4, 30]),
     batchMax: isCatalogue ? 30 : draw.pick([1, 3, 6]),
     queuedLeaves: draw.chance(0.08) ? draw.pick([51, 60, 205]) : 0,

@@ -34,9 +34,18 @@ export interface CasResult {
   readonly found: PartitionHead;
 }
 
-interface Accepted {
+/** A conditional statement. */
+export interface Proposal {
+  readonly holds: (found: PartitionHead) => boolean;
   readonly mutation: Mutation;
+  /** Told when it takes effect, with what the condition was judged by: maybe later than it was accepted, maybe never. */
+  readonly onApplied?: (found: PartitionHead) => void;
+}
+
+interface Accepted {
+  readonly apply: () => void;
   readonly byMajority: boolean;
+  readonly wakeAtMs: number | null | undefined;
 }
 
 /** Decides, for a proposal that a minority accepted, whether the replicas asked next know of it. */
@@ -72,7 +81,7 @@ export class ActorPartition {
 
   /** The earliest wake-up time that a hint exists of; hints are written before what they hint at. */
   get hintedWakeMs(): number | null {
-    const hinted = this.#accepted?.mutation.head.wakeAtMs;
+    const hinted = this.#accepted?.wakeAtMs;
     if (hinted === undefined || hinted === null) return this.head.wakeAtMs;
     return Math.min(hinted, this.head.wakeAtMs ?? hinted);
   }
@@ -86,16 +95,19 @@ export class ActorPartition {
     return { ...this.head };
   }
 
-  cas(
-    statement: { readonly holds: (found: PartitionHead) => boolean; readonly mutation: Mutation },
-    reach: Reach,
-    coin: Coin,
-  ): CasResult {
+  cas(proposal: Proposal, reach: Reach, coin: Coin): CasResult {
     this.#settle(coin);
     const found = { ...this.head };
-    if (!statement.holds(found)) return { applied: false, found };
-    if (reach === "full") this.apply(statement.mutation);
-    else this.#accepted = { mutation: statement.mutation, byMajority: reach === "unseen" };
+    if (!proposal.holds(found)) return { applied: false, found };
+    const apply = (): void => {
+      this.apply(proposal.mutation);
+      proposal.onApplied?.(found);
+    };
+    if (reach === "full") apply();
+    else {
+      const wakeAtMs = proposal.mutation.head.wakeAtMs;
+      this.#accepted = { apply, byMajority: reach === "unseen", wakeAtMs };
+    }
     return { applied: true, found };
   }
 
@@ -141,7 +153,7 @@ export class ActorPartition {
     const accepted = this.#accepted;
     if (accepted === null) return;
     this.#accepted = null;
-    if (accepted.byMajority || coin()) this.apply(accepted.mutation);
+    if (accepted.byMajority || coin()) accepted.apply();
   }
 }
 

@@ -158,16 +158,14 @@ class SimActorStore implements ActorStore {
     commit: ActorCommit | null = null,
   ): Promise<CasResult> {
     const { model, life } = this.#client;
-    const execute = (reach: Reach): CasResult => {
-      const result = partition.cas(statement, reach, model.coin);
-      if (!result.applied) return result;
-      const { epoch, owner } = statement.mutation.head;
-      if (commit !== null) model.witness.committed?.(partition, commit, result.found);
-      // Told when it happens, whenever its caller hears of it; what only some replicas have may yet be forgotten.
-      else if (reach === "full" && epoch !== undefined)
-        model.witness.claimed?.(partition, epoch, owner ?? "");
-      return result;
+    const { witness } = model;
+    const { epoch, owner } = statement.mutation.head;
+    const onApplied = (found: PartitionHead): void => {
+      if (commit !== null) witness.committed?.(partition, commit, found);
+      else if (epoch !== undefined) witness.claimed?.(partition, epoch, owner ?? "");
     };
+    const execute = (reach: Reach): CasResult =>
+      partition.cas({ ...statement, onApplied }, reach, model.coin);
     const isHearing = commit?.puts.some((row) => row.rt === rowTable.inbox) === true;
     return model.statements.run(life, "cas", execute, {
       name: `${partition.kind}/${partition.id}`,

@@ -28,6 +28,8 @@ export interface BusinessPlan {
   readonly batchMax: number;
   /** Whether it mostly pushes its whole catalogue with other prices, which is held. */
   readonly reprices: boolean;
+  /** Whether it mostly publishes the same bytes again, between others. */
+  readonly repeats: boolean;
   /** Leaves of a batch that is processed in the background; 0 for none. */
   readonly queuedLeaves: number;
   readonly pauseMaxMs: number;
@@ -253,8 +255,11 @@ export class BusinessAgent {
   }
 
   #product(index: number | null): ProductChoice {
+    const id = index === null ? this.#productId() : `p${index}`;
+    if (this.#plan.repeats && this.#random.chance(0.7))
+      return { id, cents: 1_000, countries: ["US"], edition: 1, fault: null };
     return {
-      id: index === null ? this.#productId() : `p${index}`,
+      id,
       cents: this.#random.pick([1_000, 1_010, 1_100, 9_900]),
       countries: drawCountries(this.#random),
       edition: this.#random.chance(0.1) ? 1 : this.#random.below(1_000_000),

@@ -2,6 +2,7 @@
 // be slow, refuse, lose a statement, apply it late, or apply it and lose the answer.
 //   D1. A statement is executed at one instant, or never; its caller hears of it later, or hears only a time-out.
 //   D2. A caller whose life is over hears nothing, whatever became of its statement.
+//   D3. A store within its caller's own process executes nothing once that is over.
 
 import { StoreError } from "../../storage/actor-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -46,6 +47,8 @@ export interface StoreWeather {
   fate(kind: StatementKind, client: Life, subject: Subject): Fate;
   /** After which a caller gives up, in milliseconds. */
   readonly timeoutMs: number;
+  /** Whether the store is in its client's own process: what is under way dies and sleeps with it. */
+  readonly isInProcess?: boolean;
 }
 
 export interface Statements {
@@ -122,7 +125,8 @@ function runStatement<T>(call: Call, execute: (reach: Reach) => T): Promise<T> {
       client.end();
       return client.never();
     case "crash_after":
-      kernel.after(fate.requestMs, `store ${kind}`, () => execute("full"));
+      if (call.weather.isInProcess === true) execute("full");
+      else kernel.after(fate.requestMs, `store ${kind}`, () => execute("full"));
       client.end();
       return client.never();
     case "crash_lurking":
@@ -148,17 +152,19 @@ function runStatement<T>(call: Call, execute: (reach: Reach) => T): Promise<T> {
 }
 
 function answered<T>(
-  { kernel, client, kind, subject, lurking }: Call,
+  { kernel, weather, client, kind, subject, lurking }: Call,
   fate: Extract<Fate, { kind: "answered" }>,
   execute: (reach: Reach) => T,
 ): Promise<T> {
   return new Promise((resolve) => {
-    // The statement is the store's from here on: it is executed even if its caller dies meanwhile (D2).
-    kernel.after(fate.requestMs, `store ${kind}`, () => {
+    // The statement is the store's from here on: it is executed even if its caller dies meanwhile (D2, D3).
+    const life = weather.isInProcess === true ? client : null;
+    const run = (): void => {
       const result = execute(fate.reach);
       if (kind === "serial") lurking.wake(subject.name);
       if (fate.answerMs === 0 && !client.isAsleep && !client.isOver) resolve(result);
       else client.after(fate.answerMs, `store answers ${kind}`, () => resolve(result));
-    });
+    };
+    kernel.after(fate.requestMs, `store ${kind}`, run, life);
   });
 }

@@ -1,5 +1,6 @@
 // Who is in a region, for worlds without the real membership: beats, a view that each node reads with its own beat,
-// and a lease that a node which could not beat for long has lost.
+// and a lease that a node which could not beat for long has lost. Who joins acts for no actor until all others of its
+// region have followed, which is to have let go of what is its own from then on.
 
 import type { Kernel } from "../kernel/kernel.ts";
 
@@ -11,7 +12,11 @@ const evictionMs = 2_500;
 
 interface Entry {
   readonly incarnation: string;
+  readonly joinedAtMs: number;
   beatAtMs: number;
+  /** When it last looked at a view that it has followed since. */
+  followedAtMs: number;
+  isActive: boolean;
 }
 
 export class MembershipModel {
@@ -28,12 +33,29 @@ export class MembershipModel {
     this.#regions.set(region, members);
     const nowMs = this.#kernel.now();
     const own = members.get(incarnation);
-    if (own === undefined) members.set(incarnation, { incarnation, beatAtMs: nowMs });
+    if (own === undefined) members.set(incarnation, newEntry(incarnation, nowMs));
     else own.beatAtMs = nowMs;
     for (const member of members.values()) {
       if (nowMs - member.beatAtMs > evictionMs) members.delete(member.incarnation);
     }
     return this.view(region);
+  }
+
+  /** The member has done what the view that it looked at then asked of it. */
+  followed(region: string, incarnation: string, lookedAtMs: number): void {
+    const own = this.#regions.get(region)?.get(incarnation);
+    if (own !== undefined) own.followedAtMs = Math.max(own.followedAtMs, lookedAtMs);
+  }
+
+  /** Whether it may act for its actors: once it was, for good. */
+  isActive(region: string, incarnation: string): boolean {
+    const members = this.#regions.get(region);
+    const own = members?.get(incarnation);
+    if (own === undefined) return false;
+    own.isActive ||= [...(members?.values() ?? [])].every(
+      (each) => each === own || each.followedAtMs >= own.joinedAtMs || each.joinedAtMs > own.joinedAtMs,
+    );
+    return own.isActive;
   }
 
   view(region: string): readonly string[] {
@@ -49,4 +71,8 @@ export class MembershipModel {
     const own = this.#regions.get(region)?.get(incarnation);
     return own !== undefined && this.#kernel.now() - own.beatAtMs <= leaseMs;
   }
+}
+
+function newEntry(incarnation: string, nowMs: number): Entry {
+  return { incarnation, joinedAtMs: nowMs, beatAtMs: nowMs, followedAtMs: -1, isActive: false };
 }

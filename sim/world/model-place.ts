@@ -18,21 +18,29 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
   const { membership } = parts;
   const views = createViews(parts.membership, parts.regions);
   let isStopped = false;
+  /** Whether it has taken up what the view that it knows gives it. */
+  let wasActive = false;
   const holdsLease = (): boolean => !life.isOver && !isStopped && membership.holdsLease(slot.region, name);
   const route = (ref: ActorRef): "local" | RemoteTarget => {
     const place = placementOf(ref);
     const region = "region" in place ? place.region : (parts.homes.get(place.party) ?? slot.region);
     const key = "region" in place ? `${ref.kind}/${ref.id}` : place.party;
     const member = placeOn(key, views.of(region));
-    if (member?.incarnation === name) return "local";
+    if (member?.incarnation === name) return membership.isActive(slot.region, name) ? "local" : nowhere(life);
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
     return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
   };
   const beat = (): void => {
     if (isStopped) return;
     membership.beat(slot.region, name);
+    const lookedAtMs = parts.kernel.now();
     if (views.look()) {
-      void actors().handOver();
+      const followed = (): void => membership.followed(slot.region, name, lookedAtMs);
+      void actors().handOver().then(followed);
+      wasActive = false;
+    } else membership.followed(slot.region, name, lookedAtMs);
+    if (!wasActive && membership.isActive(slot.region, name)) {
+      wasActive = true;
       void actors().adopt();
       const open = { type: "region.open", region: slot.region } as Message;
       actors()
@@ -49,9 +57,12 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     route,
     lease: () => (holdsLease() ? name : null),
     incarnation: () => (isStopped ? null : name),
+    // What is asked of a node that has not the actor is refused, as the real router does.
     handlers: {
-      ask: (to, command, timeoutMs) => actors().askHere(to, command as Message, timeoutMs),
-      deliver: (to, from, messages) => actors().deliver(to, from, messages),
+      ask: (to, command, timeoutMs) =>
+        route(to) === "local" ? actors().askHere(to, command as Message, timeoutMs) : refuse(life),
+      deliver: (to, from, messages) =>
+        route(to) === "local" ? actors().deliver(to, from, messages) : refuse(life),
     },
     join: () => {
       actors().begin(`${slot.region}/${name}`);
@@ -98,9 +109,12 @@ function createViews(membership: MembershipModel, regions: readonly string[]) {
 }
 
 function nowhere(life: Life): RemoteTarget {
-  const fail = (): Promise<never> =>
-    life.isOver
-      ? life.never()
-      : Promise.reject(new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
+  const fail = (): Promise<never> => refuse(life);
   return { ask: fail, deliver: fail };
+}
+
+function refuse(life: Life): Promise<never> {
+  return life.isOver
+    ? life.never()
+    : Promise.reject(new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

@@ -27,6 +27,7 @@ export function createStoreWeather(faults: Faults, random: Random, isEmbedded: b
   });
   return {
     timeoutMs: storeTimeoutMs,
+    isInProcess: isEmbedded,
     fate: (kind: StatementKind, _client: Life, { isHearing }): Fate => {
       if (changes(kind)) {
         // Its sender has not been told yet, and sends again.

@@ -1,0 +1,54 @@
+// Every node is stopped and started again, one after the other, while both regions publish, search and fetch: no request
+// fails that was not told to come again, and none is done twice.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { openCluster, type TestCluster, testSeed } from "./cluster.fixture.ts";
+import { failedAttempts, openTraffic, settleTraffic, tally } from "./cluster-traffic.fixture.ts";
+
+const regions = ["eu-west1", "us-east1"] as const;
+/** Records of each region's first push, which is under way when the restarts begin. */
+const pushes = { "eu-west1": 2_000, "us-east1": 200 };
+const testMaxMs = 300_000;
+const { random } = testSeed("rolling restart", 20_261_122);
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await openCluster({
+    engines: enginesUnderTest(),
+    nodes: Object.fromEntries(regions.map((region) => [region, 2])),
+  });
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+describe("a rolling restart of all nodes under load", () => {
+  it(
+    "fails no request that was not told to come again, and does none twice",
+    async () => {
+      const traffic = await Promise.all(
+        regions.map((region) => openTraffic(cluster, region, { firstPush: pushes[region] })),
+      );
+      for (const node of shuffled(cluster.nodes)) {
+        const beganMs = performance.now();
+        await node.stop();
+        await node.start();
+        console.log(`${node.name} was away for ${Math.round(performance.now() - beganMs)} ms`);
+      }
+      const reports = await Promise.all(traffic.map((each) => settleTraffic(cluster, each)));
+      for (const { exchanges, published } of reports) console.log({ published, ...tally(exchanges) });
+      for (const { exchanges, faults } of reports) {
+        expect(failedAttempts(exchanges)).toEqual([]);
+        expect(faults).toEqual([]);
+      }
+    },
+    testMaxMs,
+  );
+});
+
+/** In the seed's order. */
+function shuffled<T>(all: readonly T[]): readonly T[] {
+  return all
+    .map((each) => ({ each, at: random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ each }) => each);
+}

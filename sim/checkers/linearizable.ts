@@ -10,8 +10,7 @@ import { linearize, type Specification } from "./linearize.ts";
 
 export function checkHistories(world: World): void {
   const { history } = world.parts;
-  // A node that does not notice that it lost its lease may answer reads as of then; what it writes is refused.
-  const readsCount = !world.observed.marks.has("lease.unnoticed");
+  const readsCount = !world.mayReadOld;
   const isRepeated = world.parts.faults.fired.has("message_duplicated");
   for (const actor of history.actors()) {
     const asked = history.of(actor).flatMap((each) => {

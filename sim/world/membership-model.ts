@@ -23,8 +23,15 @@ export class MembershipModel {
   readonly #kernel: Kernel;
   readonly #regions = new Map<string, Map<string, Entry>>();
 
-  constructor(kernel: Kernel) {
+  /**
+   * Whether nobody waits for the others, so that two nodes often act for one actor at once: then the fence alone keeps what
+   * is written in order, and what is read may be of before.
+   */
+  readonly isHasty: boolean;
+
+  constructor(kernel: Kernel, isHasty: boolean) {
     this.#kernel = kernel;
+    this.isHasty = isHasty;
   }
 
   /** Beats, removes the silent, and answers who is there: incarnations in order. */
@@ -52,6 +59,7 @@ export class MembershipModel {
     const members = this.#regions.get(region);
     const own = members?.get(incarnation);
     if (own === undefined) return false;
+    own.isActive ||= this.isHasty;
     own.isActive ||= [...(members?.values() ?? [])].every(
       (each) => each === own || each.followedAtMs >= own.joinedAtMs || each.joinedAtMs > own.joinedAtMs,
     );

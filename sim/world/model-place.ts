@@ -30,6 +30,8 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
     return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
   };
+  // What is asked of a node that has not the actor is refused, as the real router does.
+  const mayHave = (ref: ActorRef): boolean => membership.isHasty || route(ref) === "local";
   const beat = (): void => {
     if (isStopped) return;
     membership.beat(slot.region, name);
@@ -57,12 +59,10 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     route,
     lease: () => (holdsLease() ? name : null),
     incarnation: () => (isStopped ? null : name),
-    // What is asked of a node that has not the actor is refused, as the real router does.
     handlers: {
       ask: (to, command, timeoutMs) =>
-        route(to) === "local" ? actors().askHere(to, command as Message, timeoutMs) : refuse(life),
-      deliver: (to, from, messages) =>
-        route(to) === "local" ? actors().deliver(to, from, messages) : refuse(life),
+        mayHave(to) ? actors().askHere(to, command as Message, timeoutMs) : refuse(life),
+      deliver: (to, from, messages) => (mayHave(to) ? actors().deliver(to, from, messages) : refuse(life)),
     },
     join: () => {
       actors().begin(`${slot.region}/${name}`);

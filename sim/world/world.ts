@@ -102,7 +102,7 @@ export class World {
       }),
       indexes: this.#indexes,
       indexWeather: createIndexWeather(faults, random.fork("index weather")),
-      membership: new MembershipModel(kernel),
+      membership: new MembershipModel(kernel, random.fork("membership").chance(0.4)),
       hasRealMembership: drawn.length > 1 && shape.chance(0.4),
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
@@ -166,6 +166,15 @@ export class World {
   /** Texts of the rows that a search of the region could find, by record id. */
   indexed(region: string): ReadonlyMap<string, string> {
     return this.#indexes.get(region)?.live() ?? new Map();
+  }
+
+  /**
+   * Whether a node may have answered what it read as of before: one that did not notice that it lost its lease, or that
+   * another acts for its actor. What such a node writes is refused.
+   */
+  get mayReadOld(): boolean {
+    const { membership, hasRealMembership } = this.parts;
+    return (membership.isHasty && !hasRealMembership) || this.observed.marks.has("lease.unnoticed");
   }
 
   /** Whether no node has anything under way: no waiting message, no unsettled effect. */

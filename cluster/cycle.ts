@@ -72,6 +72,7 @@ export class Cycle {
   }
 
   #fire(): void {
+    if (!this.#running) return;
     const { monotonic, gapMs, everyMs, run } = this.#options;
     this.#armedForMs = Number.POSITIVE_INFINITY;
     const nowMs = monotonic.nowMs();

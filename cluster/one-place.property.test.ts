@@ -42,6 +42,8 @@ class Run {
     const node = this.world.node({ rate, ...(address === undefined ? {} : { address }) });
     node.latencyMs = () => this.random() * this.#latencyMaxMs;
     const join = (): void => {
+      // Who was told to leave while it waited to try again does not join any more.
+      if (this.gone.has(node)) return;
       node.membership
         .join()
         .then(() => this.#know(node))

@@ -6,12 +6,14 @@
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
@@ -131,20 +133,38 @@ function portTaken(error: unknown, config: NodeConfig): unknown {
 
 async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutcome | null> {
   const { keys, config, anchors, clock, parties, keyStore, hostedSigner } = services;
-  if (keys.grant === null || !config.samples) return null;
-  return seedSandbox({
-    home: config.home,
-    urls,
-    anchors,
-    clock,
-    parties,
-    keyStore,
-    grantKey: keys.grant,
-    hostedSigner,
-    publishRecord: (request) =>
-      publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
-    fetch,
-  });
+  const { grant } = keys;
+  if (grant === null || !config.samples) return null;
+  return whileItPasses(() =>
+    seedSandbox({
+      home: config.home,
+      urls,
+      anchors,
+      clock,
+      parties,
+      keyStore,
+      grantKey: grant,
+      hostedSigner,
+      publishRecord: (request) =>
+        publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
+      fetch,
+    }),
+  );
+}
+
+const seedAttemptsMax = 30;
+const seedPauseMs = 1_000;
+
+/** Repeats what can be repeated while it fails for a reason that passes: among others, actors move while nodes come. */
+async function whileItPasses<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (attempt >= seedAttemptsMax || failureAnswer(error) === null) throw error;
+    }
+    await delay(seedPauseMs);
+  }
 }
 
 async function close(services: NodeServices, surfaces: Surfaces | null): Promise<void> {

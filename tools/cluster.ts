@@ -3,8 +3,10 @@
 // Options: --fresh forgets what was there · --port-base N (7400) · --base 127.0.N.M for the engines · --home DIR
 
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type NodePlan, planNodes } from "./cluster-nodes.ts";
 import { clusterTour } from "./cluster-tour.ts";
@@ -69,7 +71,11 @@ async function runCluster(folder: string): Promise<void> {
   const running: EngineProcess[] = [];
   try {
     // One after another: the first one makes keys and tables, which the others find.
-    for (const plan of plans) running.push(await startNode(plan, guard));
+    for (const [index, plan] of plans.entries()) {
+      running.push(await startNode(plan, guard));
+      if (index === 0) await untilSeeded(plan);
+    }
+    await tellHomes(plans);
     console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
     isUp = true;
     await stopAsked;
@@ -124,6 +130,27 @@ async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
   }
   tell(`Node ${plan.name} serves`);
   return node;
+}
+
+/** The first node fills the sandbox before others come. */
+async function untilSeeded({ home, name }: NodePlan): Promise<void> {
+  const lateMs = performance.now() + nodeStartMaxMs;
+  while (!existsSync(join(home, "sandbox.json"))) {
+    if (performance.now() > lateMs) throw new Error(`Node ${name} has no samples: see its node.log.`);
+    await delay(250);
+  }
+  tell("The samples are in");
+}
+
+/** Every node's home knows the sandbox, by that node's addresses. */
+async function tellHomes([first, ...others]: readonly NodePlan[]): Promise<void> {
+  if (first === undefined) return;
+  const text = await readFile(join(first.home, "sandbox.json"), "utf8");
+  for (const { home, urls } of others) {
+    let own = text;
+    for (const [index, url] of first.urls.entries()) own = own.replaceAll(url, urls[index] ?? url);
+    await writeFile(join(home, "sandbox.json"), own, { mode: 0o600 });
+  }
 }
 
 async function answersReady(opsUrl: string): Promise<boolean> {

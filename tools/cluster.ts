@@ -71,10 +71,7 @@ async function runCluster(folder: string): Promise<void> {
   const running: EngineProcess[] = [];
   try {
     // One after another: the first one makes keys and tables, which the others find.
-    for (const [index, plan] of plans.entries()) {
-      running.push(await startNode(plan, guard));
-      if (index === 0) await untilSeeded(plan);
-    }
+    for (const plan of plans) running.push(await startNode(plan, guard));
     await tellHomes(plans);
     console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
     isUp = true;
@@ -132,7 +129,7 @@ async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
   return node;
 }
 
-/** The first node fills the sandbox before others come. */
+/** The first node fills the sandbox; its pushes are complete once both regions have them. */
 async function untilSeeded({ home, name }: NodePlan): Promise<void> {
   const lateMs = performance.now() + nodeStartMaxMs;
   while (!existsSync(join(home, "sandbox.json"))) {
@@ -145,6 +142,7 @@ async function untilSeeded({ home, name }: NodePlan): Promise<void> {
 /** Every node's home knows the sandbox, by that node's addresses. */
 async function tellHomes([first, ...others]: readonly NodePlan[]): Promise<void> {
   if (first === undefined) return;
+  await untilSeeded(first);
   const text = await readFile(join(first.home, "sandbox.json"), "utf8");
   for (const { home, urls } of others) {
     let own = text;

@@ -1,7 +1,7 @@
 // What the operations surface says and does of a cluster.
 
 import type { ClusterOps } from "../ops/cluster.ts";
-import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { collectionNames } from "../protocol/identifiers.ts";
 import { indexSource } from "../service/index-source.ts";
 import { rebuildIndex } from "../storage/elasticsearch/rebuild.ts";
 import { ElasticRowIndex } from "../storage/elasticsearch/row-index.ts";
@@ -46,14 +46,10 @@ function beginRebuild(
   const name = collectionNames.find((each) => each === collection);
   if (name === undefined) return "collection_unknown";
   if (!(index instanceof ElasticRowIndex)) return "index_is_embedded";
-  void rebuild(name).then(
+  const source = indexSource(records, name);
+  void rebuildIndex(index, { collection: name, source, nowMs: clock.now }).then(
     (outcome) => log("index.rebuilt", { collection: name, outcome }),
     (error: unknown) => log("index.rebuild_failed", { collection: name, err: error }),
   );
   return "begun";
-
-  function rebuild(each: CollectionName) {
-    const source = indexSource(records, each);
-    return rebuildIndex(index as ElasticRowIndex, { collection: each, source, nowMs: clock.now });
-  }
 }

@@ -92,8 +92,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
         transports.target(address, incarnation).deliver(to, from, messages),
     }),
   });
-  const isDead = (each: string): boolean => membership.standing(each)?.status === "dead";
-  const moves = movesOf(options, { isDead, placement });
+  const moves = movesOf(options, placement);
   const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
   return {
     region,
@@ -102,7 +101,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     placement,
     router,
     moves,
-    regions: () => config.regions.filter((each) => !isDead(each)),
+    regions: () => config.regions.filter((each) => !placement.isDead(each)),
     ...standingsOf(options),
     transportStats: () => transports.current()?.stats() ?? null,
     join: () => joinPatiently(membership, config, noteTo(options.log)),
@@ -152,10 +151,7 @@ function membershipOf(options: ClusterOptions, transports: Transports): Membersh
   });
 }
 
-function movesOf(
-  { config, region, stores, log }: ClusterOptions,
-  { isDead, placement }: { readonly isDead: (region: string) => boolean; readonly placement: Placement },
-): Moves {
+function movesOf({ config, region, stores, log }: ClusterOptions, placement: Placement): Moves {
   return createMoves({
     store: stores.clusterStore,
     mover: stores.actorStore,
@@ -163,7 +159,7 @@ function movesOf(
     timers: nodeTimers,
     region,
     regions: config.regions,
-    isDead,
+    isDead: (each) => placement.isDead(each),
     isMine: () => placement.locate(regionRef(region)).at === "here",
     log: noteTo(log),
   });

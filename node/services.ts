@@ -22,6 +22,7 @@ import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import { dropAbandoned } from "../service/abandoned-pushes.ts";
 import { createParties, type Parties } from "../service/parties.ts";
+import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
@@ -47,6 +48,7 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly cluster: NodeCluster | null;
   readonly register: Register;
   readonly trees: PushTrees;
+  readonly parsed: ParsedLeaves;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -101,6 +103,7 @@ export async function openNodeServices(
     cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
+    parsed: createParsedLeaves(),
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: async (uuid: string) =>
@@ -229,6 +232,7 @@ function createActors(
         projection: keys.projection,
         sidecar: keys.sidecar,
         trees: services.trees,
+        parsed: services.parsed,
         recordIdOf: services.recordIdOf,
         lists: { protectedNames: [], blockedHosts: [] },
         region: config.region,

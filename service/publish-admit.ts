@@ -14,6 +14,7 @@ import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import { parseRecord } from "../protocol/records/parse-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
 
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
@@ -26,6 +27,8 @@ export interface AdmitDeps {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+  /** Where what was parsed of an admitted push is left for its chunks. */
+  readonly parsed: Pick<ParsedLeaves, "put">;
 }
 
 export interface AdmitRequest {
@@ -44,11 +47,11 @@ export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
 
 export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;
-  let plan: PlannedListings | null = null;
+  let planned: Planned | null = null;
   let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (isPlanned) plan ??= planOf(deps, request.businessUuid, request.records);
-    const full = plan && (await fullPlan(deps, request, plan, pending));
+    if (isPlanned) planned ??= planOf(deps, request.businessUuid, request.records);
+    const full = planned && (await fullPlan(deps, request, planned.listings, pending));
     if (full && full.earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
     const command: BusinessCommand = {
       type: "push.admit",
@@ -59,11 +62,19 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       plan: full,
     };
     const reply = await deps.actors.ask<AdmitReply>(businessRef(request.businessUuid), command);
+    if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
     isPlanned = true;
   }
   return { status: "busy", retry_after_seconds: 1 };
+}
+
+/** A push that is held may wait for days: it is parsed again then. */
+function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {
+  if (planned === null) return;
+  const bytes = request.records.reduce((sum, record) => sum + record.length, 0);
+  parsed.put(pushRef(request.businessUuid, request.pushId).id, planned.leaves, bytes);
 }
 
 async function fullPlan(
@@ -93,8 +104,14 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
   for (;;) {
     const page = await deps.records.loadLeaves(staged, leaves.length, leavesPerRead);
     leaves.push(...page);
-    if (page.length < leavesPerRead) return planOf(deps, businessUuid, leaves);
+    if (page.length < leavesPerRead) return planOf(deps, businessUuid, leaves).listings;
   }
+}
+
+interface Planned {
+  readonly listings: PlannedListings;
+  /** By leaf index; undefined for one that is no product. */
+  readonly leaves: readonly (ParsedLeaf | undefined)[];
 }
 
 /**
@@ -105,13 +122,14 @@ function planOf(
   deps: Pick<AdmitDeps, "recordIdOf">,
   businessUuid: string,
   leaves: readonly Uint8Array[],
-): PlannedListings {
+): Planned {
   const plan = new Map<string, Listings>();
-  for (const leaf of leaves) {
+  const parsedLeaves = leaves.map((leaf): ParsedLeaf | undefined => {
     const parsed = parseRecord("products", leaf);
-    if (!parsed.ok) continue;
+    if (!parsed.ok) return undefined;
     const recordId = deps.recordIdOf(businessUuid, "products", parsed.record.business_product_id);
     if (!plan.has(recordId)) plan.set(recordId, listingsOf(parsed.record));
-  }
-  return [...plan];
+    return { record: parsed.record, recordId };
+  });
+  return { listings: [...plan], leaves: parsedLeaves };
 }

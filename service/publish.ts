@@ -35,6 +35,7 @@ import { type Batch, checkBatch } from "./publish-batch.ts";
 import { type PublishBody, parsePublishBody } from "./publish-body.ts";
 import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
+import type { ParsedLeaves } from "./parsed-leaves.ts";
 import type { PushTrees } from "./push-trees.ts";
 
 /** Batches up to this size are processed in the request (specification, «Limits»). */
@@ -46,6 +47,7 @@ export interface PublishDeps {
   readonly crypto: CryptoPort;
   readonly clock: Clock;
   readonly trees: PushTrees;
+  readonly parsed: ParsedLeaves;
   /** Record id of a product: keyed by the business and its own product id. */
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }

@@ -54,5 +54,6 @@ async function finishPush(
   await context.ask(businessRef(params.business_uuid), command);
   await ports.records.dropStaged(context.actor.id);
   ports.trees.drop(context.actor.id);
+  ports.parsed.drop(context.actor.id);
   return null;
 }

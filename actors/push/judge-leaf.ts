@@ -18,8 +18,10 @@ export type JudgedLeaf =
   | { readonly ok: true; readonly record: JsonObject }
   | { readonly ok: false; readonly faults: readonly RecordFault[] };
 
-export function judgeLeaf(bytes: Uint8Array, rules: LeafRules): JudgedLeaf {
-  const parsed = parseRecord(rules.collection, bytes);
+/** `known`: what `parseRecord` made of these bytes before, where that is at hand. */
+export function judgeLeaf(bytes: Uint8Array, rules: LeafRules, known?: JsonObject): JudgedLeaf {
+  const parsed =
+    known === undefined ? parseRecord(rules.collection, bytes) : { ok: true as const, record: known };
   if (!parsed.ok) return parsed;
   const faults: RecordFault[] = [
     ...contentFaults(rules.collection, parsed.record, rules.lists),

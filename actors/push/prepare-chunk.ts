@@ -91,13 +91,15 @@ type Judged =
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): Judged {
   const collection = facts.collection as CollectionName;
-  const judged = judgeLeaf(bytes, { collection, countries: facts.countries, lists: ports.lists });
+  const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
+  const rules = { collection, countries: facts.countries, lists: ports.lists };
+  const judged = judgeLeaf(bytes, rules, known?.record);
   if (!judged.ok) return { ok: false, outcome: rejected(leafIndex, null, judged.faults) };
   // Every record type carries the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);
   const claim: LeafClaim = {
     leaf_index: leafIndex,
-    record_id: ports.recordIdOf(facts.business_uuid, collection, ownId),
+    record_id: known?.recordId ?? ports.recordIdOf(facts.business_uuid, collection, ownId),
     hash: hashOf(bytes, ports.crypto.sha256),
     business_product_id: ownId,
     listings: listingsOf(judged.record),

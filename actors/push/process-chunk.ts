@@ -11,6 +11,7 @@ import { indexDocument } from "../../collections/index-document.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
+import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-rules.ts";
@@ -29,6 +30,14 @@ export interface PushPorts {
   readonly projection: Signer;
   readonly sidecar: Signer;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
+  /** Leaves that were parsed at admission and are still at hand, with their record ids; given once each. */
+  readonly parsed: {
+    take(
+      push: string,
+      leafIndex: number,
+    ): { readonly record: JsonObject; readonly recordId: string } | undefined;
+    drop(push: string): void;
+  };
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** Lists that the content rules judge by. */
   readonly lists: ContentLists;

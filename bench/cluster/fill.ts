@@ -43,6 +43,7 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     crypto: nativeCrypto,
     projection: services.keys.projection,
     sidecar: services.keys.sidecar,
+    parsed: { take: () => undefined, drop: () => {} },
     trees: { load: async () => tree, drop: () => {} },
     recordIdOf: services.recordIdOf,
     lists: { protectedNames: [], blockedHosts: [] },

@@ -16,6 +16,7 @@ import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParties, type Parties } from "../../service/parties.ts";
 import type { PublishDeps } from "../../service/publish.ts";
+import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
 import { createPushTrees, type PushTrees } from "../../service/push-trees.ts";
 import { createReceipts } from "../../service/receipts.ts";
 import { createRegister, type Register } from "../../service/register.ts";
@@ -88,7 +89,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, index } = stores;
+  const { register, records, trees, parsed, index } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -113,7 +114,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
     },
-    publishing: { actors, records, crypto, clock, trees, recordIdOf },
+    publishing: { actors, records, crypto, clock, trees, parsed, recordIdOf },
     search: createSearch({ index, register, receipts }),
     fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
@@ -138,6 +139,7 @@ interface NodeStores {
   readonly receipts: ReceiptStore;
   readonly index: RowIndex;
   readonly trees: PushTrees;
+  readonly parsed: ParsedLeaves;
 }
 
 function openStores({ parts, slot, life, clock }: Process): NodeStores {
@@ -155,6 +157,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
     ),
     trees: createPushTrees(records, parts.crypto.sha256),
+    parsed: createParsedLeaves(),
   };
 }
 
@@ -162,7 +165,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees } = stores;
+  const { records, receipts, register, registerStore, index, trees, parsed } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -170,7 +173,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       registerChanged: () => register.refresh(),
     }),
     ...pushActivities({
-      ...{ records, crypto, trees, region: slot.region, regions },
+      ...{ records, crypto, trees, parsed, region: slot.region, regions },
       ...{ projection: keys.projection, sidecar: keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists: parts.lists },
     }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { packMessages } from "../protocol/packed-messages.ts";
 import { createBatchSigner } from "./batch-signer.ts";
 import { createSigner } from "./file-signer.ts";
 import { nativeCrypto } from "./native.ts";
@@ -11,7 +12,7 @@ const messages = Array.from({ length: 300 }, (_, index) =>
 describe("a batch signer", () => {
   it("signs as the plain signer does, in order, lists at once and short ones too", async () => {
     const [first, second] = [generatePrivateJwk("Ed25519"), generatePrivateJwk("Ed25519")];
-    for (const list of [messages, messages.slice(0, 3), []]) {
+    for (const list of [messages, messages.slice(0, 3), []].map(packMessages)) {
       const [a, b] = await Promise.all([
         createBatchSigner(first).signMany(list),
         createBatchSigner(second).signMany(list),
@@ -22,9 +23,9 @@ describe("a batch signer", () => {
   });
 
   it("leaves the messages as they were", async () => {
-    const copies = messages.map((message) => message.slice());
-    await createBatchSigner(generatePrivateJwk("Ed25519")).signMany(messages);
-    expect(messages).toEqual(copies);
+    const packed = packMessages(messages);
+    await createBatchSigner(generatePrivateJwk("Ed25519")).signMany(packed);
+    expect(packed).toEqual(packMessages(messages));
   });
 
   it("signs a list that its thread did not sign (B2)", async () => {
@@ -32,7 +33,8 @@ describe("a batch signer", () => {
     const signer = createBatchSigner(jwk, async () => {
       throw new Error("no thread");
     });
-    expect(await signer.signMany(messages)).toEqual(await createSigner(jwk).signMany(messages));
+    const packed = packMessages(messages);
+    expect(await signer.signMany(packed)).toEqual(await createSigner(jwk).signMany(packed));
   });
 
   it("is for Ed25519 keys", () => {

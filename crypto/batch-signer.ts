@@ -5,6 +5,7 @@
 
 import type { KeyObject } from "node:crypto";
 import { Worker } from "node:worker_threads";
+import type { PackedMessages } from "../protocol/packed-messages.ts";
 import { createSigner } from "./file-signer.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
@@ -12,10 +13,7 @@ import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
 export interface SigningOrder {
   readonly id: number;
   readonly key: KeyObject;
-  /** The messages, one after the other. */
-  readonly messages: Uint8Array;
-  /** Where each message ends in `messages`. */
-  readonly ends: Uint32Array;
+  readonly messages: PackedMessages;
 }
 
 export interface SigningAnswer {
@@ -38,7 +36,7 @@ let orders = 0;
 const waiting = new Map<number, Waiting>();
 
 /** Signs messages with a key, 64 bytes each, in order; rejects when it cannot. */
-export type SigningThread = (key: KeyObject, messages: readonly Uint8Array[]) => Promise<Uint8Array>;
+export type SigningThread = (key: KeyObject, messages: PackedMessages) => Promise<Uint8Array>;
 
 /** As {@link createSigner}, for an Ed25519 key. Throws for any other. */
 export function createBatchSigner(jwk: PrivateJwk, thread: SigningThread = signInThread): Signer {
@@ -48,32 +46,26 @@ export function createBatchSigner(jwk: PrivateJwk, thread: SigningThread = signI
   return {
     ...signer,
     signMany: async (messages) => {
-      if (messages.length < listMin) return signer.signMany(messages);
+      const { length } = messages.ends;
+      if (length < listMin) return signer.signMany(messages);
       const signatures = await thread(key, messages).catch(() => null);
       if (signatures === null) return signer.signMany(messages);
-      return messages.map((_, index) =>
-        signatures.slice(index * signatureLength, (index + 1) * signatureLength),
+      return Array.from({ length }, (_, index) =>
+        signatures.subarray(index * signatureLength, (index + 1) * signatureLength),
       );
     },
   };
 }
 
-async function signInThread(key: KeyObject, messages: readonly Uint8Array[]): Promise<Uint8Array> {
-  const ends = new Uint32Array(messages.length);
-  let length = 0;
-  for (const [index, message] of messages.entries()) {
-    length += message.length;
-    ends[index] = length;
-  }
-  const joined = new Uint8Array(length);
-  for (const [index, message] of messages.entries()) joined.set(message, (ends[index] ?? 0) - message.length);
+async function signInThread(key: KeyObject, messages: PackedMessages): Promise<Uint8Array> {
   worker ??= startWorker();
   worker.ref();
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   orders += 1;
   waiting.set(orders, { resolve, reject });
-  const order: SigningOrder = { id: orders, key, messages: joined, ends };
-  worker.postMessage(order, [joined.buffer, ends.buffer]);
+  // Copied, not handed over: should the thread end, they are signed elsewhere (B2).
+  const order: SigningOrder = { id: orders, key, messages };
+  worker.postMessage(order);
   return promise;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { thumbprint } from "../protocol/jwk.ts";
+import { packMessages } from "../protocol/packed-messages.ts";
 import { verifySignature } from "../protocol/signatures.ts";
 import { createSigner } from "./file-signer.ts";
 import { nativeCrypto } from "./native.ts";
@@ -28,9 +29,9 @@ describe.each(algorithms)("a signer with %s", (algorithm) => {
   });
 
   it("signs many in the order given, also more than the pool takes at once", async () => {
-    expect(await signer.signMany([])).toEqual([]);
+    expect(await signer.signMany(packMessages([]))).toEqual([]);
     const messages = Array.from({ length: 300 }, (_, index) => new Uint8Array(index).fill(index));
-    const signatures = await signer.signMany(messages);
+    const signatures = await signer.signMany(packMessages(messages));
     expect(signatures).toHaveLength(300);
     const valid = messages.filter((message, index) =>
       nativeCrypto.verify(signer.publicJwk, message, signatures[index] ?? new Uint8Array()),

@@ -5,6 +5,7 @@
 
 import { type KeyObject, sign as signNative } from "node:crypto";
 import { thumbprint } from "../protocol/jwk.ts";
+import { unpackMessages } from "../protocol/packed-messages.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts";
 
@@ -23,7 +24,8 @@ export function createSigner(jwk: PrivateJwk): Signer {
     keyId: thumbprint(publicJwk),
     publicJwk,
     sign,
-    async signMany(messages) {
+    async signMany(packed) {
+      const messages = unpackMessages(packed);
       if (messages.length <= inPoolMax) return Promise.all(messages.map(sign));
       const signatures: Uint8Array[] = [];
       for (let first = 0; first < messages.length; first += inPoolMax) {

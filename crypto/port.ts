@@ -1,6 +1,7 @@
 // Ports: signing and fast verification. Private keys stay behind `Signer`; a key management service fits the same port.
 
 import type { PublicJwk } from "../protocol/jwk.ts";
+import type { PackedMessages } from "../protocol/packed-messages.ts";
 
 export interface Signer {
   /** RFC 7638 thumbprint of the public half. */
@@ -8,8 +9,8 @@ export interface Signer {
   readonly publicJwk: PublicJwk;
   /** Raw signature: Ed25519 and ML-DSA-65 over the message, ES256 as r‖s over its SHA-256. */
   sign(message: Uint8Array): Promise<Uint8Array>;
-  /** Signs many messages, in order, with less overhead than one by one. */
-  signMany(messages: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
+  /** Signs many messages, in order, with less overhead than one by one. They are read until the promise settles. */
+  signMany(messages: PackedMessages): Promise<readonly Uint8Array[]>;
 }
 
 export interface CryptoPort {

@@ -2,16 +2,15 @@
 
 import { sign } from "node:crypto";
 import { parentPort } from "node:worker_threads";
+import { unpackMessages } from "../protocol/packed-messages.ts";
 import type { SigningAnswer, SigningOrder } from "./batch-signer.ts";
 
 const signatureLength = 64;
 
-function signAll(order: SigningOrder): Uint8Array<ArrayBuffer> {
-  const signatures = new Uint8Array(order.ends.length * signatureLength);
-  let start = 0;
-  for (const [index, end] of order.ends.entries()) {
-    signatures.set(sign(null, order.messages.subarray(start, end), order.key), index * signatureLength);
-    start = end;
+function signAll({ key, messages }: SigningOrder): Uint8Array<ArrayBuffer> {
+  const signatures = new Uint8Array(messages.ends.length * signatureLength);
+  for (const [index, message] of unpackMessages(messages).entries()) {
+    signatures.set(sign(null, message, key), index * signatureLength);
   }
   return signatures;
 }

@@ -5,6 +5,7 @@
 //   G2. A turn signs `onLoopMax` messages at most on this thread.
 
 import { sign as signNative } from "node:crypto";
+import { packMessages } from "../protocol/packed-messages.ts";
 import { createBatchSigner, type SigningThread } from "./batch-signer.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
@@ -31,7 +32,7 @@ export function createTurnSigner(jwk: PrivateJwk, thread?: SigningThread): Signe
   let isFirst = true;
   let waiting: Waiting[] = [];
   const signList = (list: readonly Waiting[]): void => {
-    signer.signMany(list.map(({ message }) => message)).then(
+    signer.signMany(packMessages(list.map(({ message }) => message))).then(
       (signatures) => {
         for (const [index, { resolve, reject }] of list.entries()) {
           const signature = signatures[index];

@@ -18,7 +18,11 @@ describe("parsed leaves", () => {
     const leaves = createParsedLeaves();
     for (const push of ["a", "b", "c"]) leaves.put(push, [leaf(push)], 1);
     leaves.drop("b");
-    expect(["a", "b", "c"].map((push) => leaves.take(push, 0)?.recordId)).toEqual([undefined, undefined, "c"]);
+    expect(["a", "b", "c"].map((push) => leaves.take(push, 0)?.recordId)).toEqual([
+      undefined,
+      undefined,
+      "c",
+    ]);
   });
 
   it("are not kept of a push that is too large, nor what was kept of it before (J2)", () => {

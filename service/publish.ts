@@ -30,12 +30,12 @@ import { problem } from "../protocol/problem.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
 import { type PublishBody, parsePublishBody } from "./publish-body.ts";
 import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
-import type { ParsedLeaves } from "./parsed-leaves.ts";
 import type { PushTrees } from "./push-trees.ts";
 
 /** Batches up to this size are processed in the request (specification, «Limits»). */

@@ -1,10 +1,11 @@
 // Rows and sidecars of a chunk, projected and signed together: two signatures a record, nothing left for later.
 
 import type { Signer } from "../../crypto/port.ts";
-import { toBase64, utf8 } from "../../protocol/bytes.ts";
+import { toBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { pae, payloadTypes } from "../../protocol/dsse.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { MessagePacker } from "../../protocol/packed-messages.ts";
 import { type ProjectedRow, projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
 import { signedRowText } from "../../protocol/row.ts";
 import { type SidecarScope, type SidecarV2, sidecarPayloadText } from "../../protocol/sidecar.ts";
@@ -42,18 +43,23 @@ export async function signVersions(
   const rows = versions.map((version) => project(signers, facts, version, publishedAtMs));
   const texts = rows.map(projectedRowText);
   const publishedAt = formatTimestamp(publishedAtMs);
+  const [rowMessages, sidecarMessages] = [new MessagePacker(), new MessagePacker()];
+  for (const text of texts) rowMessages.addText(text);
   const payloads = versions.map((version) =>
-    utf8(sidecarPayloadText(sidecarOf(facts, version, publishedAt))),
+    sidecarMessages.addEnvelope(
+      payloadTypes["sidecar.v2"],
+      sidecarPayloadText(sidecarOf(facts, version, publishedAt)),
+    ),
   );
   const [rowSignatures, sidecarSignatures] = await Promise.all([
-    signers.projection.signMany(texts.map(utf8)),
-    signers.sidecar.signMany(payloads.map((payload) => pae(payloadTypes["sidecar.v2"], payload))),
+    signers.projection.signMany(rowMessages.pack()),
+    signers.sidecar.signMany(sidecarMessages.pack()),
   ]);
   return versions.map((_, index) => {
     const rowSignature = rowSignatures[index];
     const sidecarSignature = sidecarSignatures[index];
     const payload = payloads[index];
-    if (!rowSignature || !sidecarSignature || !payload)
+    if (!rowSignature || !sidecarSignature || payload === undefined)
       throw new Error("A signer answered with too few signatures.");
     return {
       projected: rows[index] as ProjectedRow,
@@ -123,7 +129,7 @@ function scopeOf(facts: PushFacts): SidecarScope {
     : { basis: "role", key_id: facts.key_id, kind: "passkey", mandate_id: null, permissions };
 }
 
-/** Text of the envelope; every part is base64 or a fixed text, so none needs escaping. */
-function sidecarEnvelope(payload: Uint8Array, keyId: string, signature: Uint8Array): string {
-  return `{"payloadType":"${payloadTypes["sidecar.v2"]}","payload":"${toBase64(payload)}","signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`;
+/** Text of the envelope, its payload given in base64: no part needs escaping. */
+function sidecarEnvelope(payload: string, keyId: string, signature: Uint8Array): string {
+  return `{"payloadType":"${payloadTypes["sidecar.v2"]}","payload":"${payload}","signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`;
 }

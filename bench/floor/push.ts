@@ -9,6 +9,7 @@ import canonicalize from "canonicalize";
 import { createBatchSigner } from "../../crypto/batch-signer.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { packMessages } from "../../protocol/packed-messages.ts";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { answerParent } from "../answer-parent.ts";
 import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
@@ -150,8 +151,8 @@ async function signChunk(chunk: Chunk): Promise<readonly (readonly [StoredRecord
   const hashes = leaves.map((leaf) => `sha256:${hash("sha256", leaf, "hex")}`);
   const rows = some.map(({ row }) => canonicalize(row) ?? "");
   const [rowSignatures, sidecarSignatures] = await Promise.all([
-    projection.signMany(rows.map((row) => Buffer.from(row))),
-    sidecars.signMany(some.map(({ sidecarMessage }) => sidecarMessage)),
+    projection.signMany(packMessages(rows.map((row) => Buffer.from(row)))),
+    sidecars.signMany(packMessages(some.map(({ sidecarMessage }) => sidecarMessage))),
   ]);
   return some.map((each, index) => {
     const [row, bytes, hashText] = [rows[index], leaves[index], hashes[index]];

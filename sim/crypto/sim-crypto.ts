@@ -50,7 +50,7 @@ function signerOf(publicJwk: Ed25519Jwk, secret: number): SimSigner {
     publicJwk,
     signNow: (message) => sign(secret, message),
     sign: (message) => Promise.resolve(sign(secret, message)),
-    signMany: (messages) => Promise.resolve(messages.map((message) => sign(secret, message))),
+    signMany: (messages) => Promise.resolve(unpackMessages(messages).map((message) => sign(secret, message))),
   };
 }
 

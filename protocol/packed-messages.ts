@@ -1,0 +1,94 @@
+// Messages to be signed, one behind the other in one byte string: a push makes tens of thousands, and each as an array of
+// its own would be allocated, copied and collected by itself.
+
+import { utf8 } from "./bytes.ts";
+
+export interface PackedMessages {
+  /** The messages, nothing between them. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where each message ends in `bytes`, ascending. */
+  readonly ends: Uint32Array<ArrayBuffer>;
+}
+
+const capacityMin = 4_096;
+/** UTF-8 bytes of one UTF-16 code unit at most (RFC 3629 §3). */
+const bytesPerUnitMax = 3;
+
+/** Gathers texts; {@link MessagePacker.pack} gives them as they were added. */
+export class MessagePacker {
+  readonly #encoder = new TextEncoder();
+  readonly #ends: number[] = [];
+  #bytes = new Uint8Array(capacityMin);
+  #length = 0;
+
+  /** A message that is the UTF-8 of a text. Lone surrogates become U+FFFD: refuse them before. */
+  addText(text: string): void {
+    this.#append(text);
+    this.#ends.push(this.#length);
+  }
+
+  /**
+   * A message that is the pre-authentication encoding of a payload (DSSE: `DSSEv1 SP len(type) SP type SP len(payload)
+   * SP payload`), the payload given as text, the type as ASCII. Answers the payload in base64.
+   */
+  addEnvelope(type: string, payload: string): string {
+    const start = this.#length;
+    this.#append(headOf(type, payload.length));
+    const payloadStart = this.#length;
+    this.#append(payload);
+    if (this.#length - payloadStart !== payload.length) return this.#addLongEnvelope(start, type, payload);
+    this.#ends.push(this.#length);
+    return this.#bytes.subarray(payloadStart, this.#length).toBase64();
+  }
+
+  pack(): PackedMessages {
+    return { bytes: this.#bytes.slice(0, this.#length), ends: Uint32Array.from(this.#ends) };
+  }
+
+  /** Of a payload that is not ASCII: its length in bytes is known only now. */
+  #addLongEnvelope(start: number, type: string, payload: string): string {
+    this.#length = start;
+    const bytes = utf8(payload);
+    this.#append(headOf(type, bytes.length) + payload);
+    this.#ends.push(this.#length);
+    return bytes.toBase64();
+  }
+
+  #append(text: string): void {
+    const needed = this.#length + text.length * bytesPerUnitMax;
+    if (needed > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    this.#length += this.#encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
+  }
+}
+
+function headOf(type: string, payloadLength: number): string {
+  return `DSSEv1 ${type.length} ${type} ${payloadLength} `;
+}
+
+/** Packs messages that are byte strings already. */
+export function packMessages(messages: readonly Uint8Array[]): PackedMessages {
+  const ends = new Uint32Array(messages.length);
+  let length = 0;
+  for (const [index, message] of messages.entries()) {
+    length += message.length;
+    ends[index] = length;
+  }
+  const bytes = new Uint8Array(length);
+  for (const [index, message] of messages.entries()) bytes.set(message, (ends[index] ?? 0) - message.length);
+  return { bytes, ends };
+}
+
+/** The messages, as views of the packed bytes. */
+export function unpackMessages({ bytes, ends }: PackedMessages): readonly Uint8Array[] {
+  const messages: Uint8Array[] = [];
+  let start = 0;
+  for (const end of ends) {
+    messages.push(bytes.subarray(start, end));
+    start = end;
+  }
+  return messages;
+}

@@ -4,6 +4,7 @@
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
 import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
+import { unpackMessages } from "../../protocol/packed-messages.ts";
 import type { Random } from "../kernel/random.ts";
 import { fastHash } from "./fast-hash.ts";
 

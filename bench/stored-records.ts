@@ -15,8 +15,8 @@ export function readStoredRecords(home: string, pushId: string): readonly Stored
   try {
     const versions = store
       .prepare(
-        `SELECT v.record_id, h.business_uuid, v.cert_id, v.proof, v.row, v.sidecar
-         FROM record_version v JOIN record_head h ON h.record_id = v.record_id WHERE v.seal_id = ? ORDER BY v.leaf_index`,
+        `SELECT h.record_id, h.business_uuid, v.cert_id, v.proof, v.row, v.sidecar
+         FROM record_version v JOIN record_head h ON h.no = v.record_no WHERE v.seal_id = ? ORDER BY v.leaf_index`,
       )
       .all(pushId);
     return versions.map((version): StoredRecord => {

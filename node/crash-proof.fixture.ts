@@ -186,11 +186,11 @@ export function proveStored(home: string): void {
   // Outbox rows: effects that were never acknowledged.
   expect(count("SELECT count(*) FROM actor_row WHERE rt = 2")).toBe(0);
   const gaps = `SELECT count(*) FROM record_head h WHERE h.live = 1 AND h.generation <> (
-    SELECT count(*) FROM record_version v WHERE v.record_id = h.record_id AND v.generation BETWEEN 1 AND h.generation)`;
+    SELECT count(*) FROM record_version v WHERE v.record_no = h.no AND v.generation BETWEEN 1 AND h.generation)`;
   expect(count(gaps)).toBe(0);
   const heads = store.prepare(
     `SELECT h.record_id, h.change, CASE h.live WHEN 1 THEN v.row END AS row FROM record_head h
-     LEFT JOIN record_version v ON v.record_id = h.record_id AND v.generation = h.generation ORDER BY h.record_id`,
+     LEFT JOIN record_version v ON v.record_no = h.no AND v.generation = h.generation ORDER BY h.record_id`,
   );
   const indexed = rows.prepare("SELECT record_id, change, row FROM row_entry ORDER BY record_id");
   expect(indexed.all()).toEqual(heads.all());

@@ -61,7 +61,7 @@ function open(path: string, options: SqliteOptions) {
 
 /** Record ids that the index is behind of (K1), or `ahead` (K3). */
 function compare(store: SqliteDatabase, rows: SqliteDatabase): readonly string[] | "ahead" {
-  const heads = totalsOf(store, "record_head");
+  const heads = totalsOf(store, "record_head WHERE change >= 0");
   const entries = totalsOf(rows, "row_entry");
   if (heads.count === entries.count && heads.changes === entries.changes) return [];
   const entry = rows.prepare("SELECT change FROM row_entry WHERE record_id = ?");
@@ -78,14 +78,14 @@ function compare(store: SqliteDatabase, rows: SqliteDatabase): readonly string[]
   return known === entries.count ? lacking : "ahead";
 }
 
-function totalsOf(database: SqliteDatabase, table: "record_head" | "row_entry") {
-  const sums = database.prepare(`SELECT count(*) AS count, total(change) AS changes FROM ${table}`).get();
+function totalsOf(database: SqliteDatabase, lines: "record_head WHERE change >= 0" | "row_entry") {
+  const sums = database.prepare(`SELECT count(*) AS count, total(change) AS changes FROM ${lines}`).get();
   return { count: numberOf(sums?.["count"]), changes: numberOf(sums?.["changes"]) };
 }
 
 function* headsOf(store: SqliteDatabase): Generator<Row> {
   const read = store.prepare(
-    "SELECT record_id, change FROM record_head WHERE record_id > ? ORDER BY record_id LIMIT ?",
+    "SELECT record_id, change FROM record_head WHERE record_id > ? AND change >= 0 ORDER BY record_id LIMIT ?",
   );
   for (let after = ""; ; ) {
     const page = read.all(after, pageRows);
@@ -100,7 +100,7 @@ function* headsOf(store: SqliteDatabase): Generator<Row> {
 async function fill(store: SqliteDatabase, index: RowIndex, ids: readonly string[]): Promise<number> {
   const read = store.prepare(
     `SELECT h.record_id, h.business_uuid, h.type, h.change, h.live, v.row FROM record_head h
-     LEFT JOIN record_version v ON v.record_id = h.record_id AND v.generation = h.generation AND v.hash = h.hash
+     LEFT JOIN record_version v ON v.record_no = h.no AND v.generation = h.generation AND v.hash = h.hash
      WHERE h.record_id = ?`,
   );
   for (let from = 0; from < ids.length; from += pageRows) {

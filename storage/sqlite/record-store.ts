@@ -18,7 +18,8 @@ import type {
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-const migrations = [
+/** Steps of the tables, for {@link SqliteDatabase.migrate}. */
+export const recordMigrations: readonly string[] = [
   `CREATE TABLE record_head (
      record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, type TEXT NOT NULL, live INTEGER NOT NULL,
      generation INTEGER NOT NULL, change INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
@@ -60,7 +61,7 @@ const stagedBytesMax = 2 * 1024 * 1024;
 
 /** Opens the record store within `database`, creating its tables when they are missing. */
 export function openSqliteRecordStore(database: SqliteDatabase): RecordStore {
-  database.migrate("record", migrations);
+  database.migrate("record", recordMigrations);
   return new SqliteRecordStore(database);
 }
 

@@ -12,7 +12,7 @@ import { formatTimestamp, isHash, isRecordId, parseTimestamp } from "../protocol
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
 import { openSidecar } from "../protocol/sidecar.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
-import type { RecordStore, StoredRow } from "../storage/record-store.ts";
+import type { PublishedRow, RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
 import { escapeHtml, page, table } from "./page.ts";
@@ -121,7 +121,7 @@ async function findVersion(deps: VerifyPageDeps, recordId: string, origin: strin
   return earlier === null ? null : earlierVersion(earlier, served?.version.published_at_ms ?? null);
 }
 
-function earlierVersion(stored: StoredRow, currentSinceMs: number | null): Version {
+function earlierVersion(stored: PublishedRow, currentSinceMs: number | null): Version {
   const row = JSON.parse(stored.row) as Readonly<Record<string, string | number>>;
   return {
     businessUuid: String(row["business_uuid"]),

@@ -96,9 +96,9 @@ export interface RecordStore {
   /** The live version of a record, or null when there is none (R4). */
   readServed(recordId: string): Promise<ServedRecord | null>;
   /** The rows of exactly these versions, for indexing: those that exist, in the order asked for. */
-  readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]>;
+  readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]>;
   /** The newest version with these bytes, served or not; null when there is none. */
-  findRow(recordId: string, hash: string): Promise<StoredRow | null>;
+  findRow(recordId: string, hash: string): Promise<PublishedRow | null>;
 }
 
 /** The same bytes published again are another version, with a row of its own. */
@@ -108,9 +108,12 @@ export interface VersionId {
   readonly hash: string;
 }
 
-export interface StoredRow extends VersionId {
+export interface VersionRow extends VersionId {
   /** Exact signed text. */
   readonly row: string;
+}
+
+export interface PublishedRow extends VersionRow {
   /** JSON text of the sidecar envelope. */
   readonly sidecar: string;
 }

@@ -4,7 +4,7 @@ import type { LeafClaim } from "../../actors/messages/business.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
 import type { Activity, ActivityContext, Message } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
-import type { StoredRow } from "../../storage/record-store.ts";
+import type { VersionRow } from "../../storage/record-store.ts";
 import { changingRows, deciding, hidingRows, type Mutant, mutant, withoutGuard } from "./mutant.ts";
 
 /** Keyed rows of the kinds, as they number them. */
@@ -213,7 +213,7 @@ const serving: readonly Mutant[] = [
     records: (records) => ({
       ...bound(records),
       readRows: async (ids) => {
-        const rows: (StoredRow | null)[] = [];
+        const rows: (VersionRow | null)[] = [];
         for (const { record_id, hash } of ids) rows.push(await records.findRow(record_id, hash));
         return rows.flatMap((row, index) =>
           row === null ? [] : [{ ...row, generation: ids[index]?.generation ?? 0 }],

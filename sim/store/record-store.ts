@@ -2,13 +2,14 @@
 
 import type {
   HeadPage,
+  PublishedRow,
   RecordHead,
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StoredRow,
   StoredSeal,
   VersionId,
+  VersionRow,
 } from "../../storage/record-store.ts";
 import type { Cell, PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
@@ -151,22 +152,22 @@ class SimRecordStore implements RecordStore {
     });
   }
 
-  readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]> {
+  readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]> {
     return this.#read((region) =>
       ids.flatMap(({ record_id, generation, hash }) => {
         const found = this.#versions.read(region, `${record_id}/${generation}`);
-        return found === null || found.hash !== hash ? [] : [storedRowOf(found)];
+        return found === null || found.hash !== hash ? [] : [rowOf(found)];
       }),
     );
   }
 
-  findRow(recordId: string, hash: string): Promise<StoredRow | null> {
+  findRow(recordId: string, hash: string): Promise<PublishedRow | null> {
     return this.#read((region) => {
       const found = this.#versions
         .values(region)
         .filter((each) => each.record_id === recordId && each.hash === hash)
         .sort((a, b) => b.generation - a.generation)[0];
-      return found === undefined ? null : storedRowOf(found);
+      return found === undefined ? null : { ...rowOf(found), sidecar: found.sidecar };
     });
   }
 
@@ -208,6 +209,6 @@ function nameOf(document: StagedDocument): string {
   return (document as NamedDocument).name;
 }
 
-function storedRowOf({ record_id, generation, hash, row, sidecar }: RecordVersion): StoredRow {
-  return { record_id, generation, hash, row, sidecar };
+function rowOf({ record_id, generation, hash, row }: RecordVersion): VersionRow {
+  return { record_id, generation, hash, row };
 }

@@ -11,13 +11,14 @@
 
 import type {
   HeadPage,
+  PublishedRow,
   RecordHead,
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StoredRow,
   StoredSeal,
   VersionId,
+  VersionRow,
 } from "../record-store.ts";
 import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
@@ -50,7 +51,7 @@ const cql = {
   head: "SELECT head FROM record WHERE record_id = ? LIMIT 1",
   newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
   version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
-  rows: "SELECT record_id, generation, hash, row, sidecar FROM record WHERE record_id IN ? AND generation = ?",
+  rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   // Within one partition, newest first: the filter looks at few rows, mostly at one.
   rowByHash: `SELECT generation, row, sidecar FROM record WHERE record_id = ? AND hash = ? LIMIT 1
     ALLOW FILTERING`,
@@ -201,15 +202,20 @@ async function readRows(
   session: CassandraSession,
   lanes: Lanes,
   ids: readonly VersionId[],
-): Promise<readonly StoredRow[]> {
-  const reads: (() => Promise<readonly StoredRow[]>)[] = [];
+): Promise<readonly VersionRow[]> {
+  const reads: (() => Promise<readonly VersionRow[]>)[] = [];
   for (const [generation, same] of Map.groupBy(ids, (id) => id.generation)) {
     const recordIds = [...new Set(same.map(({ record_id }) => record_id))];
     for (let from = 0; from < recordIds.length; from += rowsPerRead) {
       const some = recordIds.slice(from, from + rowsPerRead);
       reads.push(async () => {
         const rows = await executeAll(session, cql.rows, [some, generation], plain);
-        return rows.map((row) => storedRowOf(textOf(row["record_id"]), textOf(row["hash"]), row));
+        return rows.map((row) => ({
+          record_id: textOf(row["record_id"]),
+          generation,
+          hash: textOf(row["hash"]),
+          row: textOf(row["row"]),
+        }));
       });
     }
   }
@@ -221,12 +227,14 @@ function nameOf({ record_id, generation, hash }: VersionId): string {
   return `${record_id} ${generation} ${hash}`;
 }
 
-async function findRow(session: CassandraSession, recordId: string, hash: string): Promise<StoredRow | null> {
+async function findRow(
+  session: CassandraSession,
+  recordId: string,
+  hash: string,
+): Promise<PublishedRow | null> {
   const { rows } = await session.execute(cql.rowByHash, [recordId, hash], plain);
-  return rows[0] === undefined ? null : storedRowOf(recordId, hash, rows[0]);
-}
-
-function storedRowOf(recordId: string, hash: string, row: CqlRow): StoredRow {
+  const [row] = rows;
+  if (row === undefined) return null;
   return {
     record_id: recordId,
     generation: numberOf(row["generation"]),

@@ -7,13 +7,14 @@
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import type {
   HeadPage,
+  PublishedRow,
   RecordHead,
   RecordStore,
   RecordVersion,
   ServedRecord,
-  StoredRow,
   StoredSeal,
   VersionId,
+  VersionRow,
 } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -160,16 +161,23 @@ class SqliteRecordStore implements RecordStore {
     return columns === undefined ? null : servedOf(columns);
   }
 
-  async readRows(ids: readonly VersionId[]): Promise<readonly StoredRow[]> {
-    return ids.flatMap((id) => {
-      const found = this.#sql.readRow.get(id.record_id, id.generation, id.hash);
-      return found ? [storedRowOf(id.record_id, id.hash, found)] : [];
+  async readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]> {
+    return ids.flatMap(({ record_id, generation, hash }) => {
+      const found = this.#sql.readRow.get(record_id, generation, hash);
+      return found ? [{ record_id, generation, hash, row: textOf(found["row"]) }] : [];
     });
   }
 
-  async findRow(recordId: string, hash: string): Promise<StoredRow | null> {
+  async findRow(recordId: string, hash: string): Promise<PublishedRow | null> {
     const found = this.#sql.findRow.get(recordId, hash);
-    return found === undefined ? null : storedRowOf(recordId, hash, found);
+    if (found === undefined) return null;
+    return {
+      record_id: recordId,
+      generation: numberOf(found["generation"]),
+      hash,
+      row: textOf(found["row"]),
+      sidecar: textOf(found["sidecar"]),
+    };
   }
 
   #putVersion(version: RecordVersion): void {
@@ -293,7 +301,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
       ),
     ),
     readRow: database.prepare(
-      `SELECT v.generation, v.row, v.sidecar FROM record_head h JOIN record_version v ON v.record_no = h.no
+      `SELECT v.row FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`,
     ),
     findRow: database.prepare(
@@ -317,16 +325,6 @@ function pageOf(rows: readonly Row[], limit: number): HeadPage {
   const last = rows.at(-1);
   const cursor = last === undefined || rows.length < limit ? null : `${cursorMark}${numberOf(last["no"])}`;
   return { heads: rows.map(headOf), cursor };
-}
-
-function storedRowOf(recordId: string, hash: string, found: Row): StoredRow {
-  return {
-    record_id: recordId,
-    generation: numberOf(found["generation"]),
-    hash,
-    row: textOf(found["row"]),
-    sidecar: textOf(found["sidecar"]),
-  };
 }
 
 function headOf(row: Row): RecordHead {

@@ -183,6 +183,48 @@ describe("the SQLite stores", () => {
     }
   });
 
+  it("tell when a push was staged last, and spare what was staged since (R6)", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    let nowMs = 1_000;
+    const store = openSqliteRecordStore(database, () => nowMs);
+    const leaves = Array.from({ length: 1_500 }, (_, index) => Uint8Array.of(index % 256));
+    await store.stageLeaves("a", 0, leaves);
+    nowMs = 2_000;
+    await store.stageLeaves("a", 0, leaves);
+    // A clock that went back makes nothing older.
+    nowMs = 1_500;
+    await store.putStagedDocument("a", "plan", "{}");
+    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
+    await store.dropStaged("a", 1_999);
+    expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
+    nowMs = 3_000;
+    // Not all of it goes in one transaction.
+    const dropping = store.dropStaged("a", 2_000);
+    await Promise.all([dropping, store.stageLeaves("a", 0, leaves)]);
+    expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
+    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 3_000 }]);
+    await store.dropStaged("a", 3_000);
+    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
+  });
+
+  it("list what was staged before there was a list", async () => {
+    const path = freshFile();
+    {
+      await using database = SqliteDatabase.open(path);
+      const store = openSqliteRecordStore(database);
+      await store.stageLeaves("a", 0, [Uint8Array.of(1), Uint8Array.of(2)]);
+      await store.putStagedDocument("a", "plan", "{}");
+      await store.putStagedDocument("b", "plan", "{}");
+      database.db.exec("DROP TABLE staged_push; UPDATE migration SET version = 2 WHERE name = 'record'");
+    }
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteRecordStore(database);
+    const ids = ["a", "b"];
+    expect(await store.stagedPushes("", 5)).toEqual(ids.map((push_id) => ({ push_id, staged_at_ms: 0 })));
+    for (const id of ids) await store.dropStaged(id, 0);
+    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
+  });
+
   it("answer every read through an index, never by a scan or a sort", () => {
     const path = freshFile();
     const database = SqliteDatabase.open(path);

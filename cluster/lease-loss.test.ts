@@ -186,6 +186,23 @@ describe("losing the lease", () => {
     expect(await members()).toHaveLength(2);
   });
 
+  it("a store that is away is told of once a minute, and once when it is back", async () => {
+    const { time } = newWorld(["east", "west"]);
+    const node = await world.joined();
+    const told = (): readonly string[] => node.log.filter((line) => line.includes(" cluster.look_"));
+    node.cut();
+    await time.advance(10 * 60_000);
+    expect(told()).toHaveLength(10);
+    expect(told()[0]).toMatch(/^warn cluster\.look_failed .+: no answer$/);
+    for (const line of told().slice(1))
+      expect(line).toMatch(/^warn .+ \(failures since the last line: \d{3}\)$/);
+    node.mend();
+    await time.advance(60_000);
+    expect(told().slice(10)).toEqual([
+      expect.stringMatching(/^info cluster\.look_succeeded failures: \d{4}$/),
+    ]);
+  });
+
   it("N5: a region goes on when the store of the other is lost", async () => {
     const { time, cluster } = newWorld(["east", "west"]);
     const east = [await world.joined(), await world.joined()];

@@ -84,13 +84,9 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
-  // The actors are made of the stores, and the cluster is asked by both.
-  let actors: CurrentActors | null = null;
-  const currentActors = (): CurrentActors => {
-    if (actors === null) throw new Error("The actors are made before anybody asks for them.");
-    return actors;
-  };
-  const { stores, cluster } = await openStores(config, { clock, log, platform, actors: currentActors });
+  // The cluster begins them once it has joined: by then all that they are made of is there.
+  const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
+  const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
   const incarnation = newIncarnation();
   const common = {
@@ -109,14 +105,13 @@ export async function openNodeServices(
     hostedSigner: async (uuid: string) =>
       createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
   };
-  actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const abandoned: AbandonedDeps = {
     actors,
     records: stores.records,
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
   const close = async (): Promise<void> => {
-    await (cluster === null ? currentActors().drain(drainMs) : cluster.leave(drainMs));
+    await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await stores.close();
   };
   try {
@@ -155,7 +150,7 @@ async function openStores(
     readonly clock: Clock;
     readonly log: (entry: LogEntry) => void;
     readonly platform: NodePlatform;
-    readonly actors: () => CurrentActors;
+    readonly actors: CurrentActors;
   },
 ): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster | null }> {
   const { clock, log, platform, actors } = parts;
@@ -174,7 +169,7 @@ async function openClustered(options: {
   readonly region: string;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
-  readonly actors: () => CurrentActors;
+  readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
   const { config, secrets, region, clock, log } = options;
   const tls = await readTls(config);

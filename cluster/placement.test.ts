@@ -1,13 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { businessRef, keyRef, nonceRef, pushRef, regionRef } from "../actors/messages/refs.ts";
 import type { RegionStanding } from "../storage/cluster-store.ts";
 import { livesHere } from "./placement.ts";
-import { World, type WorldNode } from "./world.fixture.ts";
+import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
 let world = new World();
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 
 async function twoRegions(): Promise<{ east: WorldNode[]; west: WorldNode[] }> {
   world = new World(["east", "west", "south"]);

@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { PushJournal, PushState } from "../client/push-state.ts";
-import { readFileIfThere, replaceFile } from "../node/durable-file.ts";
+import { readFileIfThere, replaceFile } from "../crypto/durable-file.ts";
 
 export interface FileJournal extends PushJournal, Disposable {
   readonly path: string;

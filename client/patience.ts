@@ -31,6 +31,11 @@ export async function patiently<T>(patience: Patience, request: () => Promise<T>
   }
 }
 
+/** Whether the client's `error` may be another one, or none, in a while. */
+export function mayPass(error: unknown): boolean {
+  return delayAfter(error, 0) !== null;
+}
+
 function delayAfter(error: unknown, attempt: number): number | null {
   const backOffMs = Math.min(firstDelayMs * 2 ** Math.min(attempt, 8), delayMsMax);
   if (error instanceof SvcConnectionError) return backOffMs;

@@ -1,15 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Member } from "../storage/cluster-store.ts";
 import { RemoteFailure, type RemoteTarget } from "../transport/actor-transport.ts";
 import { createActorRouter } from "./actor-router.ts";
 import type { Located } from "./placement.ts";
 import { type RoutedNode, RoutedWorld } from "./routed-world.fixture.ts";
-import { chance } from "./world.fixture.ts";
+import { chance, endWithTest } from "./world.fixture.ts";
 
 let world = new RoutedWorld();
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 
 async function newWorld(count: number, regions?: readonly string[]): Promise<RoutedNode[]> {
   world = new RoutedWorld(regions);

@@ -1,20 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
 import { defaultTiming } from "./timing.ts";
-import { chance, World } from "./world.fixture.ts";
+import { chance, endWithTest, World } from "./world.fixture.ts";
 
 let world = new World();
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 function newWorld(regions?: readonly string[]): World {
   world = new World(regions);
   return world;
-}
-
-async function members(): Promise<string[]> {
-  const view = await world.cluster.handle("east").readView("east");
-  return view.members.map((member) => `${member.incarnation} ${member.state}`);
 }
 
 describe("losing the lease", () => {
@@ -105,7 +98,7 @@ describe("losing the lease", () => {
     paused.resume();
     await time.advance(5_000);
     expect(paused.incarnation).toBe(incarnation);
-    expect(await members()).toHaveLength(2);
+    expect(await world.members()).toHaveLength(2);
   });
 
   it("N3: a node that is cut off from the store stops before the others take over, and comes back", async () => {
@@ -140,7 +133,7 @@ describe("losing the lease", () => {
     for (const rate of [0.9, 1, 1.1]) await world.joined({ rate });
     await time.advance(60_000);
     expect(world.nodes.flatMap((node) => node.life.slice(1))).toEqual([]);
-    expect(await members()).toHaveLength(3);
+    expect(await world.members()).toHaveLength(3);
   });
 
   it("two that remove the same node at once, a compare-and-set of unknown outcome between them, remove it once", async () => {
@@ -152,7 +145,7 @@ describe("losing the lease", () => {
     const { version } = await world.cluster.handle("east").readView("east");
     killed.kill();
     await time.advance(4_500);
-    expect(await members()).toEqual(others.map((node) => `${node.incarnation} active`));
+    expect(await world.members()).toEqual(others.map((node) => `${node.incarnation} active`));
     expect((await world.cluster.handle("east").readView("east")).version).toBe(version + 1);
   });
 
@@ -176,14 +169,31 @@ describe("losing the lease", () => {
     // The store stands still for everybody.
     for (const node of world.nodes) node.cut();
     await time.advance(10_000);
-    const before = await members();
+    const before = await world.members();
     expect(before).toEqual(
       [one, two].map((_, index) => expect.stringContaining(`.${index < 2 ? 1 : 2} active`)),
     );
     for (const node of world.nodes) node.mend();
     await time.advance(10_000);
     expect(world.nodes.map((node) => node.membership.self()?.state)).toEqual(["active", "active"]);
-    expect(await members()).toHaveLength(2);
+    expect(await world.members()).toHaveLength(2);
+  });
+
+  it("a store that is away is told of once a minute, and once when it is back", async () => {
+    const { time } = newWorld(["east", "west"]);
+    const node = await world.joined();
+    const told = (): readonly string[] => node.log.filter((line) => line.includes(" cluster.look_"));
+    node.cut();
+    await time.advance(10 * 60_000);
+    expect(told()).toHaveLength(10);
+    expect(told()[0]).toMatch(/^warn cluster\.look_failed .+: no answer$/);
+    for (const line of told().slice(1))
+      expect(line).toMatch(/^warn .+ \(failures since the last line: \d{3}\)$/);
+    node.mend();
+    await time.advance(60_000);
+    expect(told().slice(10)).toEqual([
+      expect.stringMatching(/^info cluster\.look_succeeded failures: \d{4}$/),
+    ]);
   });
 
   it("N5: a region goes on when the store of the other is lost", async () => {
@@ -210,7 +220,7 @@ describe("leaving", () => {
     const leaving = leaver.membership.leave(() => drained.promise);
     expect(had.some((party) => leaver.has(party))).toBe(false);
     await time.advance(1_000);
-    expect(await members()).toEqual([`${leaver.incarnation} leaving`, `${other.incarnation} active`]);
+    expect(await world.members()).toEqual([`${leaver.incarnation} leaving`, `${other.incarnation} active`]);
     expect(had.flatMap((party) => world.havers(party))).toEqual([]);
     const moving = { at: "nowhere", reason: "moving" };
     for (const party of had) expect(other.placement.locate(businessRef(party))).toMatchObject(moving);
@@ -221,7 +231,7 @@ describe("leaving", () => {
     expect(leaver.membership.holdsLease()).toBe(false);
     expect(leaver.life).toHaveLength(1);
     await time.advance(10_000);
-    expect(await members()).toEqual([`${other.incarnation} active`]);
+    expect(await world.members()).toEqual([`${other.incarnation} active`]);
   });
 
   it("Q2: who takes long to leave is given up, and removed in the end", async () => {
@@ -229,11 +239,13 @@ describe("leaving", () => {
     const leaver = await world.joined();
     const other = await world.joined();
     const parties = await world.parties(20, "east");
-    const leaving = leaver.membership.leave(() => new Promise((resolve) => void time.at(8_000, resolve)));
+    const leaving = leaver.membership.leave(
+      () => new Promise((resolve) => void time.schedule(8_000, resolve)),
+    );
     await time.advance(defaultTiming.leaveGraceMs + 700);
     expect(parties.every((party) => other.has(party))).toBe(true);
     await time.run(leaving);
-    expect(await members()).toEqual([`${other.incarnation} active`]);
+    expect(await world.members()).toEqual([`${other.incarnation} active`]);
   });
 
   it("a node that dies while it leaves is removed, and one that is cut off leaves all the same", async () => {
@@ -245,7 +257,7 @@ describe("leaving", () => {
     two.cut();
     await time.run(two.membership.leave(async () => {}));
     await time.advance(5_000);
-    expect(await members()).toEqual([`${three.incarnation} active`]);
+    expect(await world.members()).toEqual([`${three.incarnation} active`]);
   });
 
   it("stop ends everything at once, and nothing joins again", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { ManualTime } from "../actors/system/manual-time.fixture.ts";
 import { BeatWatch } from "./beat-watch.ts";
 import { Cycle } from "./cycle.ts";
 import { Lease } from "./lease.ts";
-import { WorldTime } from "./world.fixture.ts";
 
 describe("a lease", () => {
   it("L1: lasts from the beginning of the last beat and the last look, whichever is older", () => {
@@ -83,11 +83,10 @@ describe("watching beats", () => {
 });
 
 describe("a cycle", () => {
-  function newCycle(run: () => Promise<void>): { cycle: Cycle; time: WorldTime } {
-    const time = new WorldTime();
-    const timers = { schedule: (delayMs: number, due: () => void) => time.at(delayMs, due) };
+  function newCycle(run: () => Promise<void>): { cycle: Cycle; time: ManualTime } {
+    const time = new ManualTime(1_000);
     const monotonic = { nowMs: () => time.now() };
-    return { cycle: new Cycle({ timers, monotonic, run, everyMs: () => 500, gapMs: 20 }), time };
+    return { cycle: new Cycle({ timers: time, monotonic, run, everyMs: () => 500, gapMs: 20 }), time };
   }
 
   it("Y1: a run that hangs delays no other, and not too many hang", async () => {
@@ -105,7 +104,7 @@ describe("a cycle", () => {
     const begun: number[] = [];
     const { cycle, time } = newCycle(async () => {
       begun.push(time.now());
-      await new Promise<void>((resolve) => void time.at(100, resolve));
+      await new Promise<void>((resolve) => void time.schedule(100, resolve));
     });
     cycle.start();
     await time.advance(50);

@@ -1,20 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { JoinRefused } from "./admission.ts";
 import { defaultTiming } from "./timing.ts";
-import { World } from "./world.fixture.ts";
+import { endWithTest, World } from "./world.fixture.ts";
 
 let world = new World();
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 function newWorld(regions?: readonly string[]): World {
   world = new World(regions);
   return world;
-}
-
-async function members(): Promise<string[]> {
-  const view = await world.cluster.handle("east").readView("east");
-  return view.members.map((member) => `${member.incarnation} ${member.state}`);
 }
 
 describe("joining", () => {
@@ -38,7 +31,9 @@ describe("joining", () => {
     const { time } = newWorld();
     const nodes = [1, 2, 3, 4, 5].map(() => world.node());
     await time.run(Promise.all(nodes.map((node) => node.membership.join())));
-    expect((await members()).sort()).toEqual(nodes.map((node) => `${node.incarnation} active`).sort());
+    expect((await world.members()).toSorted()).toEqual(
+      nodes.map((node) => `${node.incarnation} active`).sort(),
+    );
   });
 
   it("I2: what the new node will have is moving until the others have let go of it", async () => {
@@ -81,7 +76,7 @@ describe("joining", () => {
     const again = world.node({ address: "127.0.0.1:9000" });
     const joining = again.membership.join();
     await time.advance(100);
-    expect(await members()).toEqual([`${other.incarnation} active`, `${again.incarnation} joining`]);
+    expect(await world.members()).toEqual([`${other.incarnation} active`, `${again.incarnation} joining`]);
     await time.run(joining);
     expect(again.membership.self()?.state).toBe("active");
   });
@@ -90,7 +85,7 @@ describe("joining", () => {
     newWorld();
     const old = world.node({ membership: { schema: { known: 3, read: async () => 4 } } });
     await expect(world.time.run(old.membership.join())).rejects.toMatchObject({ code: "schema_newer" });
-    expect(await members()).toEqual([]);
+    expect(await world.members()).toEqual([]);
     expect(old.life).toEqual([]);
   });
 
@@ -110,7 +105,7 @@ describe("joining", () => {
     const newer = world.node({ membership: { protocol: { min: 3, max: 4 } } });
     await time.run(newer.membership.join());
     await time.advance(3_500);
-    expect(await members()).toEqual([`${newer.incarnation} active`]);
+    expect(await world.members()).toEqual([`${newer.incarnation} active`]);
   });
 
   it("A3: a clock that is far off is refused, one that is a little off is not, however slow the store", async () => {
@@ -133,7 +128,7 @@ describe("joining", () => {
     const stranger = world.node();
     stranger.greet = ({ incarnation }) => (incarnation === first.incarnation ? "stranger" : "unknown");
     await expect(time.run(stranger.membership.join())).rejects.toMatchObject({ code: "stranger" });
-    expect(await members()).toEqual([`${first.incarnation} active`]);
+    expect(await world.members()).toEqual([`${first.incarnation} active`]);
     expect(stranger.life.map((each) => each.split(" ")[0])).toEqual(["begin", "halt"]);
   });
 

@@ -1,18 +1,16 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ActorName, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import { StoreError } from "../storage/cluster-store.ts";
 import { createMoves, type Mover, type Moves } from "./moves.ts";
 import { declareDead, rejoin } from "./standings.ts";
-import { World, type WorldNode } from "./world.fixture.ts";
+import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
 const regions = ["east", "west", "south"];
 const party = "party-east-0";
 const actors = [businessRef(party), keyRef(party, "k"), pushRef(party, "bat_1")];
 
 let world = new World(regions);
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 
 /** What an actor store does for a move, as the test looks on. */
 class Partitions implements Mover {
@@ -161,7 +159,7 @@ describe("moving a party's home", () => {
       actorsOf: () => mover.actorsOf(),
       handOver: async (ref, to) => {
         await mover.handOver(ref, to);
-        await new Promise<void>((resolve) => void world.time.at(3_000, resolve));
+        await new Promise<void>((resolve) => void world.time.schedule(3_000, resolve));
       },
     };
     const patient = movesOf(two, slow).move(party, "west");
@@ -169,7 +167,7 @@ describe("moving a party's home", () => {
     const { intercept: usual } = one.store;
     one.store.intercept = async (call, apply) => {
       if (call.operation === "casHome")
-        await new Promise<void>((resolve) => void world.time.at(2_000, resolve));
+        await new Promise<void>((resolve) => void world.time.schedule(2_000, resolve));
       return usual === undefined ? apply() : usual(call, apply);
     };
     await world.time.advance(700);

@@ -136,7 +136,7 @@ async function play(drawn: Scenario): Promise<Run> {
     await time.advance(each.afterMs);
     const end = run.inject(each);
     open.push(end);
-    time.at(each.forMs, () => {
+    time.schedule(each.forMs, () => {
       if (open.includes(end)) end();
       open.splice(open.indexOf(end), 1);
     });

@@ -18,6 +18,7 @@ import type {
 } from "../storage/cluster-store.ts";
 import type { BeatRead } from "./beat-watch.ts";
 import { Cycle, type Monotonic } from "./cycle.ts";
+import { OutageLog } from "./outage-log.ts";
 import type { ClusterTiming } from "./timing.ts";
 
 export type ClusterLog = (level: "info" | "warn" | "error", event: string, detail: string) => void;
@@ -65,6 +66,7 @@ export class Outlook {
   readonly #leavingSinceMs = new Map<string, number>();
   readonly #listeners = new Set<ChangeListener>();
   readonly #cycles: { readonly view: Cycle; readonly beats: Cycle; readonly rest: Cycle };
+  readonly #outage: OutageLog;
   #observer: Observer | null = null;
   #beats: readonly Beat[] = [];
   #movesReadMs = Number.NEGATIVE_INFINITY;
@@ -77,14 +79,24 @@ export class Outlook {
 
   constructor(options: OutlookOptions) {
     this.#options = options;
-    const { timing } = options;
+    const { timing, log } = options;
+    this.#outage = new OutageLog({
+      ...options,
+      failed: (detail) => log("warn", "cluster.look_failed", detail),
+      over: (detail) => log("info", "cluster.look_succeeded", detail),
+    });
     const everyMs = (): number => (this.#isHurried ? timing.hurryMs : timing.viewMs);
-    const cycle = (run: () => Promise<void>): Cycle =>
-      new Cycle({ ...options, run: () => this.#guarded(run), everyMs, gapMs: timing.hurryMs / 2 });
+    const cycle = (what: string, look: () => Promise<void>): Cycle =>
+      new Cycle({
+        ...options,
+        run: () => this.#outage.watch(what, look),
+        everyMs,
+        gapMs: timing.hurryMs / 2,
+      });
     this.#cycles = {
-      view: cycle(() => this.#lookAtView()),
-      beats: cycle(() => this.#lookAtBeats()),
-      rest: cycle(() => this.#lookAtRest()),
+      view: cycle("the view", () => this.#lookAtView()),
+      beats: cycle("the beats", () => this.#lookAtBeats()),
+      rest: cycle("moves and standings", () => this.#lookAtRest()),
     };
   }
 
@@ -202,7 +214,9 @@ export class Outlook {
     const { store, region, regions } = this.#options;
     const { version } = this.view(region);
     const others = regions.filter((each) => each !== region);
-    const views = others.map((each) => this.#guarded(async () => this.see(await store.readView(each))));
+    const views = others.map((each) =>
+      this.#outage.watch(`the view of ${each}`, async () => this.see(await store.readView(each))),
+    );
     const [moves, standings] = await Promise.all([store.readMoves(), store.readStandings()]);
     this.#learnMoves(moves);
     this.#learnStandings(standings);
@@ -234,14 +248,5 @@ export class Outlook {
     }
     if (isNew) this.changed(nothing);
     this.#observer?.standingsRead(this.standings());
-  }
-
-  async #guarded(run: () => Promise<void>): Promise<void> {
-    try {
-      await run();
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
-      this.#options.log("warn", "cluster.look_failed", detail);
-    }
   }
 }

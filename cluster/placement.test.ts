@@ -1,12 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { businessRef, keyRef, nonceRef, pushRef, regionRef } from "../actors/messages/refs.ts";
 import type { RegionStanding } from "../storage/cluster-store.ts";
-import { World, type WorldNode } from "./world.fixture.ts";
+import { livesHere } from "./placement.ts";
+import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
 let world = new World();
-afterEach(() => {
-  for (const node of world.nodes) node.kill();
-});
+endWithTest(() => world);
 
 async function twoRegions(): Promise<{ east: WorldNode[]; west: WorldNode[] }> {
   world = new World(["east", "west", "south"]);
@@ -71,6 +70,24 @@ describe("placement", () => {
     await world.time.advance(1_001);
     await world.time.run(node.placement.settle(stranger));
     expect(node.store.callsOf("readHome")).toBe(asked + 1);
+  });
+
+  it("tells of each actor on one node that it lives here, also of a party that nobody asked for there", async () => {
+    await twoRegions();
+    const parties = await world.parties(12, "east");
+    const fresh = await world.joined({ region: "east" });
+    await world.time.advance(600);
+    const has = (node: WorldNode, party: string): Promise<boolean> =>
+      world.time.run(livesHere(node.placement, pushRef(party, "bat_1")));
+    let movedHere = 0;
+    for (const party of parties) {
+      const answers: boolean[] = [];
+      for (const node of world.nodes) answers.push(await has(node, party));
+      expect(answers.filter((isHere) => isHere)).toHaveLength(1);
+      if (answers[world.nodes.indexOf(fresh)]) movedHere += 1;
+    }
+    expect(movedHere).toBeGreaterThan(0);
+    expect(await has(fresh, "nobody")).toBe(false);
   });
 
   it("a new party gets its home where it registers, whatever becomes of the answer", async () => {

@@ -68,6 +68,16 @@ export function createPlacement(options: PlacementOptions): Placement {
   return new NodePlacement(options);
 }
 
+/** Whether the actor lives on this node; looks the home of its party up if nobody did. Throws the store's error. */
+export async function livesHere(
+  placement: Pick<Placement, "locate" | "settle">,
+  ref: ActorName,
+): Promise<boolean> {
+  const located = placement.locate(ref);
+  if (located.at === "nowhere" && located.reason === "home_unknown") await placement.settle(ref);
+  return placement.locate(ref).at === "here";
+}
+
 class NodePlacement implements Placement {
   readonly #store: ClusterStore;
   readonly #membership: Membership;

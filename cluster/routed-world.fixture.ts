@@ -98,7 +98,7 @@ export class RoutedWorld extends World {
   }
 
   pass(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.time.at(ms, resolve));
+    return new Promise((resolve) => void this.time.schedule(ms, resolve));
   }
 
   /** A connection to the incarnation that `member` names, as `from` has it. */

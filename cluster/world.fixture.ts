@@ -2,7 +2,9 @@
 // paused and cut off, and a store with latency. Everything that happens to a node passes its gate, so a paused node does
 // nothing at all, and what it missed comes in any order when it wakes.
 
+import { afterEach } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
+import { ManualTime } from "../actors/system/manual-time.fixture.ts";
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type Member, StoreError } from "../storage/cluster-store.ts";
 import { MemoryCluster, type MemoryClusterStore } from "../storage/memory/cluster-store.ts";
@@ -10,75 +12,11 @@ import type { Greeting } from "./admission.ts";
 import { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
 import { createPlacement, type Placement } from "./placement.ts";
 
-interface Scheduled {
-  readonly atMs: number;
-  readonly order: number;
-  readonly run: () => void;
-}
-
-/** True time, which no node sees. */
-export class WorldTime {
-  #nowMs = 1_000;
-  #order = 0;
-  #scheduled: Scheduled[] = [];
-  /** Called after everything that happens. */
-  probe: () => void = () => {};
-
-  now(): number {
-    return this.#nowMs;
-  }
-
-  at(delayMs: number, run: () => void): () => void {
-    this.#order += 1;
-    const scheduled = { atMs: this.#nowMs + delayMs, order: this.#order, run };
-    this.#scheduled.push(scheduled);
-    return () => {
-      this.#scheduled = this.#scheduled.filter((each) => each !== scheduled);
-    };
-  }
-
-  async settle(): Promise<void> {
-    // Every step is a microtask, and all of those run before the next immediate.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  async advance(ms: number): Promise<void> {
-    const untilMs = this.#nowMs + ms;
-    await this.settle();
-    for (;;) {
-      let next: Scheduled | undefined;
-      for (const each of this.#scheduled) {
-        if (each.atMs > untilMs) continue;
-        if (
-          next === undefined ||
-          each.atMs < next.atMs ||
-          (each.atMs === next.atMs && each.order < next.order)
-        )
-          next = each;
-      }
-      if (next === undefined) break;
-      this.#scheduled.splice(this.#scheduled.indexOf(next), 1);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.run();
-      await this.settle();
-      this.probe();
-    }
-    this.#nowMs = untilMs;
-  }
-
-  /** Runs `promise` to its end, moving time as far as needed; an error after a minute of it. */
-  async run<T>(promise: Promise<T>): Promise<T> {
-    let isOver = false;
-    const done = promise.finally(() => {
-      isOver = true;
-    });
-    done.catch(() => {});
-    for (let passedMs = 0; !isOver; passedMs += 10) {
-      if (passedMs > 60_000) throw new Error("nothing came of it in a minute");
-      await this.advance(10);
-    }
-    return done;
-  }
+/** To be called once in a test file: its worlds' nodes end with each test. */
+export function endWithTest(current: () => Pick<World, "nodes">): void {
+  afterEach(() => {
+    for (const node of current().nodes) node.kill();
+  });
 }
 
 /** Seeded chance (mulberry32): a number from 0 up to 1. */
@@ -144,7 +82,7 @@ export class WorldNode {
     this.store.intercept = (_, apply) => this.#call(apply);
     const monotonic = { nowMs: () => 5_000 + time.now() * rate };
     this.monotonic = monotonic;
-    this.timers = { schedule: (delayMs, run) => time.at(delayMs / rate, () => this.#pass(run)) };
+    this.timers = { schedule: (delayMs, run) => time.schedule(delayMs / rate, () => this.#pass(run)) };
     let incarnations = 0;
     this.membership = createMembership({
       store: this.store,
@@ -222,11 +160,13 @@ export class WorldNode {
     return new Promise((resolve, reject) => {
       const answer = (settle: () => void): void => {
         if (!this.#isCut)
-          time.at((this.answerMs ?? this.latencyMs)(), () => (this.#isCut ? undefined : this.#pass(settle)));
+          time.schedule((this.answerMs ?? this.latencyMs)(), () =>
+            this.#isCut ? undefined : this.#pass(settle),
+          );
       };
-      time.at(this.lostMs, () => this.#pass(() => reject(new StoreError("unknown", "no answer"))));
+      time.schedule(this.lostMs, () => this.#pass(() => reject(new StoreError("unknown", "no answer"))));
       if (this.#isCut) return;
-      time.at(this.latencyMs(), () => {
+      time.schedule(this.latencyMs(), () => {
         try {
           const result = apply();
           answer(() => resolve(result));
@@ -239,7 +179,8 @@ export class WorldNode {
 }
 
 export class World {
-  readonly time = new WorldTime();
+  /** True time, which no node sees. */
+  readonly time = new ManualTime(1_000);
   readonly regions: readonly string[];
   readonly cluster: MemoryCluster;
   readonly epochMs = 1_780_000_000_000;
@@ -275,6 +216,13 @@ export class World {
 
   async know(node: WorldNode, parties: readonly string[]): Promise<void> {
     await this.time.run(Promise.all(parties.map((party) => node.placement.settle(businessRef(party)))));
+  }
+
+  /** Members of the first region as its store has them, with their states. */
+  async members(): Promise<readonly string[]> {
+    const region = this.regions[0] ?? "";
+    const view = await this.cluster.handle(region).readView(region);
+    return view.members.map((member) => `${member.incarnation} ${member.state}`);
   }
 
   /** The running nodes that have the party by their own reckoning. */

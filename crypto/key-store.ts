@@ -2,11 +2,11 @@
 //   F1. A key that others could have read is refused, never used: nobody can know who signs with it.
 //   F2. A key file is complete or absent, whenever the process ends; of two that create the same key one wins for both.
 
-import { randomUUID } from "node:crypto";
-import { type FileHandle, link, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { KeyAlgorithm } from "../protocol/jwk.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
+import { createFile } from "./durable-file.ts";
 import { generatePrivateJwk, type PrivateJwk, parsePrivateJwk } from "./private-jwk.ts";
 
 export type KeyStoreErrorCode =
@@ -82,19 +82,10 @@ export class FileKeyStore {
   /** Keeps `key` under `name` unless that name is taken; gives the key that the name has then (F2). */
   async #create(name: string, key: PrivateJwk): Promise<PrivateJwk> {
     const path = this.#path(name);
-    const draft = `${path}.${randomUUID()}.draft`;
-    try {
-      await writeDurably(draft, `${JSON.stringify(key)}\n`);
-      await link(draft, path);
-      await flushFolder(this.#folder);
-      return key;
-    } catch (error) {
-      const other = codeOf(error) === "EEXIST" ? await this.load(name) : null;
-      if (other === null) throw error;
-      return other;
-    } finally {
-      await rm(draft, { force: true });
-    }
+    if (await createFile(path, `${JSON.stringify(key)}\n`, { mode: ownerOnlyFile })) return key;
+    const other = await this.load(name);
+    if (other === null) throw new Error(`${path} was removed while its key was being made.`);
+    return other;
   }
 
   #path(name: string): string {
@@ -132,24 +123,7 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, "r");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
   }
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  await using file = await open(path, "wx", ownerOnlyFile);
-  await file.writeFile(text);
-  await file.sync();
-}
-
-/** A new name survives a loss of power only once its folder is on the disk. Windows cannot open a folder. */
-async function flushFolder(folder: string): Promise<void> {
-  if (!hasModes) return;
-  await using handle = await open(folder, "r");
-  await handle.sync();
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

@@ -13,7 +13,13 @@ import { createMembership, type Membership } from "../cluster/membership.ts";
 import { createMoves, type Moves } from "../cluster/moves.ts";
 import { createPlacement, type Placement } from "../cluster/placement.ts";
 import { PresenceEnded } from "../cluster/presence.ts";
-import { type DeclareOutcome, declareDead, type RejoinOutcome, rejoin } from "../cluster/standings.ts";
+import {
+  type DeclareOutcome,
+  declareDead,
+  type RejoinOutcome,
+  rejoin,
+  type StandingsOptions,
+} from "../cluster/standings.ts";
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { StoreError } from "../storage/cluster-store.ts";
@@ -69,22 +75,27 @@ export interface ClusterOptions {
   readonly clock: Clock;
   readonly stores: Pick<EngineStores, "actorStore" | "clusterStore" | "schema" | "takeOut" | "putIn">;
   readonly newIncarnation: () => string;
-  /** The actors of whichever incarnation is in force. */
-  readonly actors: () => CurrentActors;
+  readonly actors: CurrentActors;
   readonly log: (entry: LogEntry) => void;
 }
 
 export function createCluster(options: ClusterOptions): NodeCluster {
   const { config, region, actors } = options;
-  const transports = createTransports(options, () => router);
-  const membership = membershipOf(options, transports);
-  const placement = createPlacement({ store: options.stores.clusterStore, monotonic, membership });
-  const router = createActorRouter({
-    placement,
-    membership,
+  const parts: StandingsOptions = {
+    store: options.stores.clusterStore,
     monotonic,
     timers: nodeTimers,
-    local: actors,
+    region,
+    regions: config.regions,
+  };
+  const transports = createTransports(options, () => router);
+  const membership = membershipOf(options, parts, transports);
+  const placement = createPlacement({ ...parts, membership });
+  const router = createActorRouter({
+    ...parts,
+    placement,
+    membership,
+    local: () => actors,
     targetOf: ({ address, incarnation }) => ({
       ask: async (to, command, timeoutMs) =>
         transports.target(address, incarnation).ask(to, command, timeoutMs),
@@ -92,7 +103,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
         transports.target(address, incarnation).deliver(to, from, messages),
     }),
   });
-  const moves = movesOf(options, placement);
+  const moves = movesOf(options, parts, placement);
   const stopKeeping = keepUp({ region, membership, placement, moves, router, actors });
   return {
     region,
@@ -102,12 +113,12 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     router,
     moves,
     regions: () => config.regions.filter((each) => !placement.isDead(each)),
-    ...standingsOf(options),
+    ...standingsOf(options, parts),
     transportStats: () => transports.current()?.stats() ?? null,
     join: () => joinPatiently(membership, config, noteTo(options.log)),
     leave: async (drainMs) => {
       stopKeeping();
-      await membership.leave(() => actors().drain(drainMs));
+      await membership.leave(() => actors.drain(drainMs));
       membership.stop();
       await transports.close();
     },
@@ -123,15 +134,11 @@ function noteTo(
 }
 
 /** U1. */
-function membershipOf(options: ClusterOptions, transports: Transports): Membership {
+function membershipOf(options: ClusterOptions, parts: StandingsOptions, transports: Transports): Membership {
   const { config, region, clock, stores, actors } = options;
   return createMembership({
-    store: stores.clusterStore,
+    ...parts,
     clock,
-    monotonic,
-    timers: nodeTimers,
-    region,
-    regions: config.regions,
     address: config.address,
     protocol,
     schema: stores.schema,
@@ -139,11 +146,11 @@ function membershipOf(options: ClusterOptions, transports: Transports): Membersh
     life: {
       begin: async (self) => {
         await transports.open(self.incarnation);
-        actors().begin(`${region}/${self.incarnation}`);
+        actors.begin(`${region}/${self.incarnation}`);
       },
       greet: ({ address, incarnation }) => transports.greet(address, incarnation),
       halt: () => {
-        actors().halt();
+        actors.halt();
         transports.end();
       },
     },
@@ -151,64 +158,57 @@ function membershipOf(options: ClusterOptions, transports: Transports): Membersh
   });
 }
 
-function movesOf({ config, region, stores, log }: ClusterOptions, placement: Placement): Moves {
+function movesOf(
+  { region, stores, log }: ClusterOptions,
+  parts: StandingsOptions,
+  placement: Placement,
+): Moves {
   return createMoves({
-    store: stores.clusterStore,
+    ...parts,
     mover: stores.actorStore,
-    monotonic,
-    timers: nodeTimers,
-    region,
-    regions: config.regions,
     isDead: (each) => placement.isDead(each),
     isMine: () => placement.locate(regionRef(region)).at === "here",
     log: noteTo(log),
   });
 }
 
-function standingsOf(options: ClusterOptions): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
-  const { config, region, stores } = options;
-  const common = {
-    store: stores.clusterStore,
-    monotonic,
-    timers: nodeTimers,
-    region,
-    regions: config.regions,
-  };
+function standingsOf(
+  { config, region, stores }: ClusterOptions,
+  parts: StandingsOptions,
+): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
   return {
     declareDead: async (dead, successor) => {
       if (config.regions.includes(dead) && dead !== region) await stores.takeOut(dead);
-      return declareDead(common, dead, successor);
+      return declareDead(parts, dead, successor);
     },
     putIn: async (back) => {
       const isKnown = config.regions.includes(back);
       if (isKnown) await stores.putIn(back);
       return isKnown;
     },
-    rejoin: (back) => rejoin(common, back),
+    rejoin: (back) => rejoin(parts, back),
   };
 }
 
 /** U2, U3, and moves that another node left half done. */
 function keepUp(
   parts: Pick<NodeCluster, "region" | "membership" | "placement" | "moves" | "router"> & {
-    readonly actors: () => CurrentActors;
+    readonly actors: CurrentActors;
   },
 ): () => void {
   const { region, membership, placement, moves, router, actors } = parts;
   const openRegion = (): void => {
     const ref = regionRef(region);
     if (placement.locate(ref).at === "here") {
-      actors().tell(ref, { type: "region.open", region } as { type: string });
+      actors.tell(ref, { type: "region.open", region } as { type: string });
     }
   };
   membership.onViewWritten(() => router.announce());
   membership.onChange(async () => {
-    const letGo = actors().handOver();
+    const letGo = actors.handOver();
     openRegion();
     // What cannot be found now is found by the waker's next look.
-    await actors()
-      .adopt()
-      .catch(() => {});
+    await actors.adopt().catch(() => {});
     await letGo;
   });
   const timers = [

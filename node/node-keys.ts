@@ -4,6 +4,7 @@
 
 import { join } from "node:path";
 import { createBatchSigner } from "../crypto/batch-signer.ts";
+import { keepFirst, readFileIfThere } from "../crypto/durable-file.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
 import type { Signer } from "../crypto/port.ts";
@@ -25,7 +26,6 @@ import type { ServiceKeys } from "../service/service-keys.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
-import { keepFirst, readFileIfThere } from "./durable-file.ts";
 
 export interface NodeKeys {
   readonly keys: ServiceKeys;

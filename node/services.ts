@@ -13,6 +13,7 @@ import { type CurrentActors, createCurrentActors } from "../actors/system/curren
 import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
+import { livesHere } from "../cluster/placement.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -20,7 +21,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import { dropAbandoned } from "../service/abandoned-pushes.ts";
+import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -62,6 +63,8 @@ const passkeys: Anchors["passkeys"] = {
 };
 
 const drainMs = 10_000;
+/** How often a running node looks for pushes that were abandoned. */
+const abandonedLookMs = 3_600_000;
 /** How often the register's changes are followed. */
 const refreshMs = 1_000;
 
@@ -83,13 +86,9 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
-  // The actors are made of the stores, and the cluster is asked by both.
-  let actors: CurrentActors | null = null;
-  const currentActors = (): CurrentActors => {
-    if (actors === null) throw new Error("The actors are made before anybody asks for them.");
-    return actors;
-  };
-  const { stores, cluster } = await openStores(config, { clock, log, platform, actors: currentActors });
+  // The cluster begins them once it has joined: by then all that they are made of is there.
+  const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
+  const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
   const incarnation = newIncarnation();
   const common = {
@@ -109,18 +108,22 @@ export async function openNodeServices(
     hostedSigner: async (uuid: string) =>
       createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
   };
-  actors = createCurrentActors((owner) => createActors(common, { owner, log }));
+  const abandoned: AbandonedDeps = {
+    actors,
+    records: stores.records,
+    isHere: (push) => cluster === null || livesHere(cluster.placement, push),
+  };
   const close = async (): Promise<void> => {
-    await (cluster === null ? currentActors().drain(drainMs) : cluster.leave(drainMs));
+    await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await stores.close();
   };
   try {
-    await beginActing(common, actors);
+    await beginActing(common, actors, abandoned);
   } catch (error) {
     await close();
     throw error;
   }
-  const stopRefreshing = follow(register, log);
+  const stops = [follow(register, log), dropFromTimeToTime(abandoned, clock, log)];
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
       await cluster.placement.assignHome(party);
@@ -130,7 +133,7 @@ export async function openNodeServices(
     actors,
     parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
     [Symbol.asyncDispose]: async () => {
-      stopRefreshing();
+      for (const stop of stops) stop();
       await close();
     },
   };
@@ -150,7 +153,7 @@ async function openStores(
     readonly clock: Clock;
     readonly log: (entry: LogEntry) => void;
     readonly platform: NodePlatform;
-    readonly actors: () => CurrentActors;
+    readonly actors: CurrentActors;
   },
 ): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster | null }> {
   const { clock, log, platform, actors } = parts;
@@ -169,7 +172,7 @@ async function openClustered(options: {
   readonly region: string;
   readonly clock: Clock;
   readonly log: (entry: LogEntry) => void;
-  readonly actors: () => CurrentActors;
+  readonly actors: CurrentActors;
 }): Promise<{ readonly stores: NodeStores; readonly cluster: NodeCluster }> {
   const { config, secrets, region, clock, log } = options;
   const tls = await readTls(config);
@@ -190,14 +193,15 @@ async function openClustered(options: {
 
 /** From here on the node has actors. */
 async function beginActing(
-  services: Pick<NodeServices, "cluster" | "config" | "incarnation" | "records">,
+  services: Pick<NodeServices, "cluster" | "config" | "incarnation">,
   actors: CurrentActors,
+  abandoned: AbandonedDeps,
 ): Promise<void> {
-  const { cluster, config, incarnation, records } = services;
+  const { cluster, config, incarnation } = services;
   if (cluster !== null) return cluster.join();
   actors.begin(`${config.region}/${incarnation}`);
-  // Only a node alone can tell that nobody is about to accept what is staged.
-  await dropAbandoned({ actors, records });
+  // Only a node alone can tell that nobody is about to accept what is staged, however lately.
+  await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
 function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
@@ -247,6 +251,23 @@ function createActors(
     ...(cluster === null ? {} : { route: (ref) => cluster.router.route(ref) }),
     log,
   });
+}
+
+/** Among others, each node looks at the pushes that live on it. */
+function dropFromTimeToTime(
+  abandoned: AbandonedDeps,
+  clock: Clock,
+  log: (entry: LogEntry) => void,
+): () => void {
+  const note = (level: LogEntry["level"], event: string, detail: string): void =>
+    log({ level, event, actor: "", detail });
+  const timer = setInterval(() => {
+    dropAbandoned(abandoned, clock.now() - abandonedAfterMs).then(
+      (count) => count > 0 && note("info", "push.abandoned_dropped", `${count} pushes were never accepted`),
+      (error: unknown) => note("warn", "push.abandoned_look_failed", String(error)),
+    );
+  }, abandonedLookMs);
+  return () => clearInterval(timer);
 }
 
 function follow(register: Register, log: (entry: LogEntry) => void): () => void {

@@ -12,6 +12,7 @@ import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
+import { mayPass } from "../client/patience.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
@@ -155,13 +156,17 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
 const seedAttemptsMax = 30;
 const seedPauseMs = 1_000;
 
-/** Repeats what can be repeated while it fails for a reason that passes: among others, actors move while nodes come. */
+/**
+ * Repeats what can be repeated while it fails for a reason that passes: among others, actors move while nodes come. What
+ * fails must have ended (see {@link seedSandbox}), so that two attempts never run at once.
+ */
 async function whileItPasses<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run();
     } catch (error) {
-      if (attempt >= seedAttemptsMax || failureAnswer(error) === null) throw error;
+      const passes = failureAnswer(error) !== null || mayPass(error);
+      if (attempt >= seedAttemptsMax || !passes) throw error;
     }
     await delay(seedPauseMs);
   }

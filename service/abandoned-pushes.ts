@@ -1,33 +1,51 @@
 // What was staged for pushes that nobody will finish: whoever sent one was refused, or never came back after a crash
-// between staging and acceptance. Before requests are taken nobody is in that between, so that a look then is safe;
-// who does come back sends all the bytes again.
+// between staging and acceptance. Who does come back sends all the bytes again.
+//   B1. Only the node where the push's actor lives judges it, by the actor itself: what was accepted, finished or not, has
+//       the dropping among its own effects.
+//   B2. A push that somebody may be about to accept is left alone. Between staging and acceptance lies one request, which
+//       is over within minutes; a push is looked at {@link abandonedAfterMs} after something of it was staged last.
+//   B3. What is staged again meanwhile stays, whatever this node has seen of it (R6 of the record store).
 
 import type { ActorSystem } from "../actors/system/definition.ts";
+import type { ActorRef } from "../storage/actor-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+
+/** A day: no request lasts as long, no clocks are so far apart, and nothing needs the room sooner. */
+export const abandonedAfterMs = 86_400_000;
 
 const pageMax = 100;
 
 export interface AbandonedDeps {
   readonly actors: Pick<ActorSystem, "inspect">;
   readonly records: Pick<RecordStore, "stagedPushes" | "dropStaged">;
+  /** Whether the actor lives on this node. */
+  readonly isHere: (push: ActorRef) => boolean | Promise<boolean>;
 }
 
-/** Drops it, and answers of how many pushes. To be called while no request is under way. */
-export async function dropAbandoned({ actors, records }: AbandonedDeps): Promise<number> {
+/**
+ * Drops what was staged up to `untilMs` (Unix milliseconds) and never accepted; answers of how many pushes. A node alone
+ * that takes no requests yet may give any instant, for nobody is between staging and acceptance.
+ */
+export async function dropAbandoned(deps: AbandonedDeps, untilMs: number): Promise<number> {
   let dropped = 0;
   for (let after = ""; ; ) {
-    const page = await records.stagedPushes(after, pageMax);
-    for (const id of page) {
-      const report = await actors.inspect({ kind: "push", id });
-      // A push that was accepted, finished or not, has the dropping among its own effects.
-      const context = report?.context as { readonly facts?: unknown } | null | undefined;
-      const isReadable = report === null || (report.failure === null && report.context !== null);
-      if (!isReadable || (context?.facts ?? null) !== null) continue;
-      await records.dropStaged(id);
+    const page = await deps.records.stagedPushes(after, pageMax);
+    for (const { push_id: id, staged_at_ms: stagedAtMs } of page) {
+      if (stagedAtMs > untilMs || !(await isAbandoned(deps, { kind: "push", id }))) continue;
+      await deps.records.dropStaged(id, stagedAtMs);
       dropped += 1;
     }
     const last = page.at(-1);
     if (last === undefined || page.length < pageMax) return dropped;
-    after = last;
+    after = last.push_id;
   }
+}
+
+/** See B1. An actor that cannot be read is not judged. */
+async function isAbandoned({ actors, isHere }: AbandonedDeps, push: ActorRef): Promise<boolean> {
+  if (!(await isHere(push))) return false;
+  const report = await actors.inspect(push);
+  if (report === null) return true;
+  const context = report.context as { readonly facts?: unknown } | null;
+  return report.failure === null && context !== null && (context.facts ?? null) === null;
 }

@@ -114,7 +114,7 @@ async function readStaged(
 ): Promise<readonly StagedPush[]> {
   const staged: StagedPush[] = [];
   for (let after = ""; ; ) {
-    const ids = await records.stagedPushes(after, pageSize);
+    const ids = (await records.stagedPushes(after, pageSize)).map(({ push_id }) => push_id);
     for (const id of ids) {
       if (parties !== null && !parties.has(id.slice(0, Math.max(0, id.indexOf("."))))) continue;
       const leaves: Uint8Array[] = [];

@@ -293,15 +293,36 @@ function stagingTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     await store().stageLeaves(a, 0, [bytes(1), bytes(2)]);
     await store().putStagedDocument(a, "plan", "[]");
     await store().putStagedDocument(b, "plan", "[]");
-    expect(await store().stagedPushes(prefix, 3)).toEqual([a, b, c]);
-    expect(await store().stagedPushes(prefix, 2)).toEqual([a, b]);
-    expect(await store().stagedPushes(b, 1)).toEqual([c]);
+    const listed = async (after: string, limit: number): Promise<readonly string[]> =>
+      (await store().stagedPushes(after, limit)).map(({ push_id }) => push_id);
+    expect(await listed(prefix, 3)).toEqual([a, b, c]);
+    expect(await listed(prefix, 2)).toEqual([a, b]);
+    expect(await listed(b, 1)).toEqual([c]);
     const more = Array.from({ length: 12 }, (_, index) => `${prefix}d${String.fromCharCode(108 - index)}`);
     for (const id of more) await store().putStagedDocument(id, "plan", "[]");
-    expect(await store().stagedPushes(c, 12)).toEqual(more.toReversed());
+    expect(await listed(c, 12)).toEqual(more.toReversed());
     for (const id of more) await store().dropStaged(id);
     await store().dropStaged(a);
-    expect(await store().stagedPushes(prefix, 2)).toEqual([b, c]);
-    expect(await store().stagedPushes(c, 1)).toEqual([]);
+    expect(await listed(prefix, 2)).toEqual([b, c]);
+    expect(await listed(c, 1)).toEqual([]);
+  });
+
+  it("go when nothing was staged later than told, and not before, after a loss of the process too (R6)", async () => {
+    const prefix = fresh("bat");
+    const [a, b] = [`${prefix}a`, `${prefix}b`];
+    await store().stageLeaves(a, 0, [bytes(1), bytes(2)]);
+    await store().putStagedDocument(b, "plan", "[]");
+    await reopen();
+    const listed = await store().stagedPushes(prefix, 2);
+    const shown = async (): Promise<unknown> => [
+      await store().loadLeaves(a, 0, 5),
+      await store().readStagedDocument(b, "plan"),
+    ];
+    for (const { push_id, staged_at_ms } of listed) await store().dropStaged(push_id, staged_at_ms - 1);
+    expect(await shown()).toEqual([[bytes(1), bytes(2)], "[]"]);
+    expect(await store().stagedPushes(prefix, 2)).toEqual(listed);
+    for (const { push_id, staged_at_ms } of listed) await store().dropStaged(push_id, staged_at_ms);
+    expect(await shown()).toEqual([[], null]);
+    expect(await store().stagedPushes(prefix, 2)).toEqual([]);
   });
 }

@@ -7,6 +7,8 @@
 //   R4. `readServed` never returns a head without its bytes, seal and sidecar, and null unless the head is live.
 //   R5. Whoever turns the pages of a listing meets every head that was there all the while exactly once, live or not,
 //       as it was at some instant since the first page was asked for.
+//   R6. Of a push of which something was staged later than the instant that `dropStaged` is given, nothing goes that was
+//       staged later; this holds for what is staged while it drops, too. Instants are those that `stagedPushes` gives.
 
 /** One published version of a record, exactly as it is served. */
 export interface RecordVersion {
@@ -70,18 +72,24 @@ export interface HeadPage {
   readonly cursor: string | null;
 }
 
+export interface StagedPush {
+  readonly push_id: string;
+  /** When something of it was staged last, by the clock of whoever staged it. Unix milliseconds. */
+  readonly staged_at_ms: number;
+}
+
 export interface RecordStore {
   /** Keeps leaves of a push that is not complete. Leaf `firstLeaf + i` is `leaves[i]`. */
   stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void>;
   /** The staged leaves `[firstLeaf, firstLeaf + count)` that exist, in order. */
   loadLeaves(pushId: string, firstLeaf: number, count: number): Promise<readonly Uint8Array[]>;
-  /** Forgets the staged leaves and the plan of a push. */
-  dropStaged(pushId: string): Promise<void>;
+  /** Forgets the staged leaves and documents of a push; given an instant, unless something was staged later (R6). */
+  dropStaged(pushId: string, untilMs?: number): Promise<void>;
   /** Keeps a document that belongs to a staged push, for example `plan`. */
   putStagedDocument(pushId: string, name: string, body: string): Promise<void>;
   readStagedDocument(pushId: string, name: string): Promise<string | null>;
-  /** Ids of pushes of which something is staged: ascending, above `afterId`, `limit` at most. */
-  stagedPushes(afterId: string, limit: number): Promise<readonly string[]>;
+  /** Pushes of which something is staged: by id, ascending, above `afterId`, `limit` at most. */
+  stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]>;
 
   putSeal(seal: StoredSeal): Promise<void>;
   readSeal(sealId: string): Promise<StoredSeal | null>;

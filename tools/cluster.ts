@@ -71,8 +71,7 @@ async function runCluster(folder: string): Promise<void> {
   const running: EngineProcess[] = [];
   try {
     // One after another: the first one makes keys and tables, which the others find.
-    // The one that fills the sandbox is the last: while nodes come, actors move.
-    for (const plan of plans.toReversed()) running.unshift(await startNode(plan, guard));
+    for (const plan of plans) running.push(await startNode(plan, guard));
     await tellHomes(plans);
     console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
     isUp = true;

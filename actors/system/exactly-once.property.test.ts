@@ -6,8 +6,9 @@ import { describe, expect, it } from "vitest";
 import { rowTable, StoreError } from "../../storage/actor-store.ts";
 import type { MemoryActorStore, StoreFault } from "../../storage/memory/actor-store.ts";
 import { ActorUnavailable, type Message } from "./definition.ts";
+import type { ManualTime } from "./manual-time.fixture.ts";
 import type { LocalActorSystem } from "./ports.ts";
-import { ask, type CounterCommand, counter, type ManualTime, newWorld, type World } from "./world.fixture.ts";
+import { ask, type CounterCommand, counter, newWorld, type World } from "./world.fixture.ts";
 
 type Told = "applied" | "not_applied" | "unknown";
 

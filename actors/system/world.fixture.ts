@@ -6,56 +6,9 @@ import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
 import type { Activity, ActorDefinition, ActorView, Decision, Effect, Message } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
-import type { ActorSystemOptions, LocalActorSystem, LogEntry, TimerPort } from "./ports.ts";
+import { ManualTime } from "./manual-time.fixture.ts";
+import type { ActorSystemOptions, LocalActorSystem, LogEntry } from "./ports.ts";
 import { createActorSystem } from "./runtime.ts";
-
-interface Scheduled {
-  readonly atMs: number;
-  readonly order: number;
-  readonly run: () => void;
-}
-
-/** Time as a test wants it. */
-export class ManualTime implements TimerPort {
-  #nowMs = 1_000_000;
-  #order = 0;
-  #scheduled: Scheduled[] = [];
-
-  now(): number {
-    return this.#nowMs;
-  }
-
-  schedule(delayMs: number, run: () => void): () => void {
-    this.#order += 1;
-    const scheduled = { atMs: this.#nowMs + delayMs, order: this.#order, run };
-    this.#scheduled.push(scheduled);
-    return () => {
-      this.#scheduled = this.#scheduled.filter((each) => each !== scheduled);
-    };
-  }
-
-  /** Lets everything that is ready happen; no time passes. */
-  async settle(): Promise<void> {
-    // Every step of the system is a microtask, and all of those run before the next immediate.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  /** Passes time, running what falls due in order. */
-  async advance(ms: number): Promise<void> {
-    const untilMs = this.#nowMs + ms;
-    await this.settle();
-    for (;;) {
-      const due = this.#scheduled.filter((each) => each.atMs <= untilMs);
-      const next = due.sort((a, b) => a.atMs - b.atMs || a.order - b.order)[0];
-      if (next === undefined) break;
-      this.#scheduled = this.#scheduled.filter((each) => each !== next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.run();
-      await this.settle();
-    }
-    this.#nowMs = untilMs;
-  }
-}
 
 export interface World {
   readonly time: ManualTime;

@@ -1,8 +1,8 @@
 // How far the filling of a sandbox came, in `sandbox-seed.json`. What is sealed carries the instants kept here, so that
 // a filling that was interrupted seals the same documents again, and the service recognises them.
 
+import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
 import { parseTimestamp } from "../../protocol/identifiers.ts";
-import { readFileIfThere, replaceFile } from "../durable-file.ts";
 
 export interface SeedState {
   readonly v: 1;

@@ -83,7 +83,10 @@ async function callerOf(
 
 interface World {
   readonly services: NodeServices;
-  seed(stepsLeft?: number): Promise<SeedOutcome>;
+  /** How many effects of fillings are under way. */
+  underWay(): number;
+  /** `change` may give effects of its own. */
+  seed(stepsLeft?: number, change?: (deps: SeedDeps) => Partial<SeedDeps>): Promise<SeedOutcome>;
   close(): Promise<void>;
 }
 
@@ -106,13 +109,17 @@ async function openWorld(home: string): Promise<World> {
   );
   await services.actors.start();
   const keyStore = await FileKeyStore.open(join(home, "keys"));
-  const seed = async (stepsLeft = Number.POSITIVE_INFINITY): Promise<SeedOutcome> => {
+  let underWay = 0;
+  const seed: World["seed"] = async (stepsLeft = Number.POSITIVE_INFINITY, change = () => ({})) => {
     let left = stepsLeft;
     /** The process ends before an effect, or after it and before anybody knows. */
     const around = async <T>(effect: () => Promise<T>): Promise<T> => {
       left -= 1;
       if (left < 0) throw new Killed();
-      const result = await effect();
+      underWay += 1;
+      const result = await effect().finally(() => {
+        underWay -= 1;
+      });
       left -= 1;
       if (left < 0) throw new Killed();
       return result;
@@ -138,9 +145,14 @@ async function openWorld(home: string): Promise<World> {
         ),
       fetch: (url, init) => around(() => surface(url, init)),
     };
-    return await seedSandbox(deps);
+    return await seedSandbox({ ...deps, ...change(deps) });
   };
-  const world = { services, seed, close: async () => await services[Symbol.asyncDispose]() };
+  const world = {
+    services,
+    underWay: () => underWay,
+    seed,
+    close: async () => await services[Symbol.asyncDispose](),
+  };
   opened.push(world);
   return world;
 }
@@ -213,6 +225,39 @@ describe("a new sandbox", () => {
       expect(new Set(await generations(second.services))).toEqual(new Set([1]));
       await opened.pop()?.close();
     }
+  });
+
+  it("has ended when it fails, so that it is begun again at once", async () => {
+    const home = await newHome();
+    const world = await openWorld(home);
+    for (const steps of [11, 33, 60]) {
+      await expect(world.seed(steps)).rejects.toThrow(Killed);
+      expect(world.underWay()).toBe(0);
+    }
+    await world.seed();
+    expect(await counts(world.services)).toEqual(complete);
+    expect(new Set(await generations(world.services))).toEqual(new Set([1]));
+  });
+
+  it("waits for no push of a filling that has failed", async () => {
+    const world = await openWorld(await newHome());
+    const isAsked = Promise.withResolvers<void>();
+    const failure = new Error("away");
+    const seeding = world.seed(undefined, ({ fetch }) => ({
+      // The catalogue's push never ends.
+      fetch: async (url, init) => {
+        const answer = await fetch(url, init);
+        if (!url.includes("/v1/pushes/") || answer.status !== 200) return answer;
+        isAsked.resolve();
+        const status = JSON.parse(Buffer.from(await answer.arrayBuffer()).toString());
+        return Response.json({ ...status, state: "processing", stalled: false });
+      },
+      publishRecord: async () => {
+        await isAsked.promise;
+        throw failure;
+      },
+    }));
+    await expect(seeding).rejects.toBe(failure);
   });
 
   it("stays as it is when it is started again", async () => {

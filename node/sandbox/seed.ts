@@ -2,15 +2,18 @@
 //   Z1. Killed at any moment and started again, it goes on: keys and instants are kept before they are used, so the
 //       same documents are sealed again, and what was published is not published twice.
 //   Z2. A sandbox that is complete only gets mandates that are in force and a `sandbox.json` with today's addresses.
+//   Z3. A filling that failed has ended: nothing that it began runs on, so it can be begun again at once.
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { PublishOutcome } from "../../actors/messages/push.ts";
 import { runPush } from "../../client/push-run.ts";
 import type { PushJournal, PushState } from "../../client/push-state.ts";
 import type { Fetch } from "../../client/sender.ts";
 import { createSvcClient } from "../../client/service-client.ts";
 import { parseSigningKey } from "../../client/signing-key.ts";
+import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Clock, Signer } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
@@ -24,7 +27,6 @@ import { sealPayload } from "../../protocol/seal.ts";
 import type { Parties } from "../../service/parties.ts";
 import type { PublishRecordRequest } from "../../service/publish-record.ts";
 import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
-import { readFileIfThere, replaceFile } from "../durable-file.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import { sampleCompanies } from "./companies.ts";
 import { stoneShop } from "./diamond-merchant.ts";
@@ -48,6 +50,7 @@ import {
 import type { Sandbox, SandboxBusiness, SandboxCompany, SandboxKey } from "./sandbox-file.ts";
 import { createHostedSealer, createSoftwarePasskey, type Sealer } from "./sealer.ts";
 import { openSeedJournal, type SeedJournal } from "./seed-state.ts";
+import { together } from "./together.ts";
 
 export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
 
@@ -96,10 +99,10 @@ export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
     now: deps.clock.now,
     validFrom: journal.state.first_started_at,
   };
-  const businesses = await Promise.all(
+  const businesses = await together(
     sampleBusinesses.map((business) => openBusiness(deps, register, business)),
   );
-  const companies = await Promise.all(sampleCompanies.map((company) => openCompany(deps, register, company)));
+  const companies = await together(sampleCompanies.map((company) => openCompany(deps, register, company)));
   if (journal.state.sealing_at === null) {
     await journal.advance({ sealing_at: formatTimestamp(deps.clock.now()) });
   }
@@ -107,8 +110,8 @@ export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
     environment: "sandbox",
     ...deps.urls,
     anchors: deps.anchors,
-    businesses: await Promise.all(businesses.map((open) => sandboxBusiness(deps, register, open))),
-    ai_companies: await Promise.all(companies.map((open) => sandboxCompany(deps, open))),
+    businesses: await together(businesses.map((open) => sandboxBusiness(deps, register, open))),
+    ai_companies: await together(companies.map((open) => sandboxCompany(deps, open))),
   };
   if (!journal.state.is_complete) await publishSamples(deps, { register, journal, businesses, sandbox });
   const { example_record_id: exampleRecordId } = journal.state;
@@ -163,7 +166,7 @@ async function sandboxBusiness(
 ): Promise<SandboxBusiness> {
   const { business, sealer, certId } = open;
   const party = partyOf(business, "business");
-  const integration_keys = await Promise.all(
+  const integration_keys = await together(
     open.integration.map(async (key) => {
       const mandate_id = await ensureMandate(register, business, { sealer, key });
       return { ...(await sandboxKey(deps, key, { party, role: "integration", mandate_id })), mandate_id };
@@ -179,7 +182,7 @@ async function sandboxCompany(deps: SeedDeps, { company, keys }: OpenCompany): P
   return {
     ai_company_uuid: company.uuid,
     legal_name: company.legalName,
-    keys: await Promise.all(keys.map((key) => sandboxKey(deps, key, grant))),
+    keys: await together(keys.map((key) => sandboxKey(deps, key, grant))),
   };
 }
 
@@ -216,13 +219,17 @@ async function publishSamples(
 ): Promise<void> {
   const sealingMs = parseTimestamp(journal.state.sealing_at ?? "") ?? deps.clock.now();
   const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? sealingMs;
-  await Promise.all(
+  await together(
     businesses.map((open) => registerPolicies(register, open.business, { ...open, sealedAtMs: sealingMs })),
   );
-  const [published] = await Promise.all([
-    Promise.all(businesses.map((open) => publishRecords(deps, open, { sealingMs, firstStartMs }))),
-    pushCatalogue(deps, sandbox),
-  ]);
+  const failed = new AbortController();
+  const [published] = await together(
+    [
+      together(businesses.map((open) => publishRecords(deps, open, { sealingMs, firstStartMs }))),
+      pushCatalogue(deps, sandbox, failed.signal),
+    ],
+    (error) => failed.abort(error),
+  );
   await journal.advance({ is_complete: true, example_record_id: published.flat()[0] ?? null });
 }
 
@@ -236,7 +243,7 @@ async function publishRecords(
   const records = business.records(calendarFrom(at.firstStartMs));
   // After the business's last AI policy, which they name.
   const sealedAt = formatTimestamp(at.sealingMs + business.policies.length);
-  return await Promise.all(records.map((sample) => publishOne(deps, open, { sample, sealedAt })));
+  return await together(records.map((sample) => publishOne(deps, open, { sample, sealedAt })));
 }
 
 async function publishOne(
@@ -273,8 +280,11 @@ async function publishOne(
 const waitMsMax = 50;
 const patienceMs = 30_000;
 
-/** The diamond merchant's system pushes its catalogue (path A), over HTTP like anybody's. */
-async function pushCatalogue(deps: SeedDeps, sandbox: Sandbox): Promise<void> {
+/**
+ * The diamond merchant's system pushes its catalogue (path A), over HTTP like anybody's. A push that is accepted is
+ * waited for as long as it takes, so it is told when there is no more use in it.
+ */
+async function pushCatalogue(deps: SeedDeps, sandbox: Sandbox, failed: AbortSignal): Promise<void> {
   const chosen = sandbox.businesses[0]?.integration_keys[0];
   const key = await parseSigningKey(chosen?.private_jwk);
   if (chosen === undefined || !key.ok) throw new Error("The first sample business has no key.");
@@ -298,7 +308,7 @@ async function pushCatalogue(deps: SeedDeps, sandbox: Sandbox): Promise<void> {
       key: key.value,
       journal: fileJournal(join(folder, "sandbox-catalogue.json")),
       now: deps.clock.now,
-      wait: (delayMs) => new Promise((wake) => setTimeout(wake, Math.min(delayMs, waitMsMax))),
+      wait: (delayMs) => delay(Math.min(delayMs, waitMsMax), undefined, { signal: failed }),
       patienceMs,
       runId: "seed",
     },

@@ -194,7 +194,7 @@ const pushes: readonly Mutant[] = [
       ...bound(records),
       putSeal: async (seal) => {
         await records.putSeal(seal);
-        for (const staged of await records.stagedPushes("", 100)) await records.dropStaged(staged);
+        for (const { push_id } of await records.stagedPushes("", 100)) await records.dropStaged(push_id);
       },
     }),
   }),

@@ -38,6 +38,20 @@ describe("a plain table", () => {
     expect(missedCount()).toBe(1);
   });
 
+  it("deletes everywhere what is stamped no later, and nothing else", () => {
+    const { table, waiting, coins } = newTable();
+    table.write("here", [cell("a", 1)], "full");
+    waiting.pop()?.();
+    table.write("there", [cell("b", 3)], "full");
+    table.write("here", [cell("c", 2)], "partial");
+    table.remove(["k"], 2);
+    expect(table.read("there", "k")).toBe("b");
+    coins.push(true);
+    expect(table.read("here", "k")).toBeNull();
+    table.remove(["k"]);
+    expect(table.read("there", "k")).toBeNull();
+  });
+
   it("tells other regions later, in whatever order, and the higher stamp wins (L3)", () => {
     const { table, waiting } = newTable();
     table.write("here", [cell("a", 1)], "full");

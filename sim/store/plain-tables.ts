@@ -48,13 +48,16 @@ export class PlainTable<V> {
     return (this.#arrivals.get(region) ?? 0) + (this.#undecided.length > 0 ? 0.5 : 0);
   }
 
-  /** Deletes without a trace, everywhere: for what is never written again. */
-  remove(keys: readonly string[]): void {
+  /** Deletes without a trace, everywhere, what is stamped no later: for what is never written again under such a stamp. */
+  remove(keys: readonly string[], untilStamp = Number.POSITIVE_INFINITY): void {
     const gone = new Set(keys);
-    for (const cells of this.#regions.values()) for (const key of keys) cells.delete(key);
+    for (const cells of this.#regions.values()) {
+      for (const key of keys) if ((cells.get(key)?.stamp ?? 0) <= untilStamp) cells.delete(key);
+    }
     for (let index = this.#undecided.length - 1; index >= 0; index -= 1) {
-      const undecided = this.#undecided[index];
-      if (undecided !== undefined && gone.has(undecided.cell.key)) this.#undecided.splice(index, 1);
+      const cell = this.#undecided[index]?.cell;
+      if (cell !== undefined && gone.has(cell.key) && cell.stamp <= untilStamp)
+        this.#undecided.splice(index, 1);
     }
   }
 

@@ -7,6 +7,7 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StagedPush,
   StoredSeal,
   VersionId,
   VersionRow,
@@ -18,15 +19,19 @@ interface StagedLeaf {
   readonly pushId: string;
   readonly leaf: number;
   readonly bytes: Uint8Array;
+  readonly stagedAtMs: number;
 }
 
 interface StagedDocument {
   readonly pushId: string;
   readonly body: string;
+  readonly stagedAtMs: number;
 }
 
 /** Immutable cells: the first that came stays. */
 const once = 1;
+/** Of what is staged: an instant has this many. */
+const stampsPerMs = 1_000;
 const cursorPrefix = "after:";
 
 export function openSimRecordStore(client: StoreClient): RecordStore {
@@ -53,11 +58,12 @@ class SimRecordStore implements RecordStore {
   }
 
   stageLeaves(pushId: string, firstLeaf: number, leaves: readonly Uint8Array[]): Promise<void> {
+    const { stamp, stagedAtMs } = this.#stage();
     return this.#write(
       this.#leaves,
       leaves.map((bytes, index) => {
         const leaf = firstLeaf + index;
-        return { key: `${pushId}/${leaf}`, value: { pushId, leaf, bytes }, stamp: once };
+        return { key: `${pushId}/${leaf}`, value: { pushId, leaf, bytes, stagedAtMs }, stamp };
       }),
     );
   }
@@ -74,22 +80,29 @@ class SimRecordStore implements RecordStore {
     });
   }
 
-  dropStaged(pushId: string): Promise<void> {
+  dropStaged(pushId: string, untilMs: number = Number.POSITIVE_INFINITY): Promise<void> {
     const { model, life, region } = this.#client;
     return model.statements.run(life, "write", () => {
       const of = (value: { readonly pushId: string }): boolean => value.pushId === pushId;
       const leaves = this.#leaves.values(region).filter(of);
-      this.#leaves.remove(leaves.map(({ leaf }) => `${pushId}/${leaf}`));
-      this.#documents.remove([`${pushId}/plan`]);
-      for (const document of this.#documents.values(region).filter(of))
-        this.#documents.remove([`${pushId}/${nameOf(document)}`]);
+      const documents = this.#documents.values(region).filter(of);
+      if ([...leaves, ...documents].some(({ stagedAtMs }) => stagedAtMs > untilMs)) return;
+      const untilStamp = untilMs * stampsPerMs + stampsPerMs - 1;
+      const names = ["plan", ...documents.map(nameOf)];
+      this.#leaves.remove(
+        leaves.map(({ leaf }) => `${pushId}/${leaf}`),
+        untilStamp,
+      );
+      this.#documents.remove(
+        names.map((name) => `${pushId}/${name}`),
+        untilStamp,
+      );
     });
   }
 
   putStagedDocument(pushId: string, name: string, body: string): Promise<void> {
-    this.#writes += 1;
-    const stamp = this.#client.model.now() * 1_000 + (this.#writes % 1_000);
-    const value: NamedDocument = { pushId, name, body };
+    const { stamp, stagedAtMs } = this.#stage();
+    const value: NamedDocument = { pushId, name, body, stagedAtMs };
     return this.#write(this.#documents, [{ key: `${pushId}/${name}`, value, stamp }]);
   }
 
@@ -97,11 +110,18 @@ class SimRecordStore implements RecordStore {
     return this.#read((region) => this.#documents.read(region, `${pushId}/${name}`)?.body ?? null);
   }
 
-  stagedPushes(afterId: string, limit: number): Promise<readonly string[]> {
+  stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]> {
     return this.#read((region) => {
-      const staged = [...this.#leaves.values(region), ...this.#documents.values(region)];
-      const ids = new Set(staged.map(({ pushId }) => pushId).filter((id) => id > afterId));
-      return [...ids].sort((a, b) => (a < b ? -1 : 1)).slice(0, limit);
+      const newest = new Map<string, number>();
+      for (const { pushId, stagedAtMs } of [
+        ...this.#leaves.values(region),
+        ...this.#documents.values(region),
+      ])
+        if (pushId > afterId) newest.set(pushId, Math.max(newest.get(pushId) ?? 0, stagedAtMs));
+      return [...newest]
+        .map(([push_id, staged_at_ms]) => ({ push_id, staged_at_ms }))
+        .sort((a, b) => (a.push_id < b.push_id ? -1 : 1))
+        .slice(0, limit);
     });
   }
 
@@ -188,6 +208,13 @@ class SimRecordStore implements RecordStore {
       const last = page.at(-1);
       return { heads: page, cursor: last && heads.length > limit ? cursorPrefix + last.record_id : null };
     });
+  }
+
+  /** The instant of what is staged now, and a stamp within it. */
+  #stage(): { readonly stamp: number; readonly stagedAtMs: number } {
+    this.#writes += 1;
+    const stagedAtMs = this.#client.model.now();
+    return { stagedAtMs, stamp: stagedAtMs * stampsPerMs + (this.#writes % stampsPerMs) };
   }
 
   #write<V>(table: PlainTable<V>, cells: readonly Cell<V>[]): Promise<void> {

@@ -206,7 +206,9 @@ function opener(
 ): Pick<SimNode, "start" | "isReady"> {
   let isReady = false;
   const prepare = async (): Promise<void> => {
-    if (parts.isEmbedded) await dropAbandoned({ actors: system, records });
+    if (parts.isEmbedded) {
+      await dropAbandoned({ actors: system, records, isHere: () => true }, Number.POSITIVE_INFINITY);
+    }
     await register.refresh();
     isReady = true;
     follow(life, register, slot.name);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clusterStoreConformance } from "../cluster-store.conformance.ts";
 import { openCassandraClusterStore } from "./cluster-store.ts";
 import { clusterTables } from "./cluster-tables.ts";
-import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
+import { hasCassandra, openClusterStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
@@ -12,20 +12,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
   });
   afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
 
-  clusterStoreConformance("the Cassandra store", async () => {
-    const sessions: CassandraSession[] = [];
-    return {
-      regions: testRegions,
-      handle: async (region) => {
-        const session = await keyspace.connect(region);
-        sessions.push(session);
-        return openCassandraClusterStore(session);
-      },
-      close: async () => {
-        for (const session of sessions) await session.close();
-      },
-    };
-  });
+  clusterStoreConformance("the Cassandra store", async () => openClusterStoreIn(keyspace));
 
   describe("the Cassandra store", () => {
     it("C3: refuses to write what is of another region", async () => {

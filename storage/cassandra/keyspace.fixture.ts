@@ -2,6 +2,8 @@
 // centre in the profile `regions`, else all of one).
 
 import { randomUUID } from "node:crypto";
+import type { OpenClusterStore } from "../cluster-store.conformance.ts";
+import { openCassandraClusterStore } from "./cluster-store.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
 
 const addresses = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",").filter((each) => each !== "");
@@ -70,5 +72,21 @@ export async function openStoreIn<S>(
       return { ...next, close };
     },
     close: () => session.close(),
+  };
+}
+
+/** The cluster store of every region that is tested with, as its conformance suites open it. */
+export function openClusterStoreIn(keyspace: TestKeyspace): OpenClusterStore {
+  const sessions: CassandraSession[] = [];
+  return {
+    regions: testRegions,
+    handle: async (region) => {
+      const session = await keyspace.connect(region);
+      sessions.push(session);
+      return openCassandraClusterStore(session);
+    },
+    close: async () => {
+      for (const session of sessions) await session.close();
+    },
   };
 }

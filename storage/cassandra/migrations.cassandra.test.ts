@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
-import { ensureKeyspace, putInRegion, readReplication, takeOutRegion } from "./keyspaces.ts";
+import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
 import { recordTables } from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
@@ -138,16 +138,6 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       await takeOutRegion(inside, "elsewhere");
       await inside.close();
       expect(await readReplication(session, name)).toEqual({ [localDc]: 1 });
-    });
-
-    it.skipIf(testRegions.length < 2)("K1: a region is taken out and put in again", async () => {
-      const [home, lost] = [testRegions[0] ?? "", testRegions[1] ?? ""];
-      const inside = await openCassandraSession({ ...connection, keyspace: name });
-      await putInRegion(inside, lost, 1);
-      expect(await readReplication(session, name)).toEqual({ [home]: 1, [lost]: 1 });
-      await takeOutRegion(inside, lost);
-      expect(await readReplication(session, name)).toEqual({ [home]: 1 });
-      await inside.close();
     });
   });
 });

@@ -65,7 +65,49 @@ function clockTests(keyspace: () => TestKeyspace): void {
     await ahead.dropStaged(b);
     await store.stageLeaves(b, 0, [bytes(3)]);
     expect(await store.loadLeaves(b, 0, 5)).toEqual([bytes(3)]);
-    expect(await store.stagedPushes(b.slice(0, -1), 100)).toContain(b);
+    expect((await store.stagedPushes(b.slice(0, -1), 100)).map(({ push_id }) => push_id)).toContain(b);
+  });
+
+  it("tells when a push was staged last, and spares what was staged since (R6)", async () => {
+    const push = fresh("bat");
+    const store = openCassandraRecordStore(session);
+    const stagedAt = async (): Promise<number> => {
+      const [first] = await store.stagedPushes(push.slice(0, -1), 1);
+      return first?.push_id === push ? first.staged_at_ms : Number.NaN;
+    };
+    await behind.stageLeaves(push, 0, [bytes(1), bytes(2)]);
+    const early = await stagedAt();
+    await store.stageLeaves(push, 1, [bytes(2)]);
+    const late = await stagedAt();
+    expect(late - early).toBeGreaterThan(hourMs / 2);
+    // A clock that is behind makes nothing older.
+    await behind.putStagedDocument(push, "plan", "{}");
+    expect(await stagedAt()).toBe(late);
+    await store.dropStaged(push, early);
+    expect(await store.loadLeaves(push, 0, 5)).toEqual([bytes(1), bytes(2)]);
+    await store.dropStaged(push, late);
+    expect([await store.loadLeaves(push, 0, 5), await store.readStagedDocument(push, "plan")]).toEqual([
+      [],
+      null,
+    ]);
+  });
+
+  it("spares what is staged while it is dropped (P2, R6)", async () => {
+    const push = fresh("bat");
+    await behind.stageLeaves(push, 0, [bytes(1), bytes(2)]);
+    const store = openCassandraRecordStore(session);
+    const meeting = openCassandraRecordStore({
+      ...session,
+      // Once the list was read, and before anything goes.
+      execute: async (cql, params, options) => {
+        const result = await session.execute(cql, params, options);
+        if (cql.startsWith("SELECT stamp")) await store.stageLeaves(push, 0, [bytes(1), bytes(2)]);
+        return result;
+      },
+    });
+    await meeting.dropStaged(push, Date.now() - hourMs / 2);
+    expect(await store.loadLeaves(push, 0, 5)).toEqual([bytes(1), bytes(2)]);
+    expect((await store.stagedPushes(push.slice(0, -1), 1)).map(({ push_id }) => push_id)).toEqual([push]);
   });
 
   it("refuses what is no change number, before anything is written", async () => {

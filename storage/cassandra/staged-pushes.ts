@@ -1,14 +1,14 @@
 // What is staged of pushes that are not complete, in Cassandra.
 //   P1. A push is listed before anything of it is stored, and until everything of it is gone.
 //   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
-//       it says: a push that is staged again later is not touched (W4 in stamps.ts).
+//       it says: a push that is staged again later is not touched (W4 in stamps.ts), not even while it is dropped (R6).
 
-import type { RecordStore } from "../record-store.ts";
+import type { RecordStore, StagedPush } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import type { Lanes } from "./lanes.ts";
 import { type CassandraSession, executeAll, type Statement, type StatementOptions } from "./session.ts";
-import type { Stamps } from "./stamps.ts";
+import { msOfStamp, type Stamps } from "./stamps.ts";
 
 type StagedPushes = Pick<
   RecordStore,
@@ -27,7 +27,7 @@ const cql = {
   list: "INSERT INTO staged_push (shard, push_id, stamp) VALUES (?, ?, ?) USING TIMESTAMP ?",
   listed: "SELECT stamp FROM staged_push WHERE shard = ? AND push_id = ?",
   unlist: "DELETE FROM staged_push USING TIMESTAMP ? WHERE shard = ? AND push_id = ?",
-  pushes: "SELECT push_id FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
+  pushes: "SELECT push_id, stamp FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
   stage: "INSERT INTO staged_leaf (push_id, leaf, bytes) VALUES (?, ?, ?) USING TIMESTAMP ?",
   leaves: "SELECT bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
   dropLeaves: "DELETE FROM staged_leaf USING TIMESTAMP ? WHERE push_id = ?",
@@ -74,7 +74,7 @@ export function stagedPushesIn(
       const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: leavesPerPage });
       return rows.map((row) => bytesOf(row["bytes"]));
     },
-    dropStaged: (pushId) => drop(session, pushId),
+    dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, pushId, untilMs),
     putStagedDocument: async (pushId, name, body) => {
       const stamp = await list(pushId);
       await session.execute(cql.putDocument, [pushId, name, body, stamp], put);
@@ -115,10 +115,11 @@ function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, numb
 }
 
 /** See P2. Whoever stages meanwhile does so under a later stamp. */
-async function drop(session: CassandraSession, pushId: string): Promise<void> {
+async function drop(session: CassandraSession, pushId: string, untilMs: number): Promise<void> {
   const { rows } = await session.execute(cql.listed, [shardOf(pushId), pushId], plain);
   if (rows[0] === undefined) return;
   const stamp = numberOf(rows[0]["stamp"]);
+  if (msOfStamp(stamp) > untilMs) return;
   await Promise.all([
     session.execute(cql.dropLeaves, [stamp, pushId], plain),
     session.execute(cql.dropDocuments, [stamp, pushId], plain),
@@ -130,12 +131,15 @@ async function listPushes(
   session: CassandraSession,
   afterId: string,
   limit: number,
-): Promise<readonly string[]> {
+): Promise<readonly StagedPush[]> {
   const reads = Array.from({ length: shards }, (_, shard) =>
     executeAll(session, cql.pushes, [shard, afterId, limit], plain),
   );
-  const ids = (await Promise.all(reads)).flat().map((row) => textOf(row["push_id"]));
-  return ids.toSorted(inByteOrder).slice(0, limit);
+  const pushes = (await Promise.all(reads)).flat().map((row) => ({
+    push_id: textOf(row["push_id"]),
+    staged_at_ms: msOfStamp(numberOf(row["stamp"])),
+  }));
+  return pushes.toSorted((a, b) => inByteOrder(a.push_id, b.push_id)).slice(0, limit);
 }
 
 /** Ids are ASCII, whose code units are their bytes. */

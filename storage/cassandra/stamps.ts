@@ -28,6 +28,11 @@ export function createStamps(now: () => number): Stamps {
   return { rising, falling: () => 2 * epochMs * 1_000 - rising() };
 }
 
+/** The instant of a rising stamp, in Unix milliseconds. */
+export function msOfStamp(stamp: number): number {
+  return Math.floor(stamp / 1_000);
+}
+
 /** W1. Throws RangeError for what is no change number: our own bug, and a stamp that no later change could undo. */
 export function stampOfChange(change: number): number {
   if (Number.isSafeInteger(change) && change >= 0) return change + 1;

@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { clusterStoreConformance } from "../cluster-store.conformance.ts";
+import { clusterRegionsConformance, clusterStoreConformance } from "../cluster-store.conformance.ts";
 import { type PartyHome, StoreError } from "../cluster-store.ts";
 import { MemoryCluster } from "./cluster-store.ts";
 
 const regions = ["east", "west"];
 
-clusterStoreConformance("the memory store", async () => {
-  const cluster = new MemoryCluster(regions, () => 1_780_000_000_000);
-  return { regions, handle: async (region) => cluster.handle(region), close: async () => {} };
-});
+for (const conformance of [clusterStoreConformance, clusterRegionsConformance]) {
+  conformance("the memory store", async () => {
+    const cluster = new MemoryCluster(regions, () => 1_780_000_000_000);
+    return { regions, handle: async (region) => cluster.handle(region), close: async () => {} };
+  });
+}
 
 const first: PartyHome = { party: "p", region: "east", moving_to: null, version: 1 };
 const moving: PartyHome = { ...first, moving_to: "west", version: 2 };

@@ -12,6 +12,7 @@ import type {
   RecordStore,
   RecordVersion,
   ServedRecord,
+  StagedPush,
   StoredSeal,
   VersionId,
   VersionRow,
@@ -51,6 +52,9 @@ export const recordMigrations: readonly string[] = [
    ALTER TABLE numbered_version RENAME TO record_version;
    ALTER TABLE numbered_head RENAME TO record_head;
    CREATE INDEX record_head_by_business ON record_head (business_uuid);`,
+  `CREATE TABLE staged_push (push_id TEXT PRIMARY KEY, staged_at INTEGER NOT NULL) WITHOUT ROWID;
+   INSERT INTO staged_push
+     SELECT push_id, 0 FROM (SELECT push_id FROM staged_leaf UNION SELECT push_id FROM staged_document);`,
 ];
 
 /** Change number of a record that has versions and no head yet: it is in no listing. */
@@ -60,18 +64,20 @@ const noHeadYet = -1;
 const stagedLeavesMax = 1_000;
 const stagedBytesMax = 2 * 1024 * 1024;
 
-/** Opens the record store within `database`, creating its tables when they are missing. */
-export function openSqliteRecordStore(database: SqliteDatabase): RecordStore {
+/** Opens the record store within `database`, creating its tables when they are missing. `now` gives Unix milliseconds. */
+export function openSqliteRecordStore(database: SqliteDatabase, now: () => number = Date.now): RecordStore {
   database.migrate("record", recordMigrations);
-  return new SqliteRecordStore(database);
+  return new SqliteRecordStore(database, now);
 }
 
 class SqliteRecordStore implements RecordStore {
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
+  readonly #now: () => number;
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, now: () => number) {
     this.#database = database;
+    this.#now = now;
     this.#sql = prepareStatements(database);
   }
 
@@ -80,6 +86,7 @@ class SqliteRecordStore implements RecordStore {
       const first = from;
       const end = endOfSlice(leaves, first);
       await this.#database.write(() => {
+        this.#sql.listStaged.run(pushId, this.#now());
         for (let i = first; i < end; i += 1) {
           this.#sql.stageLeaf.run(pushId, firstLeaf + i, leaves[i] ?? new Uint8Array());
         }
@@ -92,18 +99,25 @@ class SqliteRecordStore implements RecordStore {
     return this.#sql.loadLeaves.all(pushId, firstLeaf, firstLeaf + count).map((row) => bytesOf(row["bytes"]));
   }
 
-  async dropStaged(pushId: string): Promise<void> {
+  async dropStaged(pushId: string, untilMs: number = Number.POSITIVE_INFINITY): Promise<void> {
     let dropped: number;
     do {
       dropped = await this.#database.write(() => {
+        if (numberOf(this.#sql.stagedAt.get(pushId)?.["staged_at"] ?? 0) > untilMs) return 0;
         this.#sql.dropDocuments.run(pushId);
-        return Number(this.#sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
+        const leaves = Number(this.#sql.dropLeaves.run(pushId, stagedLeavesMax).changes);
+        // The list knows of the push until everything of it is gone.
+        if (leaves < stagedLeavesMax) this.#sql.unlistStaged.run(pushId);
+        return leaves;
       });
-    } while (dropped > 0);
+    } while (dropped === stagedLeavesMax);
   }
 
   async putStagedDocument(pushId: string, name: string, body: string): Promise<void> {
-    await this.#database.write(() => this.#sql.putDocument.run(pushId, name, body));
+    await this.#database.write(() => {
+      this.#sql.listStaged.run(pushId, this.#now());
+      this.#sql.putDocument.run(pushId, name, body);
+    });
   }
 
   async readStagedDocument(pushId: string, name: string): Promise<string | null> {
@@ -111,15 +125,11 @@ class SqliteRecordStore implements RecordStore {
     return row === undefined ? null : textOf(row["body"]);
   }
 
-  async stagedPushes(afterId: string, limit: number): Promise<readonly string[]> {
-    const found: string[] = [];
-    for (let after = afterId; found.length < limit; ) {
-      const next = this.#sql.nextStaged.get(after, after)?.["push_id"] ?? null;
-      if (next === null) break;
-      after = textOf(next);
-      found.push(after);
-    }
-    return found;
+  async stagedPushes(afterId: string, limit: number): Promise<readonly StagedPush[]> {
+    return this.#sql.stagedPushes.all(afterId, limit).map((row) => ({
+      push_id: textOf(row["push_id"]),
+      staged_at_ms: numberOf(row["staged_at"]),
+    }));
   }
 
   async putSeal(seal: StoredSeal): Promise<void> {
@@ -235,7 +245,10 @@ interface Statements {
   readonly dropDocuments: StatementSync;
   readonly putDocument: StatementSync;
   readonly readDocument: StatementSync;
-  readonly nextStaged: StatementSync;
+  readonly listStaged: StatementSync;
+  readonly stagedAt: StatementSync;
+  readonly unlistStaged: StatementSync;
+  readonly stagedPushes: StatementSync;
   readonly putSeal: StatementSync;
   readonly readSeal: StatementSync;
   readonly putVersion: StatementSync;
@@ -262,10 +275,14 @@ function prepareStatements(database: SqliteDatabase): Statements {
     dropDocuments: database.prepare("DELETE FROM staged_document WHERE push_id = ?"),
     putDocument: database.prepare("INSERT OR REPLACE INTO staged_document VALUES (?, ?, ?)"),
     readDocument: database.prepare("SELECT body FROM staged_document WHERE push_id = ? AND name = ?"),
-    // One step down each index, however many leaves a push has.
-    nextStaged: database.prepare(
-      `SELECT min(push_id) AS push_id FROM (SELECT min(push_id) AS push_id FROM staged_leaf WHERE push_id > ?
-         UNION ALL SELECT min(push_id) FROM staged_document WHERE push_id > ?)`,
+    listStaged: database.prepare(
+      `INSERT INTO staged_push VALUES (?, ?)
+         ON CONFLICT DO UPDATE SET staged_at = max(staged_at, excluded.staged_at)`,
+    ),
+    stagedAt: database.prepare("SELECT staged_at FROM staged_push WHERE push_id = ?"),
+    unlistStaged: database.prepare("DELETE FROM staged_push WHERE push_id = ?"),
+    stagedPushes: database.prepare(
+      "SELECT push_id, staged_at FROM staged_push WHERE push_id > ? ORDER BY push_id LIMIT ?",
     ),
     putSeal: database.prepare("INSERT INTO record_seal VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
     readSeal: database.prepare("SELECT seal_id, envelope, tree_size FROM record_seal WHERE seal_id = ?"),

@@ -9,7 +9,7 @@ import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
 import { body } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
-import { openSqliteRecordStore } from "./record-store.ts";
+import { openSqliteRecordStore, recordMigrations } from "./record-store.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-stores-"));
@@ -181,6 +181,46 @@ describe("the SQLite stores", () => {
       await expect(store.listHeads(cursor, 1)).rejects.toThrow(RangeError);
       await expect(store.listCatalogue("b", cursor, 1)).rejects.toThrow(RangeError);
     }
+  });
+
+  it("tell when a push was staged last, and spare what was staged since (R6)", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    let nowMs = 1_000;
+    const store = openSqliteRecordStore(database, () => nowMs);
+    const leaves = Array.from({ length: 1_500 }, (_, index) => Uint8Array.of(index % 256));
+    await store.stageLeaves("a", 0, leaves);
+    nowMs = 2_000;
+    await store.stageLeaves("a", 0, leaves);
+    // A clock that went back makes nothing older.
+    nowMs = 1_500;
+    await store.putStagedDocument("a", "plan", "{}");
+    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 2_000 }]);
+    await store.dropStaged("a", 1_999);
+    expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
+    nowMs = 3_000;
+    // Not all of it goes in one transaction.
+    const dropping = store.dropStaged("a", 2_000);
+    await Promise.all([dropping, store.stageLeaves("a", 0, leaves)]);
+    expect(await store.loadLeaves("a", 0, 2_000)).toEqual(leaves);
+    expect(await store.stagedPushes("", 5)).toEqual([{ push_id: "a", staged_at_ms: 3_000 }]);
+    await store.dropStaged("a", 3_000);
+    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
+  });
+
+  it("list what was staged before there was a list", async () => {
+    const path = freshFile();
+    {
+      await using database = SqliteDatabase.open(path);
+      database.migrate("record", recordMigrations.slice(0, 2));
+      database.db.exec(`INSERT INTO staged_leaf VALUES ('a', 0, x'01'), ('a', 1, x'02');
+        INSERT INTO staged_document VALUES ('a', 'plan', '{}'), ('b', 'plan', '{}');`);
+    }
+    await using database = SqliteDatabase.open(path);
+    const store = openSqliteRecordStore(database);
+    const ids = ["a", "b"];
+    expect(await store.stagedPushes("", 5)).toEqual(ids.map((push_id) => ({ push_id, staged_at_ms: 0 })));
+    for (const id of ids) await store.dropStaged(id, 0);
+    expect([await store.loadLeaves("a", 0, 5), await store.stagedPushes("", 5)]).toEqual([[], []]);
   });
 
   it("answer every read through an index, never by a scan or a sort", () => {

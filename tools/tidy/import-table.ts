@@ -77,7 +77,11 @@ export const importTable: readonly ImportRow[] = [
   },
   { of: "mcp", may: ["protocol", "collections", "client", "service"], packages: ["*", "node:*"] },
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
-  { of: "cli", may: ["client", "verifier", "mcp", "node"], packages: ["*", "node:*"] },
+  {
+    of: "cli",
+    may: ["client", "verifier", "mcp", "node", "crypto/durable-file.ts"],
+    packages: ["*", "node:*"],
+  },
   { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },
   { of: "bench", may: ["*"], packages: ["*", "node:*"] },
   { of: "tools", may: ["*"], packages: ["*", "node:*"] },

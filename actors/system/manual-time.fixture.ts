@@ -1,0 +1,83 @@
+// Time that only tests move.
+
+import type { TimerPort } from "./ports.ts";
+
+interface Scheduled {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** How far `run` moves time for one promise. */
+const patienceMs = 60_000;
+const stepMs = 10;
+
+export class ManualTime implements TimerPort {
+  #nowMs: number;
+  #order = 0;
+  #scheduled: Scheduled[] = [];
+  /** Called after everything that happens. */
+  probe: () => void = () => {};
+
+  constructor(startMs = 1_000_000) {
+    this.#nowMs = startMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  schedule(delayMs: number, run: () => void): () => void {
+    this.#order += 1;
+    const scheduled = { atMs: this.#nowMs + delayMs, order: this.#order, run };
+    this.#scheduled.push(scheduled);
+    return () => {
+      this.#scheduled = this.#scheduled.filter((each) => each !== scheduled);
+    };
+  }
+
+  /** Lets everything that is ready happen; no time passes. */
+  async settle(): Promise<void> {
+    // Every step is a microtask, and all of those run before the next immediate.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Passes time, running what falls due in order. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await this.settle();
+    for (let next = this.#nextUntil(untilMs); next !== null; next = this.#nextUntil(untilMs)) {
+      this.#scheduled.splice(this.#scheduled.indexOf(next), 1);
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.run();
+      await this.settle();
+      this.probe();
+    }
+    this.#nowMs = untilMs;
+  }
+
+  /** Runs `promise` to its end, moving time as far as needed; an error after a minute of it. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false;
+    const done = promise.finally(() => {
+      isOver = true;
+    });
+    done.catch(() => {});
+    for (let passedMs = 0; !isOver; passedMs += stepMs) {
+      if (passedMs > patienceMs) throw new Error("nothing came of it in a minute");
+      await this.advance(stepMs);
+    }
+    return done;
+  }
+
+  #nextUntil(untilMs: number): Scheduled | null {
+    let next: Scheduled | null = null;
+    for (const each of this.#scheduled) {
+      if (each.atMs > untilMs) continue;
+      const isEarlier =
+        next === null || each.atMs < next.atMs || (each.atMs === next.atMs && each.order < next.order);
+      if (isEarlier) next = each;
+    }
+    return next;
+  }
+}

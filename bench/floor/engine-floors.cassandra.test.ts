@@ -1,0 +1,204 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  openTestKeyspace,
+  type TestKeyspace,
+  testRegions,
+} from "../../storage/cassandra/keyspace.fixture.ts";
+import { migrations } from "../../storage/cassandra/migrations.ts";
+import { openCassandraRecordStore } from "../../storage/cassandra/record-store.ts";
+import type { CassandraSession, CqlRow } from "../../storage/cassandra/session.ts";
+import { elasticUrl, hasElastic, openFresh } from "../../storage/elasticsearch/elastic.fixture.ts";
+import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
+import { fresh, head, seal, version } from "../../storage/record-store.fixture.ts";
+import { recordIdFor } from "../../storage/row-index.fixture.ts";
+import type { EngineLoad, RecordedCommits } from "../actors/engine-durable.ts";
+import { Child } from "../child.ts";
+import type { Stored } from "../cluster/node.ts";
+import { sendAll, sendOne } from "../load.ts";
+import type { EngineReplay } from "./engine-commits.ts";
+import type { EnginePush, EnginePushResult } from "./engine-push.ts";
+import type { EngineFloorPlan, EnginePlace } from "./engine-serve.ts";
+
+const [region = ""] = testRegions;
+const [cassandra = ""] = (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",");
+
+describe.skipIf(cassandra === "" || !hasElastic)("with the engines that the environment names", () => {
+  let keyspace: TestKeyspace;
+  beforeAll(async () => {
+    keyspace = await openTestKeyspace(migrations.flat());
+  });
+  afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
+
+  const common = (): EnginePlace => ({ cassandra, region, keyspace: keyspace.name, elastic: elasticUrl });
+  describe("the floor of durable calls", () => commitTests(() => keyspace, common));
+  describe("the floor of a push", () => pushTests(() => keyspace, common));
+  describe("the floor of fetch and search", () => serveTests(() => keyspace, common));
+});
+
+const start = (path: string): Child => Child.start(path, { profileTo: null });
+
+/** A connection for each test. */
+function sessionOf(keyspace: () => TestKeyspace): () => CassandraSession {
+  let session: CassandraSession;
+  beforeEach(async () => {
+    session = await keyspace().connect();
+  });
+  afterEach(() => session.close());
+  return () => session;
+}
+
+async function rowsOf(session: CassandraSession, cql: string): Promise<readonly CqlRow[]> {
+  return (await session.execute(cql, [], { idempotent: true })).rows;
+}
+
+function commitTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
+  const session = sessionOf(keyspace);
+
+  it("makes every recorded commit again, and refuses one that does not fit", async () => {
+    const load: EngineLoad = { place: place(), actors: 4, callers: 4, calls: 40 };
+    await using ours = start("actors/engine-durable.ts");
+    const { commits } = await ours.call<RecordedCommits>("record", load);
+    expect(commits.length).toBeGreaterThanOrEqual(load.actors);
+    await using floor = start("floor/engine-commits.ts");
+    const replay = (some: RecordedCommits["commits"]): Promise<number> =>
+      floor.call("replay", { place: place(), callers: 4, commits: some } satisfies EngineReplay);
+    expect(await replay(commits)).toBeGreaterThan(0);
+    const lastOf = new Map(commits.map((commit) => [commit.ref.id, commit]));
+    const heads = (await rowsOf(session(), "SELECT DISTINCT kind, id, head, op FROM actor")).map(
+      (row) => [String(row["id"]), row["head"], row["op"]] as const,
+    );
+    for (const [id, { expectedHead, op }] of lastOf) {
+      // Ours and the floor's: another partition with the same end.
+      const ends = heads.filter(([each]) => each === id || each.endsWith(`/${id}`));
+      expect(ends.map(([, ...end]) => end)).toEqual([
+        [expectedHead + 1, op],
+        [expectedHead + 1, op],
+      ]);
+    }
+    const [first] = commits;
+    const without = commits.filter((commit) => commit.ref.id === first?.ref.id).toSpliced(1, 1);
+    await expect(replay(without)).rejects.toThrow("a batch was refused");
+  });
+}
+
+const records = 20;
+
+/** What a push of products would have stored. */
+function storedProducts(): readonly Stored[] {
+  const space = Date.now() % 2 ** 31;
+  return Array.from({ length: records }, (_, n) => {
+    const id = recordIdFor("products", space, n);
+    const { business_uuid } = head(id);
+    const row = JSON.stringify({
+      business_uuid,
+      record_id: id,
+      countries: ["US"],
+      product_name: `lamp ${n}`,
+    });
+    return { version: version(id, "bat_floor", { row }), head: head(id) };
+  });
+}
+
+function pushTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
+  const session = sessionOf(keyspace);
+
+  it("stores every version and head again under other ids, and indexes every row", async () => {
+    const stored = storedProducts();
+    const { index, options, close } = await openFresh(["products"]);
+    try {
+      const alias = rowsAlias(new IndexNames(options.prefix, "products").generation(1));
+      const push: EnginePush = {
+        ...{ place: place(), stored, mark: "abcd" },
+        indexes: [{ elastic: elasticUrl, alias }],
+      };
+      await using floor = start("floor/engine-push.ts");
+      const { elapsedMs, cpu } = await floor.call<EnginePushResult>("run", push);
+      expect(elapsedMs).toBeGreaterThan(0);
+      expect(cpu.mainMs).toBeGreaterThan(0);
+      expect(await index.count("products")).toBe(records);
+      const store = openCassandraRecordStore(session());
+      await store.putSeal(seal("bat_floor"));
+      for (const each of stored) {
+        const record_id = `${each.head.record_id.slice(0, -4)}abcd`;
+        expect(await store.readServed(record_id)).toEqual({
+          head: { ...each.head, record_id },
+          version: { ...each.version, record_id },
+          seal: seal("bat_floor"),
+        });
+        expect(await store.readHead(each.head.record_id)).toBeNull();
+      }
+      const { heads } = await store.listCatalogue(stored[0]?.head.business_uuid ?? "", null, 1_000);
+      expect(heads.map(({ record_id }) => record_id)).toEqual(
+        expect.arrayContaining(stored.map(({ head: { record_id } }) => `${record_id.slice(0, -4)}abcd`)),
+      );
+      await expect(
+        floor.call("run", {
+          ...push,
+          mark: "abce",
+          indexes: [{ elastic: elasticUrl, alias: `${alias}.none` }],
+        }),
+      ).rejects.toThrow("a row was refused");
+    } finally {
+      await close();
+    }
+  });
+}
+
+const nonceRow = 16;
+
+function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): void {
+  const session = sessionOf(keyspace);
+  const requestOf = (method: string, path: string, body: string): Uint8Array =>
+    Buffer.from(
+      `${method} ${path} HTTP/1.1\r\nhost: x\r\nsignature-input: sig1=();nonce="${fresh("nonce-of-the-floor")}"\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body}`,
+    );
+  const kept = async (): Promise<{ readonly nonces: number; readonly envelopes: readonly number[] }> => {
+    const rows = await rowsOf(session(), "SELECT kind, rt FROM actor");
+    const receipts = await rowsOf(session(), "SELECT region, envelope FROM receipt");
+    return {
+      nonces: rows.filter((row) => row["kind"] === "floor" && row["rt"] === nonceRow).length,
+      envelopes: receipts.map((row) => String(row["envelope"]).length),
+    };
+  };
+
+  it("asks the engines, keeps a nonce and a receipt for every answer, and answers the bytes that it was given", async () => {
+    const recordId = recordIdFor("products", 7, 1);
+    const store = openCassandraRecordStore(session());
+    await store.putVersions([version(recordId, "bat_floor")], [head(recordId)]);
+    const { options, close } = await openFresh(["products"]);
+    const { serving } = new IndexNames(options.prefix, "products");
+    const lanes = 3;
+    const plan: EngineFloorPlan = {
+      place: place(),
+      lanes,
+      signatureBaseLength: 300,
+      receiptLength: 700,
+      envelopeLength: 900,
+      bodies: [Buffer.from("one"), Buffer.from("two")],
+      queries: new Map([
+        ["a query", { path: `/${serving}/_search`, body: { query: { match_all: {} } } }],
+        ["a query of nothing", { path: "/no-such-index/_search", body: { query: { match_all: {} } } }],
+      ]),
+    };
+    try {
+      await using floor = start("floor/engine-serve.ts");
+      const target = { host: "127.0.0.1", port: await floor.call<number>("listen", plan) };
+      const fetchOne = (): Uint8Array => requestOf("GET", `/v1/records/${recordId}`, "");
+      const search = (): Uint8Array => requestOf("POST", "/v1/search", "a query");
+      expect(await sendOne(target, fetchOne())).toEqual({ status: 200, body: "one" });
+      expect(await sendOne(target, search())).toEqual({ status: 200, body: "two" });
+      const many = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? fetchOne() : search()));
+      await sendAll(target, many, lanes);
+      expect(await kept()).toEqual({ nonces: 22, envelopes: Array.from({ length: 22 }, () => 900) });
+      // What the engines do not answer is no answer, and nothing is kept of it.
+      const unknown = requestOf("GET", `/v1/records/${recordIdFor("products", 7, 2)}`, "");
+      expect((await sendOne(target, unknown)).status).toBe(500);
+      const lost = requestOf("POST", "/v1/search", "a query of nothing");
+      expect((await sendOne(target, lost)).status).toBe(500);
+      expect((await kept()).nonces).toBe(22);
+    } finally {
+      await close();
+    }
+  });
+}

@@ -1,0 +1,12 @@
+import { afterAll, beforeAll } from "vitest";
+import { clusterRegionsConformance } from "../cluster-store.conformance.ts";
+import { clusterTables } from "./cluster-tables.ts";
+import { openClusterStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
+
+let keyspace: TestKeyspace;
+beforeAll(async () => {
+  keyspace = await openTestKeyspace(clusterTables);
+});
+afterAll(async () => await keyspace?.[Symbol.asyncDispose]());
+
+clusterRegionsConformance("the Cassandra store", async () => openClusterStoreIn(keyspace));

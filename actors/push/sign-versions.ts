@@ -20,7 +20,6 @@ export interface UnsignedVersion {
 }
 
 export interface SignedVersion {
-  readonly projected: ProjectedRow;
   /** Exact signed row text. */
   readonly row: string;
   /** JSON text of the sidecar envelope. */
@@ -56,7 +55,6 @@ export async function signVersions(
     if (!rowSignature || !sidecarSignature || !payload)
       throw new Error("A signer answered with too few signatures.");
     return {
-      projected: rows[index] as ProjectedRow,
       row: signedRowText(texts[index] as string, toBase64(rowSignature)),
       sidecar: sidecarEnvelope(payload, signers.sidecar.keyId, sidecarSignature),
     };

@@ -1,8 +1,8 @@
-// A published row as a change of an index.
+// A published row as a change of an index, and what an index makes of it.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
-import type { RowChange } from "../storage/row-index.ts";
+import type { IndexDocument, RowChange } from "../storage/row-index.ts";
 import { indexDocument } from "./index-document.ts";
 
 /** Made from the exact signed row text, as it is stored. */
@@ -12,14 +12,24 @@ export function rowPut(
   row: string,
 ): Extract<RowChange, { kind: "put" }> {
   // Our own stored text: it is the row that a push signed.
-  const projected = JSON.parse(row) as JsonObject & { readonly business_uuid: string };
+  const { business_uuid } = JSON.parse(row) as JsonObject & { readonly business_uuid: string };
   return {
     kind: "put",
     collection,
     record_id: reference.record_id,
-    business_uuid: projected.business_uuid,
+    business_uuid,
     change: reference.change,
     row,
-    document: indexDocument(collection, projected),
   };
+}
+
+/** What an engine searches a row by; throws for a text that is no JSON. */
+export function rowDocument({
+  collection,
+  row,
+}: {
+  readonly collection: string;
+  readonly row: string;
+}): IndexDocument {
+  return indexDocument(collection as CollectionName, JSON.parse(row) as JsonObject);
 }

@@ -1,5 +1,6 @@
 // Random rows and queries for the conformance suite. Values come from small pools, so that ties, repeated values and
-// absent fields are common; places lie clear of every circle's rim, where engines may round differently.
+// absent fields are common; places lie clear of every circle's rim, where engines may round differently. A row says a value
+// in its own way (an instant as text or in seconds), and a query asks for what the index makes of it.
 
 import fc from "fast-check";
 import { collections } from "../collections/collections.ts";
@@ -11,8 +12,10 @@ import {
   textMatchKey,
 } from "../collections/definition.ts";
 import { distanceKm } from "../collections/geo-distance.ts";
-import { type CollectionName, recordIdOf } from "../protocol/identifiers.ts";
-import type { GeoPoint, IndexDocument, IndexValue, RowChange, RowClause, RowQuery } from "./row-index.ts";
+import { analyse } from "../collections/text-analysis.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { type CollectionName, formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import type { GeoPoint, IndexValue, RowChange, RowClause, RowQuery } from "./row-index.ts";
 
 export const countries = ["US", "CA", "FR"] as const;
 const keywords = [
@@ -34,7 +37,10 @@ const keywords = [
   "*",
 ];
 const numbers = [0, 1, 1.5, 2, 2.5, 10, 1_767_225_600_000, 1_767_225_600_001];
-const terms = ["red", "blue", "shoe", "日本", "本語", "x1", "or", "and", "not", "near", "é"];
+const instants = [0, 1, 2, 10, 1_767_225_600_000, 1_767_225_600_001];
+const seconds = [0, 1, 1.5, 2, 10, 1_767_225_600];
+const words = ["red", "blue", "shoe", "日本", "日本語", "x1", "or", "and", "not", "near", "é", "жук"];
+const terms = [...new Set(words.flatMap(analyse))];
 const places: readonly GeoPoint[] = [
   { lat: 53.8, lng: -1.55 },
   { lat: 53.96, lng: -1.08 },
@@ -59,43 +65,67 @@ export function recordIdFor(collection: CollectionName, space: number, n: number
   return recordIdOf(collection, seed);
 }
 
+/** What a query compares a field with, as the index has it. */
 function operandOf(field: FilterField): fc.Arbitrary<IndexValue> {
   if (field.type === "boolean") return fc.boolean();
-  return field.type === "keyword" ? fc.constantFrom(...keywords) : fc.constantFrom(...numbers);
+  return field.type === "keyword" ? fc.constantFrom(...keywords) : numberOf(field);
 }
 
-function documentOf(definition: CollectionDefinition): fc.Arbitrary<IndexDocument> {
+function numberOf(field: FilterField): fc.Arbitrary<number> {
+  if (field.name === "published_at") return fc.constantFrom(...seconds.map((each) => each * 1_000));
+  return fc.constantFrom(...(field.type === "timestamp" ? instants : numbers));
+}
+
+/** What a row says of a field. */
+function memberOf(field: FilterField): fc.Arbitrary<JsonValue> {
+  if (field.name === "published_at") return fc.constantFrom(...seconds);
+  if (field.type === "timestamp") return fc.constantFrom(...instants.map(formatTimestamp));
+  return operandOf(field);
+}
+
+/** Rows of a collection, without what is the same in all. */
+function rowOf(definition: CollectionDefinition): fc.Arbitrary<JsonObject> {
   const plain = definition.fields.filter((field) => field.type !== "country" && field.type !== "geopoint");
   const pointFields = definition.fields.filter((field) => field.type === "geopoint");
   const fields = Object.fromEntries(
-    plain.flatMap((field): [string, fc.Arbitrary<IndexValue | readonly IndexValue[]>][] => {
-      const one = operandOf(field);
+    plain.flatMap((field): [string, fc.Arbitrary<JsonValue>][] => {
+      const one = memberOf(field);
       if (field.multiple) return [[field.name, fc.uniqueArray(one, { minLength: 1, maxLength: 3 })]];
       return field.countryStem === null
         ? [[field.name, one]]
         : countries.map((country) => [indexField(field, country), one]);
     }),
   );
-  const points = pointFields.map((field): [string, fc.Arbitrary<readonly GeoPoint[]>] => [
-    field.name,
-    fc.array(fc.constantFrom(...places), { minLength: 1, maxLength: field.multiple ? 3 : 1 }),
-  ]);
-  const text = fc
-    .array(fc.constantFrom(...terms), { minLength: 1, maxLength: 6 })
-    .map((words) => words.join(" "));
-  return fc.record({
-    countries: fc.subarray([...countries], { minLength: 1 }),
-    fields: someOf(fields),
-    points: someOf(Object.fromEntries(points)),
-    texts: someOf(Object.fromEntries(definition.textFields.map((name) => [name, text]))),
+  const points = pointFields.map((field): [string, fc.Arbitrary<JsonValue>] => {
+    const place = fc.constantFrom(...places).map(({ lat, lng }): JsonObject => ({ lat, lng }));
+    return [field.name, field.multiple ? fc.array(place, { minLength: 1, maxLength: 3 }) : place];
   });
+  const text = fc
+    .array(fc.constantFrom(...words), { minLength: 1, maxLength: 6 })
+    .map((some) => some.join(" "));
+  const texts = definition.textFields.map((name): [string, fc.Arbitrary<JsonValue>] => {
+    const filtered = fields[name];
+    if (filtered === undefined) return [name, text];
+    // A text that is filtered by, too.
+    const isMany = plain.some((field) => field.name === name && field.multiple);
+    return [name, fc.oneof(filtered, isMany ? fc.array(text, { minLength: 1, maxLength: 3 }) : text)];
+  });
+  const members = { ...fields, ...Object.fromEntries([...points, ...texts]) };
+  return fc
+    .tuple(
+      fc.subarray([...countries], { minLength: 1 }),
+      fc.record(members, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>,
+    )
+    .map(([published, some]) => ({ ...some, countries: published }));
 }
 
-/** An object with any of these members. */
-function someOf<T>(
-  members: Readonly<Record<string, fc.Arbitrary<T>>>,
-): fc.Arbitrary<Readonly<Record<string, T>>> {
-  return fc.record(members, { requiredKeys: [] }) as fc.Arbitrary<Readonly<Record<string, T>>>;
+/** The put with other members in its row; undefined takes one away. */
+export function withMembers(
+  change: RowChange,
+  members: Readonly<Record<string, JsonValue | undefined>>,
+): RowChange {
+  if (change.kind === "remove") return change;
+  return { ...change, row: JSON.stringify({ ...(JSON.parse(change.row) as JsonObject), ...members }) };
 }
 
 /** Puts and removals of a few records, in no order of their change numbers. */
@@ -109,13 +139,13 @@ export function changesOf(
     .record({
       ...common,
       business_uuid: fc.constantFrom(...businesses),
-      text: fc.string({ unit: "grapheme", maxLength: 10 }),
-      document: documentOf(collections[collection]),
+      note: fc.string({ unit: "grapheme", maxLength: 10 }),
+      members: rowOf(collections[collection]),
     })
-    .map(({ record, change, business_uuid, text, document }): RowChange => {
+    .map(({ record, change, business_uuid, note, members }): RowChange => {
       const record_id = recordIdFor(collection, space, record);
-      const row = JSON.stringify({ record_id, change, text });
-      return { kind: "put", collection, record_id, business_uuid, change, row, document };
+      const row = JSON.stringify({ ...members, record_id, change, note });
+      return { kind: "put", collection, record_id, business_uuid, change, row };
     });
   const remove = fc.record(common).map(
     ({ record, change }): RowChange => ({
@@ -147,7 +177,7 @@ function clauseOf(field: FilterField, op: Operator, country: string): fc.Arbitra
         .record({ point: fc.constantFrom(...places), radiusKm: fc.constantFrom(...radii) })
         .map((circle) => ({ field: name, op, ...circle }));
     default:
-      return fc.constantFrom(...numbers).map((value) => ({ field: name, op, value }));
+      return numberOf(field).map((value) => ({ field: name, op, value }));
   }
 }
 

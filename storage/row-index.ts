@@ -6,9 +6,10 @@
 //   X4. When `apply` returned, a search finds the put and no longer finds the removed row.
 //   X5. An engine that cannot answer the whole of what it was asked rejects with `IndexUnavailable`: never fewer rows.
 //       An `apply` that was rejected so may have been carried out in part; the same changes may be applied again.
+//   X6. The row is all that an engine is given of a record: what it searches by is `indexDocument` of the row's JSON.
 // Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 
-/** A row made ready for the index by collections/: nothing here is computed by the engine. */
+/** What an engine searches a row by, made of its text by collections/ (X6): nothing here is computed by the engine. */
 export interface IndexDocument {
   /** Countries that the record is published for. */
   readonly countries: readonly string[];
@@ -36,7 +37,6 @@ export type RowChange =
       readonly change: number;
       /** Exact signed row text. */
       readonly row: string;
-      readonly document: IndexDocument;
     }
   | {
       readonly kind: "remove";

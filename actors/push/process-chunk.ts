@@ -7,7 +7,6 @@
 //       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
 //       chunks in their order.
 
-import { indexDocument } from "../../collections/index-document.ts";
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
@@ -147,7 +146,6 @@ async function storeVersions(
       ...common,
       change: assignment.change,
       row: signed.row,
-      document: indexDocument(facts.collection as CollectionName, signed.projected),
     });
   }
   await ports.records.putVersions(versions, heads);

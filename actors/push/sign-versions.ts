@@ -21,7 +21,6 @@ export interface UnsignedVersion {
 }
 
 export interface SignedVersion {
-  readonly projected: ProjectedRow;
   /** Exact signed row text. */
   readonly row: string;
   /** JSON text of the sidecar envelope. */
@@ -62,7 +61,6 @@ export async function signVersions(
     if (!rowSignature || !sidecarSignature || payload === undefined)
       throw new Error("A signer answered with too few signatures.");
     return {
-      projected: rows[index] as ProjectedRow,
       row: signedRowText(texts[index] as string, toBase64(rowSignature)),
       sidecar: sidecarEnvelope(payload, signers.sidecar.keyId, sidecarSignature),
     };

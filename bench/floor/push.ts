@@ -1,10 +1,12 @@
 // Child process, floor of a push: what nobody could leave out between a batch's body and its searchable rows. Parsing,
 // hashing, the Merkle tree, the canonical form of each row, two signatures a record, and inserts of the very bytes that the
 // service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or analysed. The threads
-// are those of the service, and as there the next chunk is signed while one is written.
+// are those of the service, and as there the next chunk is signed while one is written, and rows are inserted (push-rows.ts)
+// while the main thread goes on; done is done when all is committed.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
 import { createBatchSigner } from "../../crypto/batch-signer.ts";
 import type { Signer } from "../../crypto/port.ts";
@@ -13,6 +15,7 @@ import { packMessages } from "../../protocol/packed-messages.ts";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { answerParent } from "../answer-parent.ts";
 import { type CpuTimes, cpuBetween, cpuTimes } from "../cpu-times.ts";
+import type { FloorRow } from "./push-rows.ts";
 
 /** What the service made of one record. */
 export interface StoredRecord {
@@ -47,8 +50,9 @@ class FloorStore {
   readonly #changes: StatementSync;
   readonly #version: StatementSync;
   readonly #head: StatementSync;
-  readonly #row: StatementSync;
-  readonly #text: StatementSync;
+  readonly #rows: Worker;
+  #rowsUnderWay = 0;
+  #rowsDone = (): void => {};
 
   constructor(file: string) {
     this.#checkpointer = createCheckpointer(file);
@@ -61,37 +65,49 @@ class FloorStore {
         bytes BLOB NOT NULL, sidecar TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (record_id, generation));
       CREATE TABLE IF NOT EXISTS head (
         record_id TEXT PRIMARY KEY, business_uuid TEXT NOT NULL, generation INTEGER NOT NULL, hash TEXT NOT NULL)
-        WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS found (rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL, row TEXT NOT NULL);
-      CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
-        t0, t1, t2, t3, content='', contentless_delete=1, tokenize='ascii');`);
+        WITHOUT ROWID;`);
     this.#changes = this.#db.prepare("SELECT total_changes() AS total");
     this.#version = this.#db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#head = this.#db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
-    this.#row = this.#db.prepare("INSERT INTO found (record_id, row) VALUES (?, ?)");
-    this.#text = this.#db.prepare("INSERT INTO terms (rowid, t0, t1, t2, t3) VALUES (?, ?, ?, ?, ?)");
+    this.#rows = new Worker(new URL("./push-rows.ts", import.meta.url), { workerData: `${file}-rows` });
+    // Its failure is this process's: nobody listens for it.
+    this.#rows.on("message", () => {
+      this.#rowsUnderWay -= 1;
+      if (this.#rowsUnderWay === 0) this.#rowsDone();
+    });
   }
 
-  /** One transaction. */
+  /** One transaction, and one of the rows, which is not waited for. */
   insertAll(records: readonly (readonly [StoredRecord, Made])[]): void {
     this.#db.exec("BEGIN IMMEDIATE");
     for (const [record, made] of records) this.#insert(record, made);
     this.#db.exec("COMMIT");
     this.#checkpointer.committed(Number(this.#changes.get()?.["total"]));
+    this.#rowsUnderWay += 1;
+    this.#rows.postMessage(
+      records.map(([{ record_id, texts }, { row }]): FloorRow => ({ record_id, row, texts })),
+    );
   }
 
-  close(): void {
+  /** Resolves when all rows are committed. */
+  untilInserted(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#rowsDone = resolve;
+      if (this.#rowsUnderWay === 0) resolve();
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#rows.terminate();
     this.#checkpointer.close();
     this.#db.close();
   }
 
   #insert(each: StoredRecord, made: Made): void {
-    const { record_id: id, business_uuid: uuid, cert_id: certId, proof, texts } = each;
+    const { record_id: id, business_uuid: uuid, cert_id: certId, proof } = each;
     const { hashText, pushId, leafIndex, bytes, sidecar, row } = made;
     this.#version.run(id, hashText, pushId, leafIndex, certId, Date.now(), proof, bytes, sidecar, row);
     this.#head.run(id, uuid, hashText);
-    const { lastInsertRowid } = this.#row.run(id, row);
-    this.#text.run(lastInsertRowid, texts[0] ?? null, texts[1] ?? null, texts[2] ?? null, texts[3] ?? null);
   }
 }
 
@@ -134,6 +150,7 @@ async function run({ file, pushId, body, stored }: FloorPush): Promise<FloorPush
     if (next < leaves.length) ahead = signFrom(next);
     store.insertAll(signed);
   }
+  await store.untilInserted();
   return { elapsedMs: performance.now() - startedMs, cpu: cpuBetween(cpuBefore, cpuTimes()) };
 }
 

@@ -57,7 +57,7 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
     note:
       `Processor time of the main thread ${cpuOf("ours", "mainMs")} ms against ${cpuOf("floor", "mainMs")}, of all threads ${cpuOf("ours", "allMs")} ms against ${cpuOf("floor", "allMs")}. ` +
       `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records. ` +
-      "On both sides a main thread, one that signs, and one that copies SQLite's logs; the next chunk is signed while one is written.",
+      "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.",
   };
   if (grown.length === 0) return [time];
   const memory: Figure = {

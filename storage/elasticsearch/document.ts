@@ -2,6 +2,7 @@
 // versions of deleted documents are forgotten after a minute.
 
 import { termImpact } from "../../collections/relevance.ts";
+import { rowDocument } from "../../collections/row-change.ts";
 import type { IndexDocument, RowChange } from "../row-index.ts";
 import { allTermsField, idOrderField, termsField } from "./layout.ts";
 
@@ -13,7 +14,8 @@ export function bulkLines(change: RowChange): string {
 }
 
 function documentText(put: Extract<RowChange, { readonly kind: "put" }>): string {
-  const { countries, fields, points } = put.document;
+  const document = rowDocument(put);
+  const { countries, fields, points } = document;
   const places = Object.entries(points).map(([name, list]) => [
     name,
     list.map(({ lat, lng }) => ({ lat, lon: lng })),
@@ -27,7 +29,7 @@ function documentText(put: Extract<RowChange, { readonly kind: "put" }>): string
     ...Object.fromEntries(places),
     ...(places.length === 0 ? {} : { points: JSON.stringify(points) }),
   });
-  return `${head.slice(0, -1)}${termsText(put.document)}}`;
+  return `${head.slice(0, -1)}${termsText(document)}}`;
 }
 
 /** Members that say how much each term counts, one for each text and one for all of them; written as text at once. */

@@ -15,13 +15,7 @@ const put: RowChange = {
   record_id: recordIdFor("jobs", 5, 1),
   business_uuid: "b",
   change: 1,
-  row: "a row",
-  document: {
-    countries: ["US"],
-    fields: { city: "Leeds", salary_min: 10 },
-    points: {},
-    texts: { title: "smith" },
-  },
+  row: JSON.stringify({ countries: ["US"], city: "Leeds", salary_min: 10, title: "smith" }),
 };
 const query: RowQuery = {
   collection: "jobs",
@@ -149,9 +143,9 @@ describe.skipIf(!hasElastic)("preparing the indices", () => {
         role: "serving",
       });
       expect(await index.prepare(["products"])).toEqual(new Map());
-      const document = { countries: ["ZW"], fields: { price_ZW: 5 }, points: {}, texts: {} };
+      const row = JSON.stringify({ countries: ["ZW"], price_ZW: 5 });
       await index.apply([
-        { ...put, collection: "products", record_id: recordIdFor("products", 5, 1), document } as RowChange,
+        { ...put, collection: "products", record_id: recordIdFor("products", 5, 1), row } as RowChange,
       ]);
       const dear: RowQuery = {
         ...query,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { indexDocument } from "../../collections/index-document.ts";
 import { MemoryRowIndex } from "../memory/row-index.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
 import type { RowChange, RowQuery } from "../row-index.ts";
@@ -34,6 +33,7 @@ function put(n: number, change: number): RowChange {
     published_at: 1_000 + n,
     countries: ["US"],
     change,
+    headline: `number ${n}`,
   };
   return {
     kind: "put",
@@ -42,7 +42,6 @@ function put(n: number, change: number): RowChange {
     business_uuid: "b",
     change,
     row: JSON.stringify(row),
-    document: indexDocument(collection, { ...row, headline: `number ${n}` }),
   };
 }
 

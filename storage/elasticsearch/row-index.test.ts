@@ -96,8 +96,7 @@ function put(n: number, change = 1): RowChange {
     record_id: recordIdFor("products", 1, n),
     business_uuid: "b",
     change,
-    row: `row ${n}`,
-    document: { countries: ["US"], fields: {}, points: {}, texts: {} },
+    row: JSON.stringify({ n, countries: ["US"] }),
   };
 }
 

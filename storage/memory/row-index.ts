@@ -4,6 +4,7 @@
 import { textMatchKey } from "../../collections/definition.ts";
 import { distanceKm } from "../../collections/geo-distance.ts";
 import { termImpact } from "../../collections/relevance.ts";
+import { rowDocument } from "../../collections/row-change.ts";
 import type {
   GeoPoint,
   IndexDocument,
@@ -15,7 +16,8 @@ import type {
   RowQuery,
 } from "../row-index.ts";
 
-type Put = Extract<RowChange, { readonly kind: "put" }>;
+type Put = Extract<RowChange, { readonly kind: "put" }> & { readonly document: IndexDocument };
+type Remove = Extract<RowChange, { readonly kind: "remove" }>;
 type SortValue = string | number | null;
 
 interface Ranked {
@@ -24,10 +26,13 @@ interface Ranked {
 }
 
 export class MemoryRowIndex implements RowIndex {
-  readonly #changes = new Map<string, RowChange>();
+  readonly #changes = new Map<string, Put | Remove>();
 
   async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
-    return changes.map((change) => {
+    const derived = changes.map((change) =>
+      change.kind === "put" ? { ...change, document: rowDocument(change) } : change,
+    );
+    return derived.map((change) => {
       const known = this.#changes.get(change.record_id);
       if (known !== undefined && change.change <= known.change) return "stale";
       this.#changes.set(change.record_id, change);
@@ -53,7 +58,7 @@ export class MemoryRowIndex implements RowIndex {
   #live(collection: string): readonly Put[] {
     return [...this.#changes.values()].filter(
       (change) => change.kind === "put" && change.collection === collection,
-    ) as Put[];
+    ) as readonly Put[];
   }
 }
 

@@ -15,9 +15,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
+function makeTable(database: SqliteDatabase): void {
+  database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
+}
+
 /** Writes until the thread has copied some of the log; answers the rows written. */
 async function writeUntilCopied(database: SqliteDatabase): Promise<number> {
-  database.migrate("test", ["CREATE TABLE t (k INTEGER PRIMARY KEY, body TEXT NOT NULL)"]);
+  makeTable(database);
   const before = (await stat(path)).size;
   let written = 0;
   // The writer alone would leave its log uncopied for far longer than this.
@@ -46,6 +50,16 @@ describe("the checkpointer", () => {
     const database = SqliteDatabase.open(path);
     await writeUntilCopied(database);
     expect(readdirSync(folder)).toContain("store.db-wal");
+    database.close();
+    expect(readdirSync(folder)).toEqual(["store.db"]);
+  });
+
+  it("is not needed by a database that copies its log itself, within the COMMIT", async () => {
+    const database = SqliteDatabase.open(path, { checkpoints: "self" });
+    makeTable(database);
+    const bytes = 16_000_000;
+    await database.write((db) => db.prepare("INSERT INTO t (body) VALUES (?)").run("x".repeat(bytes)));
+    expect((await stat(path)).size).toBeGreaterThan(bytes);
     database.close();
     expect(readdirSync(folder)).toEqual(["store.db"]);
   });

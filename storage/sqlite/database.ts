@@ -16,6 +16,9 @@ const fileVersion = 1;
 const groupMaxDefault = 512;
 /** Pages of the log at which a COMMIT copies it itself (64 MiB), should the checkpointer not have done so long before. */
 const logPagesMax = 16_384;
+/** The same where nobody else copies it. */
+const logPagesSelf = 2_048;
+const cacheKilobytesDefault = 16_384;
 /** SQLite result codes (sqlite.org/rescode.html), primary part. */
 const sqliteBusy = 5;
 const sqliteLocked = 6;
@@ -30,6 +33,13 @@ export interface SqliteOptions {
   readonly busyTimeoutMs?: number;
   /** Works in one transaction at most. */
   readonly groupMax?: number;
+  /**
+   * Who copies the log into the file: the process's checkpoint thread, or the connection itself within a COMMIT, where
+   * that holds nobody up.
+   */
+  readonly checkpoints?: "thread" | "self";
+  /** Of the file in memory. */
+  readonly cacheKilobytes?: number;
   /**
    * Told of every COMMIT of a group, in both phases: where a test stops the world, or makes the outcome unknown.
    * What it throws is taken for a failure of the COMMIT itself (D3), whatever had happened to it by then.
@@ -67,7 +77,8 @@ export class SqliteDatabase implements AsyncDisposable {
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
-    this.#checkpointer = path === ":memory:" ? null : createCheckpointer(path);
+    this.#checkpointer =
+      path === ":memory:" || options.checkpoints === "self" ? null : createCheckpointer(path);
     this.#groupMax = options.groupMax ?? groupMaxDefault;
     this.#onCommit = options.onCommit;
   }
@@ -80,8 +91,9 @@ export class SqliteDatabase implements AsyncDisposable {
     });
     try {
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
-        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;
-        PRAGMA wal_autocheckpoint = ${logPagesMax};`);
+        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
+        PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
+        PRAGMA wal_autocheckpoint = ${options.checkpoints === "self" ? logPagesSelf : logPagesMax};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
         throw new StoreError(

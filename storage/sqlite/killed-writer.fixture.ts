@@ -1,18 +1,24 @@
 // A process that writes to one kind of store without end and tells on standard output, by number, what returned.
 // Its parent kills it at some point: everything that was told must be there afterwards.
 
+import { recordIdFor } from "../row-index.fixture.ts";
 import { SqliteDatabase } from "./database.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
+import { SqliteRowIndex } from "./row-index.ts";
 import { tell } from "./tell.fixture.ts";
 
 export const body = (n: number): string => `{"n":${n},"filler":"${"x".repeat(500)}"}`;
 
+/** Row n as the index is given it. */
+export const row = (n: number): string =>
+  JSON.stringify({ countries: ["US"], product_name: `product w${n}`, published_at: n, filler: body(n) });
+
 /** What write number n of each kind does. */
-const writers: Record<string, (database: SqliteDatabase) => (n: number) => Promise<void>> = {
-  record: (database) => {
-    const store = openSqliteRecordStore(database);
+const writers: Record<string, (path: string) => (n: number) => Promise<void>> = {
+  record: (path) => {
+    const store = openSqliteRecordStore(SqliteDatabase.open(path));
     return async (n) => {
       const identity = {
         record_id: `svc_${n}`,
@@ -36,14 +42,25 @@ const writers: Record<string, (database: SqliteDatabase) => (n: number) => Promi
       await store.putVersions([version], [{ ...identity, live: true, change: 1 }]);
     };
   },
-  receipt: (database) => {
-    const store = openSqliteReceiptStore(database);
+  receipt: (path) => {
+    const store = openSqliteReceiptStore(SqliteDatabase.open(path));
     const common = { region: "r", batch: "202611211358-i1", key_id: "k", billable: true, served_at_ms: 1 };
     return (n) => store.append({ ...common, retrieval_id: `${n}`, nonce: `${n}`, envelope: body(n) });
   },
-  register: (database) => {
-    const store = openSqliteRegisterStore(database);
+  register: (path) => {
+    const store = openSqliteRegisterStore(SqliteDatabase.open(path));
     return (n) => store.put([{ table: "key", partition: "p", key: `${n}`, change: 1, body: body(n) }]);
+  },
+  index: (path) => {
+    const index = new SqliteRowIndex(path);
+    const common = { collection: "products", business_uuid: "b", change: 1 } as const;
+    return async (n) => {
+      await index.apply([
+        { kind: "put", ...common, record_id: recordIdFor("products", 1, n), row: row(n) },
+        // So that the text index has deletions, too.
+        { kind: "remove", ...common, record_id: recordIdFor("products", 1, n - 20), change: 2 },
+      ]);
+    };
   },
 };
 
@@ -52,7 +69,7 @@ if (import.meta.main) {
   const open = writers[kind ?? ""];
   if (open === undefined || path === undefined)
     throw new Error("usage: killed-writer.fixture.ts <kind> <file>");
-  const write = open(SqliteDatabase.open(path));
+  const write = open(path);
   // A few side by side, so that they share commits.
   const lanes = 4;
   await Promise.all(

@@ -9,12 +9,11 @@
 //       number that it has seen would keep the true one out.
 
 import { rmSync } from "node:fs";
-import { indexDocument } from "../../collections/index-document.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
+import { DatabaseSync } from "node:sqlite";
 import { isCollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange, RowIndex } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
-import { SqliteDatabase, type SqliteOptions } from "./database.ts";
+import type { SqliteDatabase, SqliteOptions } from "./database.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 
 /** Heads looked at, and rows applied, at a time. */
@@ -37,30 +36,20 @@ export async function openRepairedIndex(
   store: SqliteDatabase,
   options: SqliteOptions = {},
 ): Promise<OpenRowIndex> {
-  const opened = open(path, options);
-  const lacking = compare(store, opened.database);
-  if (lacking !== "ahead")
-    return { ...opened, repaired: await fill(store, opened.index, lacking), isNew: false };
+  const opened = new SqliteRowIndex(path, options);
+  const lacking = compare(store, path);
+  if (lacking !== "ahead") return await filled(store, opened, { lacking, isNew: false });
   opened.close();
   for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
-  const made = open(path, options);
-  const all = compare(store, made.database);
+  const made = new SqliteRowIndex(path, options);
+  const all = compare(store, path);
   if (all === "ahead") throw new Error("A new row index is ahead of the records.");
-  return { ...made, repaired: await fill(store, made.index, all), isNew: true };
+  return await filled(store, made, { lacking: all, isNew: true });
 }
 
-function open(path: string, options: SqliteOptions) {
-  const database = SqliteDatabase.open(path, options);
-  const index = new SqliteRowIndex(database);
-  const close = (): void => {
-    index.close();
-    database.close();
-  };
-  return { database, index, close, [Symbol.asyncDispose]: async () => close() };
-}
-
-/** Record ids that the index is behind of (K1), or `ahead` (K3). */
-function compare(store: SqliteDatabase, rows: SqliteDatabase): readonly string[] | "ahead" {
+/** Record ids that the index in a file is behind of (K1), or `ahead` (K3). */
+function compare(store: SqliteDatabase, path: string): readonly string[] | "ahead" {
+  using rows = new DatabaseSync(path, { readOnly: true });
   const heads = totalsOf(store, "record_head WHERE change >= 0");
   const entries = totalsOf(rows, "row_entry");
   if (heads.count === entries.count && heads.changes === entries.changes) return [];
@@ -78,7 +67,10 @@ function compare(store: SqliteDatabase, rows: SqliteDatabase): readonly string[]
   return known === entries.count ? lacking : "ahead";
 }
 
-function totalsOf(database: SqliteDatabase, lines: "record_head WHERE change >= 0" | "row_entry") {
+function totalsOf(
+  database: Pick<DatabaseSync, "prepare">,
+  lines: "record_head WHERE change >= 0" | "row_entry",
+) {
   const sums = database.prepare(`SELECT count(*) AS count, total(change) AS changes FROM ${lines}`).get();
   return { count: numberOf(sums?.["count"]), changes: numberOf(sums?.["changes"]) };
 }
@@ -94,6 +86,15 @@ function* headsOf(store: SqliteDatabase): Generator<Row> {
     if (last === undefined || page.length < pageRows) return;
     after = textOf(last["record_id"]);
   }
+}
+
+async function filled(
+  store: SqliteDatabase,
+  index: SqliteRowIndex,
+  { lacking, isNew }: { readonly lacking: readonly string[]; readonly isNew: boolean },
+): Promise<OpenRowIndex> {
+  const repaired = await fill(store, index, lacking);
+  return { index, repaired, isNew, [Symbol.asyncDispose]: async () => index.close() };
 }
 
 /** See K2. */
@@ -115,7 +116,10 @@ function changeOf(head: Row): RowChange {
   if (!isCollectionName(collection)) throw new Error(`A stored record is of the unknown type ${collection}.`);
   const common = { collection, record_id: textOf(head["record_id"]), change: numberOf(head["change"]) };
   if (head["live"] !== 1) return { kind: "remove", ...common };
-  const row = textOf(head["row"]);
-  const document = indexDocument(collection, JSON.parse(row) as JsonObject);
-  return { kind: "put", ...common, business_uuid: textOf(head["business_uuid"]), row, document };
+  return {
+    kind: "put",
+    ...common,
+    business_uuid: textOf(head["business_uuid"]),
+    row: textOf(head["row"]),
+  };
 }

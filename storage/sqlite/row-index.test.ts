@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { collections } from "../../collections/collections.ts";
 import { textMatchKey } from "../../collections/definition.ts";
-import { indexDocument } from "../../collections/index-document.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
@@ -19,12 +18,21 @@ import { SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
 import type { Plan } from "./row-plan.ts";
 import { selectSql } from "./row-select.ts";
+import { prepareRowTables } from "./row-tables.ts";
+import { RowWriter } from "./row-writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-rows-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+let files = 0;
+
+function newPath(): string {
+  files += 1;
+  return join(folder, `${files}.db`);
+}
+
 rowIndexConformance("the SQLite index", async () => {
-  const index = new SqliteRowIndex(":memory:");
+  const index = new SqliteRowIndex(newPath());
   return { index, close: async () => index.close() };
 });
 
@@ -49,10 +57,11 @@ function waysOf(query: RowQuery): readonly Plan[] {
 describe("every way of answering a query", () => {
   it.each(collectionNames)("gives the same rows of %s", async (collection) => {
     const database = SqliteDatabase.open(":memory:");
-    const index = new SqliteRowIndex(database);
+    prepareRowTables(database);
+    const writer = new RowWriter(database);
     const reference = new MemoryRowIndex();
     const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);
-    await index.apply(changes);
+    await database.write(() => writer.applyAll(changes));
     await reference.apply(changes);
     const tried = new Set<string>();
     const withoutText = queryOf(collection).filter((query) => query.text === undefined);
@@ -94,7 +103,6 @@ function product(n: number, record: object, change = 1): RowChange {
     record: { ...sampleRecords.products, ...record },
     ...facts,
   });
-  const document = indexDocument("products", row);
   return {
     kind: "put",
     collection: "products",
@@ -102,7 +110,6 @@ function product(n: number, record: object, change = 1): RowChange {
     business_uuid: facts.businessUuid,
     change,
     row: projectedRowText(row),
-    document,
   };
 }
 
@@ -150,7 +157,7 @@ describe("a walk in the order of the sort", () => {
   ];
 
   it("is given up when it finds too little, and the answer is right", async () => {
-    const index = new SqliteRowIndex(":memory:");
+    const index = new SqliteRowIndex(newPath());
     const reference = new MemoryRowIndex();
     await index.apply(rows);
     await reference.apply(rows);
@@ -162,7 +169,7 @@ describe("a walk in the order of the sort", () => {
   });
 
   it("ends among rows without the sort field only when those with it are not enough", async () => {
-    const index = new SqliteRowIndex(":memory:");
+    const index = new SqliteRowIndex(newPath());
     const reference = new MemoryRowIndex();
     const some = rows.map((row, n) =>
       n % 50 === 0 ? row : product(n, { brand: n >= 4_000 ? "Late" : "Early", prices: [] }),
@@ -181,7 +188,7 @@ describe("a walk in the order of the sort", () => {
 
 describe("relevance", () => {
   it.each(collectionNames)("is that of the row alone, of %s that change in between", async (collection) => {
-    const index = new SqliteRowIndex(":memory:");
+    const index = new SqliteRowIndex(newPath());
     const reference = new MemoryRowIndex();
     const [changes = []] = fc.sample(changesOf(collection, 1, 60), 1);
     const ranked = queryOf(collection).filter((query) =>
@@ -207,7 +214,7 @@ describe("relevance", () => {
   });
 
   it("is settled by the ids of rows that match equally, however many there are", async () => {
-    const index = new SqliteRowIndex(":memory:");
+    const index = new SqliteRowIndex(newPath());
     const reference = new MemoryRowIndex();
     const rows = Array.from({ length: 6_000 }, (_, n) =>
       priced(n, n % 13, { brand: n % 400 === 3 ? "Late" : "Early" }),
@@ -245,7 +252,7 @@ describe("relevance", () => {
 
 describe("an index in a file", () => {
   it("keeps its rows, and derives them again when its layout is another one", async () => {
-    const path = join(folder, "rows.db");
+    const path = newPath();
     const first = new SqliteRowIndex(path);
     const rows = Array.from({ length: 2_500 }, (_, n) =>
       priced(n, n % 7, { brand: n % 2 === 0 ? "Late" : "Early" }),
@@ -274,16 +281,18 @@ describe("an index in a file", () => {
     third.close();
   });
 
-  it("leaves a shared database usable after a removal", async () => {
-    const database = SqliteDatabase.open(join(folder, "shared.db"));
-    const index = new SqliteRowIndex(database);
+  it("goes on after a removal", async () => {
+    const database = SqliteDatabase.open(newPath());
+    prepareRowTables(database);
+    const writer = new RowWriter(database);
     database.db.exec("CREATE TABLE other (id TEXT PRIMARY KEY) WITHOUT ROWID");
-    await index.apply([priced(1, 1, {})]);
-    await index.apply([
-      { kind: "remove", collection: "products", record_id: recordIdFor("products", 7, 1), change: 2 },
-    ]);
+    await database.write(() => writer.applyAll([priced(1, 1, {})]));
+    await database.write(() =>
+      writer.applyAll([
+        { kind: "remove", collection: "products", record_id: recordIdFor("products", 7, 1), change: 2 },
+      ]),
+    );
     expect(await database.write((db) => db.prepare("INSERT INTO other VALUES ('a')").run().changes)).toBe(1);
-    index.close();
     database.close();
   });
 });

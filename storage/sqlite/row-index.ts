@@ -1,32 +1,29 @@
-// The searchable rows in SQLite: the port's obligations X1–X4, and of this engine:
+// The searchable rows in SQLite: the port's obligations X1–X4 and X6, and of this engine:
 //   I1. Whatever way a search takes, it checks every condition; the way decides what is read, not what is found.
 //   I2. The rows are the truth (`row_entry`); what is derived from them is made again when its layout changes.
+//   I3. A thread of its own writes (row-thread.ts). The connection here only reads, and a search in one transaction: of one
+//       state of the file, whatever is committed meanwhile.
+//   I4. An apply is answered when it is committed and noted here (row-terms.ts), so X4 holds. A state of the file may have
+//       commits whose notes are on their way: rows proposed from memory are then checked in a newer state. One that was
+//       removed there is not found, one that came is found once its apply is answered, and of one that changed only the
+//       rank may be that of before.
+//   I5. After an apply that failed it is not known what was committed: what is remembered of the texts is read again.
 
 import type { StatementSync } from "node:sqlite";
-import { distanceKm } from "../../collections/geo-distance.ts";
-import { indexDocument } from "../../collections/index-document.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { StoreError } from "../actor-store.ts";
 import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
 import { numberOf, numberOrNull, textOf } from "./columns.ts";
-import { SqliteDatabase, type SqliteOptions } from "./database.ts";
-import { nearFunction, type Sql } from "./row-conditions.ts";
+import { type CommitPhase, SqliteDatabase, type SqliteOptions } from "./database.ts";
+import type { Sql } from "./row-conditions.ts";
 import { type CollectionLayout, layoutOf } from "./row-layout.ts";
 import { allLinesOf } from "./row-lines.ts";
 import { keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
 import { selectSql, walkSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
-import { CollectionTerms } from "./row-terms.ts";
+import { prepareRowTables } from "./row-tables.ts";
+import { CollectionTerms, type RowNote } from "./row-terms.ts";
 import { searchText } from "./row-text-search.ts";
-import { type Applied, parsePoints, RowWriter } from "./row-writer.ts";
-
-const migrations = [
-  `CREATE TABLE row_entry (
-     rid INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, business_uuid TEXT NOT NULL,
-     change INTEGER NOT NULL, row TEXT);
-   CREATE TABLE row_layout (collection TEXT PRIMARY KEY, created TEXT NOT NULL) WITHOUT ROWID;
-   CREATE TABLE row_touch (one INTEGER PRIMARY KEY);`,
-];
+import { RowThread, type StartRowThread, type ThreadApplied } from "./row-thread.ts";
 
 /** A walk is given up when it read this many times the rows that it was expected to, and at least the second. */
 const walkRowsFactor = 4;
@@ -35,46 +32,59 @@ const walkRowsMin = 1_000;
 const statementsMax = 256;
 /** Rows with the wanted keys that are looked up before the text is. */
 const amongRowsMax = 5_000;
-/** Rows derived in one transaction when a layout changed. */
-const rebuildChunk = 1_000;
 
 export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   readonly #database: SqliteDatabase;
-  readonly #ownsDatabase: boolean;
-  readonly #writer: RowWriter;
+  readonly #thread: RowThread;
+  readonly #onCommit: SqliteOptions["onCommit"];
   readonly #statistics: RowStatistics;
   readonly #searches = new Map<string, StatementSync>();
   /** By collection, once a search asked for relevance. */
   readonly #terms = new Map<string, CollectionTerms>();
 
-  /** Opens the index in `store`: a database shared with other stores, or the path of a file of its own. */
-  constructor(store: SqliteDatabase | string, options: SqliteOptions = {}) {
-    this.#ownsDatabase = typeof store === "string";
-    this.#database = typeof store === "string" ? SqliteDatabase.open(store, options) : store;
-    this.#database.migrate("row-index", migrations);
-    this.#database.db.function(nearFunction, { deterministic: true }, isNear);
-    const stale = collectionNames.filter((name) => this.#prepareLayout(name));
-    this.#writer = new RowWriter(this.#database);
+  /**
+   * Opens the index in the file at `path`, which nobody else writes to. `onCommit` is told of every apply before it is
+   * handed over and when it is committed.
+   */
+  constructor(path: string, { onCommit, ...options }: SqliteOptions = {}, start?: StartRowThread) {
+    this.#database = SqliteDatabase.open(path, options);
+    prepareRowTables(this.#database);
+    this.#database.db.exec("PRAGMA query_only = ON");
     this.#statistics = new RowStatistics(this.#database);
-    for (const name of stale) this.#rebuild(name);
+    this.#thread = new RowThread({ path, options }, start);
+    this.#onCommit = onCommit;
   }
 
   async apply(changes: readonly RowChange[]): Promise<readonly ("applied" | "stale")[]> {
     if (changes.length === 0) return [];
-    let applied: Applied;
+    let applied: ThreadApplied;
     try {
-      applied = await this.#database.write(() => this.#writer.applyAll(changes));
+      this.#tell("before");
+      applied = await this.#thread.apply(changes);
+      this.#tell("after");
     } catch (error) {
-      // What was committed may not be known: what is remembered of the texts is read again.
       this.#terms.clear();
       throw error;
     }
     for (const change of changes) this.#statistics.noteChanges(change.collection, 1);
-    for (const note of applied.notes) this.#terms.get(note.collection)?.note(note);
-    return applied.outcomes;
+    if (changes.some((change) => this.#terms.has(change.collection))) {
+      const notes = JSON.parse(applied.notes) as readonly RowNote[];
+      for (const note of notes) this.#terms.get(note.collection)?.note(note);
+    }
+    const stale = new Set(applied.stale);
+    return changes.map((_, place) => (stale.has(place) ? "stale" : "applied"));
   }
 
   async search(query: RowQuery): Promise<readonly RowHit[]> {
+    this.#database.prepare("BEGIN").get();
+    try {
+      return this.#search(query);
+    } finally {
+      if (this.#database.db.isTransaction) this.#database.prepare("COMMIT").get();
+    }
+  }
+
+  #search(query: RowQuery): readonly RowHit[] {
     const layout = layoutOf(query.collection);
     if (query.text !== undefined) return this.#searchText(layout, query);
     const plans = planQuery(layout, query, this.#statistics);
@@ -99,10 +109,21 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     this.close();
   }
 
-  /** Closes the file, if it is the index's own. */
+  /** Commits what is under way and closes the file. */
   close(): void {
+    // As the last of the connections, the one here then copies and removes the log.
+    this.#thread.close();
     this.#searches.clear();
-    if (this.#ownsDatabase) this.#database.close();
+    this.#database.close();
+  }
+
+  /** What is thrown is taken for a failure of the COMMIT (database.ts, D3). */
+  #tell(phase: CommitPhase): void {
+    try {
+      this.#onCommit?.(phase);
+    } catch (error) {
+      throw new StoreError("unknown", String(error), { cause: error });
+    }
   }
 
   /** Null when the walk was given up: what it read of the order was not enough, and there is more. */
@@ -172,62 +193,4 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     if (this.#searches.size > statementsMax && oldest !== undefined) this.#searches.delete(oldest);
     return statement;
   }
-
-  /** Makes the derived tables of a collection if theirs is another layout; true when rows must be derived again. */
-  #prepareLayout(collection: string): boolean {
-    const { create, drop } = layoutOf(collection);
-    const db = this.#database.db;
-    const known = db.prepare("SELECT created FROM row_layout WHERE collection = ?").get(collection);
-    if (known?.["created"] === create) return false;
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      db.exec(drop);
-      db.exec(create);
-      // Recorded only when the rows are derived: a rebuild that was cut short begins again.
-      db.prepare("DELETE FROM row_layout WHERE collection = ?").run(collection);
-      db.exec("COMMIT");
-    } catch (error) {
-      db.exec("ROLLBACK");
-      throw error;
-    }
-    return true;
-  }
-
-  #rebuild(collection: (typeof collectionNames)[number]): void {
-    const db = this.#database.db;
-    const layout = layoutOf(collection);
-    const read = db.prepare(
-      "SELECT rid, record_id, business_uuid, row FROM row_entry WHERE collection = ? AND row IS NOT NULL AND rid > ? ORDER BY rid LIMIT ?",
-    );
-    let last = 0;
-    for (;;) {
-      const rows = read.all(collection, last, rebuildChunk);
-      db.exec("BEGIN IMMEDIATE");
-      for (const row of rows) {
-        last = numberOf(row["rid"]);
-        const document = indexDocument(collection, JSON.parse(textOf(row["row"])) as JsonObject);
-        const put = {
-          record_id: textOf(row["record_id"]),
-          business_uuid: textOf(row["business_uuid"]),
-          document,
-        };
-        this.#writer.putDerived(layout, last, put, false);
-      }
-      if (rows.length < rebuildChunk) {
-        db.prepare("INSERT OR REPLACE INTO row_layout (collection, created) VALUES (?, ?)").run(
-          collection,
-          layout.create,
-        );
-      }
-      db.exec("COMMIT");
-      if (rows.length < rebuildChunk) return;
-    }
-  }
-}
-
-/** `near`: one of the points is within the radius. */
-function isNear(points: unknown, lat: unknown, lng: unknown, radiusKm: unknown): number {
-  if (typeof points !== "string") return 0;
-  const center = { lat: Number(lat), lng: Number(lng) };
-  return parsePoints(points).some((point) => distanceKm(point, center) <= Number(radiusKm)) ? 1 : 0;
 }

@@ -1,18 +1,30 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { textMatchKey } from "../../collections/definition.ts";
-import { changesOf, countries, recordIdFor } from "../row-index.fixture.ts";
-import type { RowChange, RowQuery } from "../row-index.ts";
+import { changesOf, countries } from "../row-index.fixture.ts";
 import { SqliteDatabase } from "./database.ts";
 import { type Bits, countBits, numbersOf } from "./row-bits.ts";
-import { SqliteRowIndex } from "./row-index.ts";
 import { layoutOf } from "./row-layout.ts";
+import { prepareRowTables } from "./row-tables.ts";
 import { CollectionTerms, type RowNote, type TermList } from "./row-terms.ts";
 import { RowWriter } from "./row-writer.ts";
 
 const layout = layoutOf("products");
 const fields = layout.textFields.map((_, field) => field);
-const vocabulary = ["red", "blue", "shoe", "日本", "本語", "x1", "or", "and", "not", "near", "é", "absent"];
+const vocabulary = [
+  "red",
+  "blue",
+  "shoe",
+  "日本",
+  "本語",
+  "x1",
+  "or",
+  "and",
+  "not",
+  "near",
+  "e",
+  "жук",
+  "absent",
+];
 
 /** Everything that can be asked of the terms. */
 function contents(terms: CollectionTerms, rows: number): unknown {
@@ -47,7 +59,7 @@ describe("the terms of a collection", () => {
         fc.integer({ min: 1, max: 9 }),
         async (changes, batch) => {
           const database = SqliteDatabase.open(":memory:");
-          new SqliteRowIndex(database).close();
+          prepareRowTables(database);
           const writer = new RowWriter(database);
           const followed = new CollectionTerms(database, layout);
           contents(followed, 0);
@@ -66,35 +78,45 @@ describe("the terms of a collection", () => {
     );
   });
 
-  it("are not believed over the tables when a commit is not yet noted", async () => {
-    const database = SqliteDatabase.open(":memory:");
-    const index = new SqliteRowIndex(database);
-    const named = (change: number, text: string): RowChange => ({
-      kind: "put",
-      collection: "products",
-      record_id: recordIdFor("products", 1, 1),
-      business_uuid: "b",
-      change,
-      row: text,
-      document: { countries: ["US"], fields: {}, points: {}, texts: { product_name: text } },
-    });
-    const query: RowQuery = {
-      collection: "products",
-      country: "US",
-      text: { terms: ["old"], fields: ["product_name"] },
-      clauses: [],
-      sort: [{ field: textMatchKey, direction: "desc" }],
-      limit: 50,
-      excludeBusinesses: [],
-    };
-    await index.apply([named(1, "old")]);
-    expect(await index.search(query)).toHaveLength(1);
-    // Both are of one transaction, and what waits for the first goes on before the second is noted.
-    const between = database.write(() => null).then(() => index.search(query));
-    const applied = index.apply([named(2, "new")]);
-    expect(await between).toEqual([]);
-    await applied;
-    expect(await index.search(query)).toEqual([]);
-    database.close();
+  it("that are read at any time, and told late of what changed, are in the end those read anew (P2)", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        changesOf("products", 1, 12),
+        fc.infiniteStream(fc.constantFrom("commit", "note", "read", "read anew")),
+        async (changes, steps) => {
+          const database = SqliteDatabase.open(":memory:");
+          prepareRowTables(database);
+          const writer = new RowWriter(database);
+          let followed = new CollectionTerms(database, layout);
+          const late: RowNote[] = [];
+          for (let from = 0; from < changes.length; ) {
+            const step = steps.next().value;
+            if (step === "commit") {
+              const { notes } = await database.write(() => writer.applyAll(changes.slice(from, from + 2)));
+              late.push(...notes);
+              from += 2;
+            } else if (step === "note") for (const note of late.splice(0, 2)) followed.note(note);
+            else if (step === "read") expectRankable(followed);
+            else followed = new CollectionTerms(database, layout);
+          }
+          for (const note of late) followed.note(note);
+          expect(contents(followed, 12)).toEqual(contents(new CollectionTerms(database, layout), 12));
+          database.close();
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 });
+
+/** P4: whatever is proposed has its place among the ids. */
+function expectRankable(terms: CollectionTerms): void {
+  const proposed = [
+    ...vocabulary.flatMap((term) => {
+      const { rids, length } = terms.list(term);
+      return [...rids.subarray(0, length), ...membersOf(terms.rowsWithTerm(term, fields))];
+    }),
+    ...countries.flatMap((country) => membersOf(terms.published(country))),
+  ];
+  for (const rid of proposed) expect(terms.idKey(rid)).toBeGreaterThan(0);
+}

@@ -2,9 +2,12 @@
 // row's texts are, and where rows are published. FTS5 holds the texts; asking it reads all occurrences of all terms again
 // for each query, where here two common terms are two sets of bits.
 //   P1. Loaded from the tables when first asked for, and kept to {@link postingsMax} postings: least recent terms go first.
-//   P2. Changes are noted after their commit, and noting one twice changes nothing: what is loaded in between may
-//       already have it.
+//   P2. Changes are noted after their commit and in the order of the commits, which may be later than what is loaded in
+//       between has them. A note says how its row is from then on, whatever was known of it: once all are noted, what is
+//       remembered is what the tables say. Until then it may be behind or, in part, ahead.
 //   P3. It only proposes rows. Whoever searches checks them against the tables.
+//   P4. A row that is loaded with a term, and is not known because its first note is still to come, is left out until
+//       then: without its length and its place among the ids it could not be ranked.
 
 import type { StatementSync } from "node:sqlite";
 import { numberOf, textOf } from "./columns.ts";
@@ -64,7 +67,7 @@ export class CollectionTerms {
   #postings = 0;
   /** By row number and text field. */
   #lengths: Uint16Array<ArrayBuffer>;
-  /** By row number: orders rows as their record ids do, as far as a number can. */
+  /** By row number: orders rows as their record ids do, as far as a number can; 0 for a row that is not known. */
   #idKeys: Float64Array<ArrayBuffer>;
 
   constructor(database: SqliteDatabase, layout: CollectionLayout) {
@@ -94,12 +97,20 @@ export class CollectionTerms {
     return this.#idKeys[rid] ?? 0;
   }
 
+  /** P4. */
+  #isKnown(rid: number): boolean {
+    return this.idKey(rid) > 0;
+  }
+
   /** Rows published for a country. */
   published(country: string): Bits {
     const known = this.#countries.get(country);
     if (known !== undefined) return known;
     let bits: Bits = new Uint32Array(this.#idKeys.length >>> 5);
-    for (const [rid] of linesOf(this.#readCountry, country)) bits = withBit(bits, numberOf(rid), true);
+    for (const [line] of linesOf(this.#readCountry, country)) {
+      const rid = numberOf(line);
+      if (this.#isKnown(rid)) bits = withBit(bits, rid, true);
+    }
     this.#countries.set(country, bits);
     return bits;
   }
@@ -229,6 +240,7 @@ export class CollectionTerms {
     // One line an occurrence, in the order of the row numbers.
     for (const [doc, column] of linesOf(this.#readTerm, term)) {
       const rid = numberOf(doc);
+      if (!this.#isKnown(rid)) continue;
       const field = fieldOfColumn(textOf(column));
       if (list.length === 0 || list.rids[list.length - 1] !== rid) this.#append(list, rid);
       const at = (list.length - 1) * this.#fields + field;
@@ -259,7 +271,7 @@ export function lowerBound(numbers: Int32Array, from: number, to: number, wanted
 /** Characters of a record id after its prefix that its key stands for: what a double can hold. */
 const idKeyLength = 8;
 
-/** Orders ids of one prefix as text does; ids that begin alike have the same key. */
+/** Orders ids of one prefix as text does; ids that begin alike have the same key. Above 0. */
 function idKeyOf(recordId: string): number {
   const from = recordId.indexOf("_") + 1;
   let key = 0;
@@ -267,7 +279,7 @@ function idKeyOf(recordId: string): number {
     const code = recordId.charCodeAt(index) - 49;
     key = key * 74 + (code >= 0 && code < 74 ? code : 0);
   }
-  return key;
+  return key + 1;
 }
 
 function termsOf(text: string | null | undefined): readonly string[] {

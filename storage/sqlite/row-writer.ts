@@ -4,6 +4,7 @@
 // a transaction that deleted ends with an ordinary insertion.
 
 import type { StatementSync } from "node:sqlite";
+import { rowDocument } from "../../collections/row-change.ts";
 import type { GeoPoint, IndexDocument, IndexValue, RowChange } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -101,11 +102,11 @@ export class RowWriter {
   putDerived(
     layout: CollectionLayout,
     rid: number,
-    put: Pick<Put, "record_id" | "business_uuid" | "document">,
+    put: Pick<Put, "record_id" | "business_uuid" | "row">,
     wasLive: boolean,
   ): void {
     const sql = this.#prepare(layout);
-    const { document } = put;
+    const document = rowDocument({ collection: layout.collection, row: put.row });
     const texts = layout.textFields.map((name) => document.texts[name] ?? null);
     const keys = keysOf(layout, document);
     let isTextNew = texts.some((text) => text !== null);

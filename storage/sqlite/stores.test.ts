@@ -2,15 +2,18 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
+import { queryTerms } from "../../collections/text-analysis.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
-import { body } from "./killed-writer.fixture.ts";
+import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
 import { openSqliteRecordStore, recordMigrations } from "./record-store.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
+import { SqliteRowIndex } from "./row-index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-stores-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -106,6 +109,31 @@ describe("after its process was killed", () => {
       expect((await feed.next(5)).entries.map((each) => each.key)).toEqual(["next"]);
     },
   );
+
+  it.each([3, 60, 400])("a row index finds every row that was acknowledged (%i)", async (count) => {
+    const path = freshFile();
+    const told = await writeAndKill("index", path, count);
+    await using index = new SqliteRowIndex(path);
+    expect(told.length).toBeGreaterThanOrEqual(count);
+    // Later writes removed the others; some that were not told of are there, too.
+    const last = Math.max(...told);
+    for (const n of told.filter((each) => each > last - 10)) {
+      const hits = await index.search({
+        collection: "products",
+        country: "US",
+        text: { terms: queryTerms(`w${n}`), fields: ["product_name"] },
+        clauses: [],
+        sort: [{ field: "published_at", direction: "asc" }],
+        limit: 50,
+        excludeBusinesses: [],
+      });
+      expect(hits.map((hit) => hit.row)).toEqual([row(n)]);
+    }
+    using file = new DatabaseSync(path);
+    expect(file.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+    const live = file.prepare("SELECT count(*) AS n FROM row_entry WHERE row IS NOT NULL").get();
+    expect(live).toEqual({ n: await index.count("products") });
+  });
 });
 
 describe("the SQLite stores", () => {

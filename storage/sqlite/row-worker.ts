@@ -1,0 +1,42 @@
+// Thread of the row index's writer (row-thread.ts).
+
+import { parentPort, workerData } from "node:worker_threads";
+import { StoreError } from "../actor-store.ts";
+import type { RowChange } from "../row-index.ts";
+import { SqliteDatabase } from "./database.ts";
+import type { RowAnswer, RowOrder, RowThreadData } from "./row-thread.ts";
+import { RowWriter } from "./row-writer.ts";
+
+const { path, options, holding } = workerData as RowThreadData;
+const cacheKilobytes = 8_192;
+
+/** However this thread ends, unless from outside. */
+process.once("exit", () => {
+  Atomics.store(holding, 0, 0);
+  Atomics.notify(holding, 0);
+});
+const database = SqliteDatabase.open(path, { ...options, cacheKilobytes, checkpoints: "self" });
+process.prependOnceListener("exit", () => database.close());
+const writer = new RowWriter(database);
+
+async function answerOf(id: number, changes: readonly RowChange[]): Promise<RowAnswer> {
+  try {
+    const { outcomes, notes } = await database.write(() => writer.applyAll(changes));
+    const stale = [...outcomes.keys()].filter((place) => outcomes[place] === "stale");
+    return { id, applied: { stale, notes: JSON.stringify(notes) } };
+  } catch (error) {
+    return { id, effect: error instanceof StoreError ? error.effect : null, error };
+  }
+}
+
+parentPort?.on("message", async (order: RowOrder) => {
+  if (order.kind === "apply") {
+    parentPort?.postMessage(await answerOf(order.id, order.changes));
+    return;
+  }
+  database.close();
+  Atomics.store(holding, 0, 0);
+  Atomics.notify(holding, 0);
+  // What was committed just now is still to be answered.
+  setImmediate(() => parentPort?.close());
+});

@@ -1,14 +1,17 @@
 // One store file, one connection, one writer. Every SQLite adapter writes through it, so that whatever is
 // waiting in the same turn of the event loop shares one transaction and one flush of the disk.
-//   D1. A promise of `write` resolves only after the COMMIT that holds its work returned.
+//   D1. A promise of `write` resolves only after the COMMIT that holds its work returned and its log is on the disk.
 //   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
 //   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written.
 //   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
+//       It may see a commit that is being flushed beside (log-flush.ts). What its caller then writes is told of after that
+//       commit, for a group is told only when all before it are on the disk.
 //   D5. A work handed in after another one can see whether that one is in the same or an earlier COMMIT (`writeAfter`).
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
+import { createLogFlush, type LogFlush } from "./log-flush.ts";
 
 /** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
 const fileVersion = 1;
@@ -27,7 +30,7 @@ const sqliteLocked = 6;
 export type CommitPhase = "before" | "after";
 
 export interface SqliteOptions {
-  /** FULL flushes the log at every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
+  /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
   readonly synchronous?: "FULL" | "NORMAL";
   /** How long a lock held by another process is waited for. */
   readonly busyTimeoutMs?: number;
@@ -38,6 +41,8 @@ export interface SqliteOptions {
    * that holds nobody up.
    */
   readonly checkpoints?: "thread" | "self";
+  /** In place of {@link createLogFlush}. */
+  readonly logFlush?: (path: string) => LogFlush;
   /** Of the file in memory. */
   readonly cacheKilobytes?: number;
   /**
@@ -46,6 +51,10 @@ export interface SqliteOptions {
    */
   readonly onCommit?: ((phase: CommitPhase) => void) | undefined;
 }
+
+/** A COMMIT of fewer works and fewer changed rows is flushed at once: the way to another thread and back takes longer. */
+const besideWorksMin = 4;
+const besideChangesMin = 64;
 
 const totalChanges = "SELECT total_changes() AS total";
 
@@ -70,15 +79,21 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #works = new WeakMap<Promise<unknown>, QueuedWork>();
   readonly #groupMax: number;
   readonly #checkpointer: Checkpointer | null;
+  /** Null where the log is not flushed, or by SQLite itself. */
+  readonly #log: LogFlush | null;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
+  /** The group that is committed, while the log is flushed beside. */
+  #flushing: readonly QueuedWork[] | null = null;
+  #changes = 0;
   #closed = false;
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
     this.#checkpointer =
       path === ":memory:" || options.checkpoints === "self" ? null : createCheckpointer(path);
+    this.#log = flushesItself(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
     this.#groupMax = options.groupMax ?? groupMaxDefault;
     this.#onCommit = options.onCommit;
   }
@@ -90,7 +105,7 @@ export class SqliteDatabase implements AsyncDisposable {
       timeout: options.busyTimeoutMs ?? 5_000,
     });
     try {
-      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${flushesItself(path, options) ? "NORMAL" : (options.synchronous ?? "FULL")};
         PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
         PRAGMA wal_autocheckpoint = ${options.checkpoints === "self" ? logPagesSelf : logPagesMax};`);
@@ -156,10 +171,7 @@ export class SqliteDatabase implements AsyncDisposable {
     const queued: QueuedWork = { run: work, resolve: resolve as (value: unknown) => void, reject };
     this.#works.set(promise, queued);
     this.#queue.push(queued);
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      setImmediate(this.#flush);
-    }
+    this.#schedule();
     return promise;
   }
 
@@ -187,9 +199,11 @@ export class SqliteDatabase implements AsyncDisposable {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#settleFlushing();
     while (this.#queue.length > 0) this.#flush();
     this.#statements.clear();
     this.#checkpointer?.close();
+    this.#log?.close();
     this.db.close();
   }
 
@@ -199,18 +213,19 @@ export class SqliteDatabase implements AsyncDisposable {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    let group = this.#queue;
-    if (group.length === 0) return;
-    if (group.length > this.#groupMax) {
-      this.#queue = group.slice(this.#groupMax);
-      group = group.slice(0, this.#groupMax);
-      this.#scheduled = true;
-      setImmediate(this.#flush);
-    } else {
-      this.#queue = [];
-    }
+    // Whatever comes during a flush is one group after it.
+    if (this.#flushing !== null || this.#queue.length === 0) return;
+    const group = this.#queue.slice(0, this.#groupMax);
+    this.#queue = this.#queue.slice(this.#groupMax);
     this.#runGroup(group);
+    this.#schedule();
   };
+
+  #schedule(): void {
+    if (this.#scheduled || this.#flushing !== null || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  }
 
   #runGroup(group: readonly QueuedWork[]): void {
     try {
@@ -228,8 +243,7 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#runIsolated(group);
       return;
     }
-    if (!this.#commit(group)) return;
-    for (const work of group) work.resolve(work.result?.value);
+    this.#commit(group);
   }
 
   #runIsolated(group: readonly QueuedWork[]): void {
@@ -259,23 +273,66 @@ export class SqliteDatabase implements AsyncDisposable {
         this.db.exec("ROLLBACK TO work; RELEASE work");
       }
     }
-    if (!this.#commit(done)) return;
-    for (const work of done) work.resolve(work.result?.value);
+    this.#commit(done);
   }
 
-  #commit(group: readonly QueuedWork[]): boolean {
+  #commit(group: readonly QueuedWork[]): void {
     try {
       this.#onCommit?.("before");
       this.prepare("COMMIT").run();
+      const changes = Number(this.prepare(totalChanges).get()?.["total"]);
+      const isSmall = group.length < besideWorksMin && changes - this.#changes < besideChangesMin;
+      this.#changes = changes;
+      this.#checkpointer?.committed(changes);
+      if (this.#log !== null && !isSmall && !this.#closed) {
+        this.#flushBeside(this.#log, group);
+        return;
+      }
+      this.#log?.now();
       this.#onCommit?.("after");
-      this.#checkpointer?.committed(Number(this.prepare(totalChanges).get()?.["total"]));
-      return true;
+      resolveAll(group);
     } catch (error) {
       this.#rollback();
       // A lock that was not granted wrote nothing. After any other failure the commit mark may or may not have
       // reached the log, and a process that dies now would read it back: nobody can know (D3).
       rejectAll(group, storeError(isLockError(error) ? "not_applied" : "unknown", error));
-      return false;
+    }
+  }
+
+  #flushBeside(log: LogFlush, group: readonly QueuedWork[]): void {
+    this.#flushing = group;
+    const end = (tell: () => void): void => {
+      // Closing the file has told them already.
+      if (this.#flushing !== group) return;
+      this.#flushing = null;
+      tell();
+      this.#schedule();
+    };
+    log.beside().then(
+      () => end(() => this.#tellDurable(group)),
+      (error: unknown) => end(() => rejectAll(group, storeError("unknown", error))),
+    );
+  }
+
+  #tellDurable(group: readonly QueuedWork[]): void {
+    try {
+      this.#onCommit?.("after");
+      resolveAll(group);
+    } catch (error) {
+      rejectAll(group, storeError("unknown", error));
+    }
+  }
+
+  /** What is being flushed is flushed here. */
+  #settleFlushing(): void {
+    const group = this.#flushing;
+    this.#flushing = null;
+    if (group === null) return;
+    try {
+      this.#log?.now();
+      this.#tellDurable(group);
+    } catch (error) {
+      rejectAll(group, storeError("unknown", error));
     }
   }
 
@@ -287,6 +344,15 @@ export class SqliteDatabase implements AsyncDisposable {
       // SQLite had ended the transaction itself; there is nothing left to undo.
     }
   }
+}
+
+/** A file of its own thread may wait for the disk: nothing else is done there. */
+function flushesItself(path: string, { synchronous, checkpoints }: SqliteOptions): boolean {
+  return path !== ":memory:" && synchronous !== "NORMAL" && checkpoints !== "self";
+}
+
+function resolveAll(group: readonly QueuedWork[]): void {
+  for (const work of group) work.resolve(work.result?.value);
 }
 
 function rejectAll(group: readonly QueuedWork[], error: StoreError): void {

@@ -41,7 +41,17 @@ export function foldText(text: string): string {
 const apostrophes = /['\u2019\u02bc]/g;
 const words = /[\p{L}\p{N}\p{M}]+/gu;
 
+/** Folded text whose apostrophes vanished: `don't` is `dont`. */
+export function foldWithoutApostrophes(text: string): string {
+  return foldText(text).replace(apostrophes, "");
+}
+
+/** Words of what {@link foldWithoutApostrophes} gave: runs of letters, digits and marks. */
+export function wordsOf(folded: string): readonly string[] {
+  return folded.match(words) ?? [];
+}
+
 /** Folded words: runs of letters, digits and marks; an apostrophe inside a word vanishes (`don't` is `dont`). */
 export function foldedWords(text: string): readonly string[] {
-  return foldText(text).replace(apostrophes, "").match(words) ?? [];
+  return wordsOf(foldWithoutApostrophes(text));
 }

@@ -5,7 +5,7 @@
 //   S2. A protected name is found where its words stand in a row. Names of fewer than three letters are not looked for.
 //   S3. A directive is a phrase of one of the four forms below. English only: other languages pass.
 
-import { foldedWords } from "./fold-text.ts";
+import { foldedWords, foldWithoutApostrophes, wordsOf } from "./fold-text.ts";
 
 /** Words that set a source aside. */
 const dismissals = words(
@@ -33,7 +33,9 @@ const reach = 5;
 
 /** The first directive in a text, as its folded words; null when there is none. */
 export function findDirective(text: string): string | null {
-  const list = foldedWords(text);
+  const folded = foldWithoutApostrophes(text);
+  if (!opening.test(folded)) return null;
+  const list = wordsOf(folded);
   for (let index = 0; index < list.length; index += 1) {
     const end = directiveEnd(list, index);
     if (end !== null) return list.slice(index, end + 1).join(" ");
@@ -59,6 +61,9 @@ function directiveEnd(list: readonly string[], at: number): number | null {
 }
 
 const narrowUses = words("cite quote trust recommend mention");
+
+/** Found in every text that has a directive: one of the words that any of the four forms begins with. */
+const opening = new RegExp([...dismissals, ...negations, ...preferences, ...narrowUses, "only"].join("|"));
 
 /** Where other sources are named: `others` alone, or a source that is qualified as another one. */
 function findOthers(list: readonly string[], from: number): number | null {

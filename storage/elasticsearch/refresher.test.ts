@@ -18,6 +18,21 @@ function gated() {
 
 const done = { _shards: { failed: 0 } };
 
+/** Time that passes while somebody waits, and otherwise when the test says. */
+function testTime() {
+  const waits: number[] = [];
+  const time = {
+    waits,
+    nowMs: 0,
+    now: () => time.nowMs,
+    delay: async (ms: number) => {
+      waits.push(ms);
+      time.nowMs += ms;
+    },
+  };
+  return time;
+}
+
 /** All that was under way without waiting for anything outside has run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -26,10 +41,12 @@ function settle(): Promise<void> {
 describe("the refresher", () => {
   it("answers for what was written before a refresh began, and shares one among all that wait (V1)", async () => {
     const engine = gated();
-    const refresher = new Refresher(engine);
+    const refresher = new Refresher(engine, testTime());
     const told: string[] = [];
     const ask = (name: string) => refresher.refresh("g").then(() => void told.push(name));
-    const all = [ask("first"), ask("second"), ask("third")];
+    const all = [ask("first")];
+    await settle();
+    all.push(ask("second"), ask("third"));
     await settle();
     expect(engine.open).toHaveLength(1);
     engine.open[0]?.resolve(done);
@@ -52,8 +69,9 @@ describe("the refresher", () => {
 
   it("tells a failure to those that waited for it, and goes on", async () => {
     const engine = gated();
-    const refresher = new Refresher(engine);
+    const refresher = new Refresher(engine, testTime());
     const first = refresher.refresh("g").catch((error: unknown) => error);
+    await settle();
     const second = refresher.refresh("g");
     engine.open[0]?.reject(new Error("broken"));
     expect(await first).toMatchObject({ message: "broken" });
@@ -61,17 +79,43 @@ describe("the refresher", () => {
     engine.open[1]?.reject(new EngineRefusal(404, "index_not_found_exception", "gone"));
     expect(await second).toBe(false);
     const third = refresher.refresh("g").catch((error: unknown) => error);
+    await settle();
     engine.open[2]?.resolve({ _shards: { failed: 1 } });
     expect(await third).toMatchObject({ name: "IndexUnavailable" });
   });
 
   it("refreshes generations apart", async () => {
     const engine = gated();
-    const refresher = new Refresher(engine);
+    const refresher = new Refresher(engine, testTime());
     const both = [refresher.refresh("g"), refresher.refresh("h")];
+    await settle();
     expect(engine.open).toHaveLength(2);
     for (const gate of engine.open) gate.resolve(done);
     expect(await Promise.all(both)).toEqual([true, true]);
+  });
+});
+
+describe("refreshes that follow one another", () => {
+  it("begin some time apart, and at once after a pause (V2)", async () => {
+    const engine = gated();
+    const time = testTime();
+    const refresher = new Refresher(engine, time);
+    const all = [refresher.refresh("g")];
+    await settle();
+    time.nowMs = 20;
+    engine.open[0]?.resolve(done);
+    await settle();
+    all.push(refresher.refresh("g"), refresher.refresh("g"));
+    await settle();
+    expect([time.waits, engine.open.length]).toEqual([[130], 2]);
+    engine.open[1]?.resolve(done);
+    await settle();
+    time.nowMs = 1_000;
+    all.push(refresher.refresh("g"));
+    await settle();
+    expect([time.waits, engine.open.length]).toEqual([[130], 3]);
+    engine.open[2]?.resolve(done);
+    expect(await Promise.all(all)).toEqual([true, true, true, true]);
   });
 });
 

@@ -1,22 +1,34 @@
 // Makes what was written visible to searches (X4): one refresh of a generation at a time, shared by all that wait for it.
 //   V1. A refresh answers for what was written before it began; who comes while one is under way waits for the next.
 //       So however many write at once, the segments made are no more than refreshes that fit one after another.
+//   V2. A refresh begins at least `spacingMs` after the one before it began: each makes a segment, which is merged later,
+//       and a stream of writes is visible soon enough. Who comes after a pause does not wait.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { assertAllShards, type Engine, EngineRefusal } from "./engine.ts";
 import { rowsAlias } from "./names.ts";
 
-interface Queue {
-  readonly running: Promise<void>;
-  /** The one after it, once somebody waits for it. */
-  next: Promise<void> | null;
+/** In place of the platform's. */
+export interface RefresherTime {
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  readonly delay: (ms: number) => Promise<unknown>;
 }
+
+const spacingMs = 150;
+const platformTime: RefresherTime = { now: () => performance.now(), delay };
 
 export class Refresher {
   readonly #engine: Pick<Engine, "write">;
-  readonly #queues = new Map<string, Queue>();
+  readonly #time: RefresherTime;
+  /** By generation: the refresh that has begun, the one that has not, and when the last one began. */
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #waiting = new Map<string, Promise<void>>();
+  readonly #beganMs = new Map<string, number>();
 
-  constructor(engine: Pick<Engine, "write">) {
+  constructor(engine: Pick<Engine, "write">, time: RefresherTime = platformTime) {
     this.#engine = engine;
+    this.#time = time;
   }
 
   /** Resolves when a refresh of the generation that began after this call is done; false when there is no such index. */
@@ -31,22 +43,23 @@ export class Refresher {
   }
 
   #share(generation: string): Promise<void> {
-    const queue = this.#queues.get(generation);
-    if (queue === undefined) return this.#start(generation);
-    queue.next ??= queue.running.then(
-      () => this.#start(generation),
-      () => this.#start(generation),
-    );
-    return queue.next;
+    const known = this.#waiting.get(generation);
+    if (known !== undefined) return known;
+    const waiting = this.#refreshInTurn(generation);
+    this.#waiting.set(generation, waiting);
+    return waiting;
   }
 
-  #start(generation: string): Promise<void> {
-    const running = this.#send(generation).finally(() => {
-      // Who waits starts the next one, which then stands here.
-      if (this.#queues.get(generation)?.next === null) this.#queues.delete(generation);
-    });
-    this.#queues.set(generation, { running, next: null });
-    return running;
+  async #refreshInTurn(generation: string): Promise<void> {
+    await this.#running.get(generation)?.catch(() => {});
+    const earliestMs = (this.#beganMs.get(generation) ?? Number.NEGATIVE_INFINITY) + spacingMs;
+    const leftMs = earliestMs - this.#time.now();
+    if (leftMs > 0) await this.#time.delay(leftMs);
+    this.#waiting.delete(generation);
+    this.#beganMs.set(generation, this.#time.now());
+    const running = this.#send(generation);
+    this.#running.set(generation, running);
+    await running;
   }
 
   async #send(generation: string): Promise<void> {

@@ -140,7 +140,8 @@ export class RowThread {
     this.#posted.clear();
     this.#postedRows = 0;
     this.#queue = [];
-    const error = new StoreError("unknown", `the writing thread ended: ${messageOf(cause)}`, { cause });
+    const why = cause === null ? "" : `: ${messageOf(cause)}`;
+    const error = new StoreError("unknown", `the writing thread ended${why}`, { cause });
     for (const waiting of lost) waiting.reject(error);
   }
 }

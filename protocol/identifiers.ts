@@ -118,9 +118,14 @@ export function isTimestamp(text: string): boolean {
   return parseTimestamp(text) !== null;
 }
 
+/** The last one: what happens at the same time is said again and again. */
+let formatted = { ms: 0, text: "1970-01-01T00:00:00.000Z" };
+
 /** ISO 8601 UTC with milliseconds and `Z`. Throws RangeError outside the years 0 to 9999. */
 export function formatTimestamp(ms: number): string {
+  if (ms === formatted.ms) return formatted.text;
   const text = new Date(ms).toISOString();
   if (text.length !== 24) throw new RangeError(`${text} is not in the years 0 to 9999.`);
+  formatted = { ms, text };
   return text;
 }

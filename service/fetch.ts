@@ -8,13 +8,13 @@ import { isRecordId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import type { Answer, Outcome } from "./answer.ts";
-import { refused } from "./answer.ts";
+import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
-import { type Receipts, receiptRow, type SignedReceipt } from "./receipts.ts";
+import { type Receipts, receiptRow } from "./receipts.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
+import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
 /** Specification, «Limits»; one more, because a clock of whole milliseconds may run up to one ahead of the arrival. */
 const notFoundAfterMs = 21;
@@ -57,38 +57,25 @@ export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
     const { claimNonce } = request.authenticated;
-    if (!isRecordId(request.recordId)) {
-      return (
-        (await claimNonce().claimed) ??
-        refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }))
-      );
-    }
-    if (!deps.receipts.sharesCommits) claimNonce();
-    const prepared = await prepare(deps, kept, request);
-    const { claimed, decided } = claimNonce();
-    const nonce = await decided;
-    if (nonce.refused === null && prepared !== null) await deps.receipts.keep(prepared.receipt, nonce.commit);
-    // No answer leaves before the claim is durable.
-    const reused = await claimed;
-    if (reused !== null) return reused;
-    if (prepared === null) {
-      await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);
-      return recordNotFound;
-    }
-    return answer(prepared.body);
+    const answer = await answerWithReceipt(deps.receipts, claimNonce, () => prepare(deps, kept, request));
+    if (answer === recordNotFound) await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);
+    return answer;
   };
 }
 
-interface Prepared {
-  readonly body: string;
-  readonly receipt: SignedReceipt;
-}
+/** One document for every reason, so that none can be told from another (F1). */
+const recordNotFound = refused(problem("not_found", "No record with this id is served to you."));
 
-/** Everything of the answer, while the nonce is being claimed; it is nobody's before its receipt is kept. */
-async function prepare(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<Prepared | null> {
-  const record = await readRecord(deps, kept, request);
-  if (record === null) return null;
+async function prepare(
+  deps: FetchDeps,
+  kept: KeptRecords,
+  request: FetchRequest,
+): Promise<Prepared | Refused> {
   const { recordId } = request;
+  if (!isRecordId(recordId))
+    return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
+  const record = await readRecord(deps, kept, request);
+  if (record === null) return recordNotFound;
   const retrieval = deps.receipts.begin();
   const receipt = await deps.receipts.sign({
     retrieval,
@@ -106,15 +93,6 @@ async function prepare(deps: FetchDeps, kept: KeptRecords, request: FetchRequest
     verify_url: deps.verifyUrl,
   });
   return { body: closeFetchedRecord(record, { sourceLine, receipt: receipt.envelope }), receipt };
-}
-
-/** One document for every reason, so that none can be told from another (F1). */
-const recordNotFound: Outcome = refused(problem("not_found", "No record with this id is served to you."));
-
-const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
-
-function answer(body: string): Answer {
-  return { kind: "answer", status: 200, headers, body };
 }
 
 async function readRecord(

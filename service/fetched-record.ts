@@ -9,7 +9,8 @@ import { representUsNames } from "../protocol/records/business-files.ts";
 import type { RecordVersion, ServedRecord, StoredSeal } from "../storage/record-store.ts";
 import { type SignedRowFacts, signedRowFacts } from "./receipts.ts";
 
-const nodeLength = 32;
+/** Hex digits of a Merkle node. */
+const nodeDigits = 64;
 
 export interface FetchedRecord {
   /** Text of the answer up to and with the quote that opens `source_line`. */
@@ -55,12 +56,14 @@ function textOf(bytes: Uint8Array, name: string): string {
 /** The seal of one record: its own envelope, or the batch's with the path from the record's leaf to the sealed root. */
 export function sealText(version: Pick<RecordVersion, "leaf_index" | "proof">, seal: StoredSeal): string {
   if (version.leaf_index === null || seal.tree_size === null) return seal.envelope;
-  const proof: string[] = [];
-  for (let at = 0; at < version.proof.length; at += nodeLength) {
-    proof.push(`"sha256:${version.proof.subarray(at, at + nodeLength).toHex()}"`);
+  // In one go: a view of its own for every node would cost more than all of their digits.
+  const hex = version.proof.toHex();
+  let proof = "";
+  for (let at = 0; at < hex.length; at += nodeDigits) {
+    proof += `${at === 0 ? "" : ","}"sha256:${hex.slice(at, at + nodeDigits)}"`;
   }
   const place = `"leaf_index":${version.leaf_index},"tree_size":${seal.tree_size}`;
-  return `{"batch_seal":${seal.envelope},${place},"proof":[${proof.join(",")}]}`;
+  return `{"batch_seal":${seal.envelope},${place},"proof":[${proof}]}`;
 }
 
 /** `ai_policy` of a fetched record; null before one is sealed. */

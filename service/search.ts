@@ -16,8 +16,9 @@ import type { RowHit, RowIndex } from "../storage/row-index.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
-import { type Receipts, receiptRow, type SignedReceipt, signedRowFacts } from "./receipts.ts";
+import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { Register } from "./register.ts";
+import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
 /** Deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
@@ -41,18 +42,11 @@ export function createSearch(deps: SearchDeps): Search {
   return async (call) => {
     const { caller, claimNonce } = call.authenticated;
     const request = readRequest(call);
-    if ("kind" in request) return (await claimNonce().claimed) ?? request;
-    const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
-    if (!deps.receipts.sharesCommits) claimNonce();
-    const hits = await deps.index.search(query);
-    const prepared = await prepare(deps, caller, request, hits);
-    const { claimed, decided } = claimNonce();
-    const nonce = await decided;
-    if (nonce.refused !== null) return nonce.refused;
-    await deps.receipts.keep(prepared.receipt, nonce.commit);
-    const reused = await claimed;
-    if (reused !== null) return reused;
-    return { kind: "answer", status: 200, headers, body: prepared.body };
+    return answerWithReceipt(deps.receipts, claimNonce, async () => {
+      if ("kind" in request) return request;
+      const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
+      return prepare(deps, caller, request, await deps.index.search(query));
+    });
   };
 }
 
@@ -79,14 +73,6 @@ function searchRefused({ code, detail, pointer, suggestion, allowed }: SearchRef
   );
 }
 
-const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
-
-interface Prepared {
-  readonly body: string;
-  readonly receipt: SignedReceipt;
-}
-
-/** Everything of the answer, while the nonce is being claimed; it is nobody's before its receipt is kept. */
 async function prepare(
   deps: SearchDeps,
   caller: Caller,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { actorStoreConformance, type OpenActorStore } from "../actor-store.conformance.ts";
+import type { PartitionRow } from "../actor-store.ts";
 import { openSqliteActorStore } from "./actor-store.ts";
 import { SqliteDatabase } from "./database.ts";
 
@@ -39,25 +40,72 @@ describe("the SQLite store", () => {
     const store = openSqliteActorStore(database, { now: () => nowMs });
     const ref = { kind: "key", id: "k" };
     await store.claim(ref, "a");
-    const rows = Array.from({ length: 600 }, (_, i) => ({
-      rt: 16,
-      k: 0,
-      k2: `n${i}`,
-      body: "",
-      expiresAtMs: 2_000,
-    }));
-    const kept = { rt: 16, k: 0, k2: "kept", body: "", expiresAtMs: 2_000_000 };
-    const commit = { ref, epoch: 1, deletes: [], wakeAtMs: null };
-    await store.commit({ ...commit, expectedHead: 0, expectedOp: "", op: "1", puts: [...rows, kept] });
-    const count = async () => (await store.readRows(ref, [{ rt: 16, limit: 1_000 }])).length;
+    let head = 0;
+    const commit = (puts: readonly PartitionRow[]) => {
+      head += 1;
+      const expected = { expectedHead: head - 1, expectedOp: head === 1 ? "" : `${head - 1}` };
+      return store.commit({ ref, epoch: 1, ...expected, op: `${head}`, puts, deletes: [], wakeAtMs: null });
+    };
+    const rows = (name: string, count: number, expiresAtMs: number): readonly PartitionRow[] =>
+      Array.from({ length: count }, (_, i) => ({ rt: 16, k: 0, k2: `${name}${i}`, body: "", expiresAtMs }));
+    const lasting = [{ rt: 16, k: 0, k2: "for ever", body: "" }, ...rows("kept", 400, 2_000_000)];
+    await commit([...rows("n", 600, 2_000), ...lasting]);
+    const names = async () => (await store.readRows(ref, [{ rt: 16, limit: 2_000 }])).map((row) => row.k2);
+    const wanted = lasting.map((row) => row.k2).sort();
     nowMs = 2_000;
-    await store.commit({ ...commit, expectedHead: 1, expectedOp: "1", op: "2", puts: [] });
-    expect(await count()).toBe(601);
-    nowMs = 3_001;
-    await store.commit({ ...commit, expectedHead: 2, expectedOp: "2", op: "3", puts: [] });
-    expect(await count()).toBe(101);
-    await store.commit({ ...commit, expectedHead: 3, expectedOp: "3", op: "4", puts: [] });
-    expect(await store.readRows(ref, [{ rt: 16, limit: 1_000 }])).toEqual([kept]);
+    for (let i = 0; i < 8; i += 1) await commit(rows("early", 64, 2_000_000));
+    expect((await names()).filter((name) => name.startsWith("n")).length).toBe(600);
+    nowMs = 2_001;
+    // A step for every 64 rows that are written: the whole table and once more its beginning.
+    for (let i = 0; i < 8; i += 1) await commit(rows("early", 64, 2_000_000));
+    expect((await names()).filter((name) => !name.startsWith("early"))).toEqual(wanted);
+  });
+
+  it("walks for rows that will expire only", async () => {
+    await using database = SqliteDatabase.open(":memory:");
+    const store = openSqliteActorStore(database, { now: () => 2 });
+    const ref = { kind: "key", id: "k" };
+    await store.claim(ref, "a");
+    const row = { rt: 16, k: 0, body: "" };
+    const lasting = Array.from({ length: 600 }, (_, i) => ({ ...row, k2: `${i}` }));
+    const puts = [...lasting, { ...row, k2: "old", expiresAtMs: 1 }];
+    const fence = { ref, epoch: 1, expectedHead: 0, expectedOp: "", op: "1" };
+    await store.commit({ ...fence, puts, deletes: [], wakeAtMs: null });
+    expect(await store.readRows(ref, [{ rt: 16, keys: ["old"] }])).toHaveLength(1);
+  });
+
+  it("begins at another actor with each start, and leaves none out", async () => {
+    const path = join(folder, "walked.db");
+    const refs = ["a", "b", "c"].map((id) => ({ kind: "key", id }));
+    const expired = { rt: 16, k: 0, k2: "x", body: "", expiresAtMs: 1 };
+    const lasting = Array.from({ length: 64 }, (_, k) => ({
+      rt: 17,
+      k,
+      k2: "",
+      body: "",
+      expiresAtMs: 2_000_000,
+    }));
+    const starts = [
+      { nowMs: 2, puts: [expired], left: ["a", "b", "c"] },
+      { nowMs: 2, puts: lasting, left: ["a"] },
+      { nowMs: 4, puts: lasting, left: [] },
+    ];
+    for (const { nowMs, puts, left } of starts) {
+      await using database = SqliteDatabase.open(path);
+      const store = openSqliteActorStore(database, { now: () => nowMs });
+      const kept: string[] = [];
+      for (const ref of refs) {
+        const { epoch, head, op } = (await store.claim(ref, "n")).head;
+        // One actor's rows are as many as a step takes.
+        const rows = puts === lasting && ref.id !== "c" ? [] : puts;
+        const fence = { ref, epoch, expectedHead: head, expectedOp: op, op: `${epoch}` };
+        await store.commit({ ...fence, puts: rows, deletes: [], wakeAtMs: null });
+      }
+      for (const ref of refs) {
+        if ((await store.readRows(ref, [{ rt: 16, limit: 9 }])).length > 0) kept.push(ref.id);
+      }
+      expect(kept).toEqual(left);
+    }
   });
 
   it("finds due actors through an index, never by a scan", () => {

@@ -15,6 +15,7 @@ import {
   rowTable,
 } from "../actor-store.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { type TakeAlong, walkExpired } from "./expired-rows.ts";
 
 const migrations = [
   `CREATE TABLE actor_head (
@@ -28,11 +29,9 @@ const migrations = [
      body TEXT NOT NULL, expires_at INTEGER, PRIMARY KEY (actor, rt, k, k2)) WITHOUT ROWID;
    CREATE INDEX actor_row_by_text ON actor_row (actor, rt, k2) WHERE k > 0 AND rt >= ${rowTable.firstKeyed};
    CREATE INDEX actor_row_expiry ON actor_row (expires_at) WHERE expires_at IS NOT NULL;`,
+  "DROP INDEX actor_row_expiry;",
 ];
 
-/** Expired rows removed in one step, and how often a commit takes such a step along. */
-const sweepRowsMax = 500;
-const sweepIntervalMs = 1_000;
 /** Keys of one selection from which on they are handed over together: one by one, the call takes longer than the look-up. */
 const keysAtOnceMin = 8;
 /** Actor numbers kept at hand; any of them can be looked up again. */
@@ -55,12 +54,13 @@ class SqliteActorStore implements ActorStore {
   readonly #sql: Statements;
   /** `kind\nid` → number of the actor; numbers are never given again, so an entry is never stale. */
   readonly #numbers = new Map<string, number>();
-  #sweptAtMs = 0;
+  readonly #walkExpired: TakeAlong;
 
   constructor(database: SqliteDatabase, now: () => number) {
     this.#database = database;
     this.#now = now;
     this.#sql = prepareStatements(database);
+    this.#walkExpired = walkExpired(database, now());
   }
 
   async claim(ref: ActorRef, owner: string): Promise<Activation> {
@@ -129,14 +129,18 @@ class SqliteActorStore implements ActorStore {
     );
     if (fenced.changes === 0) return this.#explainRefusal(no, op);
     for (const key of commit.deletes) sql.remove.run(no, key.rt, key.k, key.k2);
-    for (const row of commit.puts) sql.put.run(no, row.rt, row.k, row.k2, row.body, row.expiresAtMs ?? null);
+    let expiring = 0;
+    for (const row of commit.puts) {
+      sql.put.run(no, row.rt, row.k, row.k2, row.body, row.expiresAtMs ?? null);
+      if (row.expiresAtMs !== undefined) expiring += 1;
+    }
     if (commit.snapshot !== undefined) {
       const { seq, body, schemaVersion } = commit.snapshot;
       sql.snapshot.run(no, body);
       sql.snapshotHead.run(seq, schemaVersion, no);
       sql.prune.run(no, seq);
     }
-    this.#sweep();
+    this.#walkExpired(expiring, this.#now());
     return { status: "applied" };
   }
 
@@ -199,13 +203,6 @@ class SqliteActorStore implements ActorStore {
     const no = this.#sql.number.get(ref.kind, ref.id)?.["no"];
     return typeof no === "number" ? no : undefined;
   }
-
-  #sweep(): void {
-    const nowMs = this.#now();
-    if (nowMs - this.#sweptAtMs < sweepIntervalMs) return;
-    const swept = this.#sql.sweep.run(nowMs, sweepRowsMax);
-    if (Number(swept.changes) < sweepRowsMax) this.#sweptAtMs = nowMs;
-  }
 }
 
 type Statements = Readonly<Record<keyof typeof statementTexts, StatementSync>>;
@@ -237,8 +234,6 @@ const statementTexts = {
     ORDER BY k, k2 LIMIT ?`,
   due: "SELECT kind, id, wake_at FROM actor_head WHERE wake_at <= ? ORDER BY wake_at LIMIT ?",
   list: "SELECT id FROM actor_head WHERE kind = ? AND id > ? ORDER BY id LIMIT ?",
-  sweep: `DELETE FROM actor_row WHERE (actor, rt, k, k2) IN
-    (SELECT actor, rt, k, k2 FROM actor_row WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`,
 } as const;
 
 function prepareStatements(database: SqliteDatabase): Statements {

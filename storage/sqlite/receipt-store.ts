@@ -2,8 +2,10 @@
 // finding the open batches reads no receipt.
 
 import type { StatementSync } from "node:sqlite";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { receiptMinute } from "../../protocol/receipt.ts";
 import type { CommitOutcome } from "../actor-store.ts";
-import type { ClosedBatch, ReceiptRow, ReceiptStore } from "../receipt-store.ts";
+import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
@@ -16,6 +18,14 @@ const migrations = [
      batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
      billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
    CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
+  // An id names its minute, and so its batches: one index is enough.
+  `CREATE TABLE receipt_kept (
+     batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
+     billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL);
+   INSERT INTO receipt_kept SELECT * FROM receipt ORDER BY rowid;
+   DROP TABLE receipt;
+   ALTER TABLE receipt_kept RENAME TO receipt;
+   CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
 ];
 
 /** Opens the receipt store within `database`, creating its tables when they are missing. */
@@ -28,6 +38,8 @@ class SqliteReceiptStore implements ReceiptStore {
   readonly sharesCommits = true;
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
+  /** Number of the batch that was written to last: numbers are never given again, so it is never stale. */
+  #last = { region: "", batch: "", no: 0 };
 
   constructor(database: SqliteDatabase) {
     this.#database = database;
@@ -35,9 +47,10 @@ class SqliteReceiptStore implements ReceiptStore {
   }
 
   async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
+    const known = this.#committedNumber(row.region, row.batch);
     const work = (): void => {
       this.#sql.append.run(
-        this.#batchNumber(row.region, row.batch),
+        known ?? this.#batchNumber(row.region, row.batch),
         row.retrieval_id,
         row.key_id,
         row.nonce,
@@ -78,15 +91,32 @@ class SqliteReceiptStore implements ReceiptStore {
   }
 
   async readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
-    const row = this.#sql.readReceipt.get(retrievalId, region);
+    const servedAtMs = servedAtOf(retrievalId);
+    if (servedAtMs === null) return null;
+    const minute = receiptMinute(formatTimestamp(servedAtMs));
+    // A batch's name goes on with «-»; «.» is the character behind it.
+    const row = this.#sql.readReceipt.get(region, `${minute}-`, `${minute}.`, retrievalId);
     return row === undefined ? null : receiptOf(row);
   }
 
-  /** Never kept in memory: a number given within a transaction that is undone later would stay behind. */
+  /** To be asked outside any transaction; undefined while no receipt of the batch is committed. */
+  #committedNumber(region: string, batch: string): number | undefined {
+    const last = this.#last;
+    if (last.batch === batch && last.region === region) return last.no;
+    const no = this.#findNumber(region, batch);
+    if (no !== undefined) this.#last = { region, batch, no };
+    return no;
+  }
+
+  /** Not kept in memory: a number given within a transaction that is undone later would stay behind. */
   #batchNumber(region: string, batch: string): number {
-    const known = this.#sql.batchNumber.get(region, batch);
-    if (known !== undefined) return numberOf(known["no"]);
-    return Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
+    const known = this.#findNumber(region, batch);
+    return known ?? Number(this.#sql.addBatch.run(region, batch).lastInsertRowid);
+  }
+
+  #findNumber(region: string, batch: string): number | undefined {
+    const found = this.#sql.batchNumber.get(region, batch);
+    return found === undefined ? undefined : numberOf(found["no"]);
   }
 }
 
@@ -107,7 +137,7 @@ interface Statements {
 
 function prepareStatements(database: SqliteDatabase): Statements {
   const receipts = `SELECT b.region, b.batch, r.retrieval_id, r.key_id, r.nonce, r.billable, r.served_at, r.envelope
-     FROM receipt r JOIN receipt_batch b ON b.no = r.batch`;
+     FROM receipt_batch b CROSS JOIN receipt r ON r.batch = b.no`;
   return {
     batchNumber: database.prepare("SELECT no FROM receipt_batch WHERE region = ? AND batch = ?"),
     addBatch: database.prepare("INSERT INTO receipt_batch (region, batch) VALUES (?, ?)"),
@@ -124,7 +154,9 @@ function prepareStatements(database: SqliteDatabase): Statements {
     readClosed: database.prepare(
       "SELECT root, tree_size, closed_at FROM receipt_batch WHERE region = ? AND batch = ? AND root IS NOT NULL",
     ),
-    readReceipt: database.prepare(`${receipts} WHERE r.retrieval_id = ? AND b.region = ? LIMIT 1`),
+    readReceipt: database.prepare(
+      `${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
+    ),
   };
 }
 

@@ -160,6 +160,53 @@ describe("the SQLite stores", () => {
     expect(await register.get("party", "p")).not.toBeNull();
   });
 
+  it("keep the receipts of a file that had another index of them", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    database.migrate("receipt", [
+      `CREATE TABLE receipt_batch (
+         no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
+         closed_at INTEGER, UNIQUE (region, batch));
+       CREATE INDEX receipt_batch_open ON receipt_batch (region, batch) WHERE root IS NULL;
+       CREATE TABLE receipt (
+         batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
+         billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
+       CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);
+       INSERT INTO receipt_batch (no, region, batch) VALUES (4, 'r', '197001010000-i1'), (7, 'r', '197001010000-i2');
+       INSERT INTO receipt VALUES (7, 'ret_000000000002', 'k', 'n', 1, 2, 'two'), (4, 'ret_000000000001', 'k', 'n', 0, 1, 'one');`,
+    ]);
+    const store = openSqliteReceiptStore(database);
+    const row = { region: "r", key_id: "k", nonce: "n" };
+    const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001", served_at_ms: 1 };
+    const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002", served_at_ms: 2 };
+    await store.append({ ...two, billable: false, envelope: "again" });
+    expect(await store.readBatch("r", two.batch)).toEqual([{ ...two, billable: true, envelope: "two" }]);
+    expect(await store.readReceipt("r", one.retrieval_id)).toEqual({
+      ...one,
+      billable: false,
+      envelope: "one",
+    });
+  });
+
+  it("write to a batch by its own number after the one that made it was undone", async () => {
+    let fails = false;
+    const onCommit = (phase: string): void => {
+      if (fails && phase === "before") throw new Error("no commit");
+    };
+    await using database = SqliteDatabase.open(freshFile(), { onCommit });
+    const store = openSqliteReceiptStore(database);
+    const row = { region: "r", key_id: "k", nonce: "n", billable: true, served_at_ms: 1, envelope: "{}" };
+    const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001" };
+    const two = { ...row, batch: "197001010000-i2", retrieval_id: "ret_000000000002" };
+    fails = true;
+    await expect(store.append(one)).rejects.toThrow("no commit");
+    fails = false;
+    // Another one takes the number meanwhile.
+    await openSqliteReceiptStore(database).append(two);
+    for (const each of [one, { ...one, retrieval_id: "ret_000000000003" }]) await store.append(each);
+    expect(await store.readBatch("r", two.batch)).toEqual([two]);
+    expect((await store.readBatch("r", one.batch)).length).toBe(2);
+  });
+
   it("never lose what late receipts added to a repeated earlier close", async () => {
     await using database = SqliteDatabase.open(freshFile());
     const store = openSqliteReceiptStore(database);

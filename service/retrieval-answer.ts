@@ -1,0 +1,32 @@
+// The end of every search and fetch: what was prepared becomes an answer only once its receipt and the claim of its
+// request's nonce are durable, both in one commit where the store can (specification, «Authentication», check 7).
+//   R1. No receipt is kept without the claim, and none after a replay.
+//   R2. Nothing is answered before the claim is durable. A replay is told `nonce_reused`, whatever else there was to say.
+//   R3. The claim waits until the answer is prepared where both share a commit; else it goes on meanwhile.
+
+import type { Outcome, Refused } from "./answer.ts";
+import type { Authenticated } from "./authenticate.ts";
+import type { Receipts, SignedReceipt } from "./receipts.ts";
+
+/** Everything of an answer; it is nobody's before its receipt is kept. */
+export interface Prepared {
+  readonly body: string;
+  readonly receipt: SignedReceipt;
+}
+
+const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
+
+/** What `prepare` refuses instead is said once the nonce is claimed. */
+export async function answerWithReceipt(
+  receipts: Receipts,
+  claimNonce: Authenticated["claimNonce"],
+  prepare: () => Promise<Prepared | Refused>,
+): Promise<Outcome> {
+  if (!receipts.sharesCommits) claimNonce();
+  const prepared = await prepare();
+  const { claimed, decided } = claimNonce();
+  if ("kind" in prepared) return (await claimed) ?? prepared;
+  const { refused, commit } = await decided;
+  if (refused === null) await receipts.keep(prepared.receipt, commit);
+  return (await claimed) ?? { kind: "answer", status: 200, headers, body: prepared.body };
+}

@@ -19,8 +19,13 @@ function healthy({ path, body }: StubRequest): StubReply {
   if (path.includes("/_search")) return { body: { ...whole, timed_out: false } };
   if (path.includes("/_count")) return { body: { ...whole, count: 0 } };
   if (path.includes("/_refresh")) return { body: whole };
-  const items = body.split("\n").filter((line) => line.startsWith('{"index"'));
-  return { body: { items: items.map(() => ({ index: { status: 201 } })) } };
+  return { body: { items: itemsOf(body, { status: 201 }) } };
+}
+
+/** One for each row of a bulk request. */
+function itemsOf(body: string, index: unknown): readonly unknown[] {
+  const rows = body.split("\n").filter((line) => line.startsWith('{"index"'));
+  return rows.map(() => ({ index }));
 }
 
 async function open(
@@ -171,7 +176,9 @@ describe("the index in Elasticsearch", () => {
     const conflict = { status: 409, error: { type: "version_conflict_engine_exception", reason: "newer" } };
     return withCluster(
       (request) =>
-        request.path.includes("/_bulk") ? { body: { items: [{ index: conflict }] } } : healthy(request),
+        request.path.includes("/_bulk")
+          ? { body: { items: itemsOf(request.body, conflict) } }
+          : healthy(request),
       async ({ index, cluster }) => {
         expect(await Promise.all([1, 2, 3, 4].map((n) => index.apply([put(n)])))).toEqual(
           Array.from({ length: 4 }, () => ["stale"]),

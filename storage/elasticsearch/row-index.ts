@@ -9,6 +9,7 @@ import { collectionNames } from "../../protocol/identifiers.ts";
 import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
 import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
 import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
+import { Gathering, type GatheringLimits } from "./gathering.ts";
 import { type Generations, type IndexSettings, readGenerations } from "./generations.ts";
 import { type FoundPage, hitsFilterPath, parseHits } from "./hits.ts";
 import { type IndexLayout, layoutOf, makingName, termsField } from "./layout.ts";
@@ -25,6 +26,8 @@ export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
 
 /** Bulk requests under way at once. */
 const bulkSlots = 4;
+/** Of a collection: while one call waits to become visible the next is written. */
+const gatheringLimits: GatheringLimits = { callsMax: 2, changesMax: 1_000 };
 /** Rows of the further pages that a search around a place may need. */
 const furtherRows = 1_000;
 const furtherPagesMax = 10;
@@ -37,6 +40,7 @@ interface Part {
   /** Null before the first write. */
   generations: Generations | null;
   lacking: ReadonlySet<string>;
+  readonly gathering: Gathering<RowChange, Outcome>;
 }
 
 export class ElasticRowIndex implements RowIndex, AsyncDisposable {
@@ -91,10 +95,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     const byCollection = Map.groupBy(changes.entries(), ([, { collection }]) => collection);
     await Promise.all(
       [...byCollection].map(async ([collection, entries]) => {
-        const applied = await this.#applyTo(
-          collection,
-          entries.map(([, change]) => change),
-        );
+        const applied = await this.#part(collection).gathering.apply(entries.map(([, change]) => change));
         for (const [at, [place]] of entries.entries()) outcomes[place] = applied[at] as Outcome;
       }),
     );
@@ -138,7 +139,11 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     if (known !== undefined) return known;
     const layout = layoutOf(collection);
     const names = new IndexNames(this.#prefix, collection);
-    const part: Part = { names, layout, generations: null, lacking: new Set() };
+    const gathering = new Gathering(
+      (changes: readonly RowChange[]) => this.#applyTo(collection, changes),
+      gatheringLimits,
+    );
+    const part: Part = { names, layout, generations: null, lacking: new Set(), gathering };
     this.#parts.set(collection, part);
     return part;
   }

@@ -4,7 +4,7 @@ import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { lastGeneration, lastNumber } from "./eras.ts";
-import { answerKey, answerOf, type HeadRow, headOf, headRow, rt } from "./rows.ts";
+import { answerKey, answerOf, answerText, type HeadRow, headOf, headRow, rt } from "./rows.ts";
 
 type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
 
@@ -25,7 +25,7 @@ export function assignChunk(command: AssignCommand, view: ActorView): Decision<A
     rt: rt.answer,
     k: 0,
     k2: answerKey(command.push_id, command.chunk),
-    body: JSON.stringify(reply),
+    body: answerText(reply),
   });
   return {
     reply,

@@ -2,6 +2,7 @@
 // before the first node starts, and the register is what they say. Private keys are not in a journal, so businesses go on
 // under new ones; and neither are the records themselves, so of a record that nobody touches again nothing is judged.
 
+import { rt as businessRows, type HeadRow, parseHead } from "../../actors/business/rows.ts";
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
 import { rowTable } from "../../storage/actor-store.ts";
@@ -30,27 +31,18 @@ export const nothingBefore: Before = {
   recordIdOf: () => undefined,
 };
 
-/** Keyed rows of business actors, as they number them. */
-const businessRows = { head: 16, register: 18 } as const;
 /** So many of a business's records are what the clients of a world call `p0`, `p1` and so on. */
 const namedRecords = 40;
 
-interface HeadBody {
-  readonly collection: string;
-  readonly generation: number;
-  readonly change: number;
-  readonly bpid: string | null;
-}
-
 /** What of a journal the clients and checkers of a world must know. */
 export function beforeOf({ actors, staged }: JournalFile): Before {
-  const records = new Map<string, HeadBody>();
+  const records = new Map<string, HeadRow>();
   const names = new Map<string, string>();
   const businesses = actors.filter(({ kind }) => kind === "business");
   for (const { id, rows } of businesses) {
     const heads = rows.filter(({ rt }) => rt === businessRows.head);
     heads.forEach(({ k2, body }, index) => {
-      const head = JSON.parse(body) as HeadBody;
+      const head = parseHead(body);
       records.set(k2, head);
       if (head.collection !== "products") return;
       if (head.bpid !== null) names.set(`${id} ${head.bpid}`, k2);

@@ -31,6 +31,11 @@ export interface SqliteOptions {
   /** Works in one transaction at most. */
   readonly groupMax?: number;
   /**
+   * Bytes of the file that are read through memory, which spares a copy of each page; none by default. What the disk cannot
+   * read there ends the process instead of a statement: only for a file that can be made again.
+   */
+  readonly mappedBytesMax?: number;
+  /**
    * Told of every COMMIT of a group, in both phases: where a test stops the world, or makes the outcome unknown.
    * What it throws is taken for a failure of the COMMIT itself (D3), whatever had happened to it by then.
    */
@@ -81,7 +86,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous ?? "FULL"};
         PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;
-        PRAGMA wal_autocheckpoint = ${logPagesMax};`);
+        PRAGMA wal_autocheckpoint = ${logPagesMax}; PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
         throw new StoreError(

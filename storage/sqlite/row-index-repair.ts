@@ -15,7 +15,7 @@ import { isCollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange, RowIndex } from "../row-index.ts";
 import { numberOf, type Row, textOf } from "./columns.ts";
 import { SqliteDatabase, type SqliteOptions } from "./database.ts";
-import { SqliteRowIndex } from "./row-index.ts";
+import { mappedBytesMax, SqliteRowIndex } from "./row-index.ts";
 
 /** Heads looked at, and rows applied, at a time. */
 const pageRows = 1_000;
@@ -50,7 +50,7 @@ export async function openRepairedIndex(
 }
 
 function open(path: string, options: SqliteOptions) {
-  const database = SqliteDatabase.open(path, options);
+  const database = SqliteDatabase.open(path, { mappedBytesMax, ...options });
   const index = new SqliteRowIndex(database);
   const close = (): void => {
     index.close();

@@ -35,6 +35,8 @@ const walkRowsMin = 1_000;
 const statementsMax = 256;
 /** Rows with the wanted keys that are looked up before the text is. */
 const amongRowsMax = 5_000;
+/** Of a file of its own: a search reads hundreds of its pages, and it is made again from the records. */
+export const mappedBytesMax = 1024 * 1024 * 1024;
 /** Rows derived in one transaction when a layout changed. */
 const rebuildChunk = 1_000;
 
@@ -50,7 +52,8 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   /** Opens the index in `store`: a database shared with other stores, or the path of a file of its own. */
   constructor(store: SqliteDatabase | string, options: SqliteOptions = {}) {
     this.#ownsDatabase = typeof store === "string";
-    this.#database = typeof store === "string" ? SqliteDatabase.open(store, options) : store;
+    this.#database =
+      typeof store === "string" ? SqliteDatabase.open(store, { mappedBytesMax, ...options }) : store;
     this.#database.migrate("row-index", migrations);
     this.#database.db.function(nearFunction, { deterministic: true }, isNear);
     const stale = collectionNames.filter((name) => this.#prepareLayout(name));

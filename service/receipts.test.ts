@@ -195,7 +195,19 @@ describe("a signed row", () => {
     });
   });
 
-  it("that is none is a bug", () => {
-    expect(() => signedRowFacts(text.replace("adl_origin_cert", "other"))).toThrow();
+  it.each([
+    ["without a member", text.replace("adl_origin_cert", "other")],
+    ["that begins otherwise", `{"a":1,${text.slice(1)}`],
+    ["whose origin is no hash", text.replace(hash, hash.toUpperCase())],
+    ["without an AI policy version", text.slice(0, text.indexOf(',"ai_policy_version"'))],
+    ["that ends within a member", text.slice(0, text.indexOf('s","ai_policy_version"'))],
+    ["whose AI policy version is no number", text.replace(":12,", ":null,")],
+  ])("%s is a bug", (_fault, row) => {
+    expect(() => signedRowFacts(row)).toThrow("begins with the members");
+  });
+
+  it("may have members before its AI policy version", () => {
+    const later = text.replace(',"ai_policy_version"', ',"ages":[1],"ai_policy_version"');
+    expect(signedRowFacts(later)).toEqual(signedRowFacts(text));
   });
 });

@@ -6,7 +6,7 @@
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
@@ -157,9 +157,15 @@ export function batchName(servedAt: string, incarnation: string): string {
   return `${receiptMinute(servedAt)}-${incarnation}`;
 }
 
-const signedRowHead =
-  /^\{"adl_key_id":"[^"]*","adl_origin":"(sha256:[0-9a-f]{64})","adl_origin_cert":"[^"]*","adl_proj":"([^"]*)","adl_row_sig":"([^"]*)",/;
-const policyVersion = /,"ai_policy_version":([0-9]{1,10})[,}]/;
+/** How a signed row begins: the values are texts in which nothing is escaped. */
+const rowHead = [
+  '{"adl_key_id":"',
+  '","adl_origin":"',
+  '","adl_origin_cert":"',
+  '","adl_proj":"',
+  '","adl_row_sig":"',
+];
+const policyVersion = /,"ai_policy_version":([0-9]{1,10})[,}]/g;
 
 /** What a receipt and an answer name of a signed row. */
 export interface SignedRowFacts {
@@ -171,11 +177,24 @@ export interface SignedRowFacts {
 
 /** Reads the members of a signed row that its canonical form puts first, without parsing the row. */
 export function signedRowFacts(row: string): SignedRowFacts {
-  const head = signedRowHead.exec(row);
+  const values: string[] = [];
+  let at = 0;
+  for (const name of rowHead) {
+    if (!row.startsWith(name, at)) throw notSigned();
+    const start = at + name.length;
+    at = row.indexOf('"', start);
+    if (at < 0) throw notSigned();
+    values.push(row.slice(start, at));
+  }
+  policyVersion.lastIndex = at;
   const version = policyVersion.exec(row);
-  if (!head || !version) throw new Error("A stored row begins with the members that every signed row has.");
-  const [, origin = "", projection = "", signature = ""] = head;
+  const [, origin = "", , projection = "", signature = ""] = values;
+  if (version === null || !isHash(origin)) throw notSigned();
   return { origin, projection, signature, aiPolicyVersion: Number(version[1]) };
+}
+
+function notSigned(): Error {
+  return new Error("A stored row begins with the members that every signed row has.");
 }
 
 export function receiptRow(recordId: string, row: SignedRowFacts): ReceiptRow {

@@ -20,6 +20,21 @@ function insert(database: SqliteDatabase, name: string): Promise<unknown> {
   return database.write((db) => db.prepare("INSERT INTO item (name) VALUES (?)").run(name).changes);
 }
 
+it("reads a file through memory only as far as it is told to, and what others wrote to it meanwhile", async () => {
+  const path = join(folder, "mapped.db");
+  await using plain = SqliteDatabase.open(path);
+  plain.migrate("item", steps);
+  plain.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  await using mapped = SqliteDatabase.open(path, { mappedBytesMax: 1024 * 1024 });
+  const mappedOf = (database: SqliteDatabase) => database.db.prepare("PRAGMA mmap_size").get()?.["mmap_size"];
+  expect([plain, mapped].map(mappedOf)).toEqual([0, 1024 * 1024]);
+  const names = Array.from({ length: 2_000 }, (_, index) => `${index} ${"x".repeat(100)}`);
+  await Promise.all(names.map((name) => insert(plain, name)));
+  expect(items(mapped)).toEqual(names);
+  plain.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  expect(items(mapped)).toEqual(names);
+});
+
 describe("group commit", () => {
   it("D1: works of one turn share a transaction, and none is seen before it is committed", async () => {
     await using database = SqliteDatabase.open(join(folder, "d1.db"));

@@ -46,6 +46,11 @@ export interface SqliteOptions {
   /** Of the file in memory. */
   readonly cacheKilobytes?: number;
   /**
+   * Bytes of the file that are read through memory, which spares a copy of each page; none by default. What the disk cannot
+   * read there ends the process instead of a statement: only for a file that can be made again.
+   */
+  readonly mappedBytesMax?: number;
+  /**
    * Told of every COMMIT of a group, in both phases: where a test stops the world, or makes the outcome unknown.
    * What it throws is taken for a failure of the COMMIT itself (D3), whatever had happened to it by then.
    */
@@ -108,7 +113,8 @@ export class SqliteDatabase implements AsyncDisposable {
       db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${flushesItself(path, options) ? "NORMAL" : (options.synchronous ?? "FULL")};
         PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
-        PRAGMA wal_autocheckpoint = ${options.checkpoints === "self" ? logPagesSelf : logPagesMax};`);
+        PRAGMA wal_autocheckpoint = ${options.checkpoints === "self" ? logPagesSelf : logPagesMax};
+        PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
         throw new StoreError(

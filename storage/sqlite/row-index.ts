@@ -32,6 +32,8 @@ const walkRowsMin = 1_000;
 const statementsMax = 256;
 /** Rows with the wanted keys that are looked up before the text is. */
 const amongRowsMax = 5_000;
+/** A search reads hundreds of its pages, and it is made again from the records. */
+const mappedBytesMax = 1024 * 1024 * 1024;
 
 export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   readonly #database: SqliteDatabase;
@@ -47,7 +49,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
    * handed over and when it is committed.
    */
   constructor(path: string, { onCommit, ...options }: SqliteOptions = {}, start?: StartRowThread) {
-    this.#database = SqliteDatabase.open(path, options);
+    this.#database = SqliteDatabase.open(path, { mappedBytesMax, ...options });
     prepareRowTables(this.#database);
     this.#database.db.exec("PRAGMA query_only = ON");
     this.#statistics = new RowStatistics(this.#database);

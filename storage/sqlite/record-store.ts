@@ -60,6 +60,8 @@ export const recordMigrations: readonly string[] = [
 /** Change number of a record that has versions and no head yet: it is in no listing. */
 const noHeadYet = -1;
 
+/** Seals kept; an envelope is about a kilobyte. */
+const sealsMax = 1_000;
 /** What one transaction takes of a push at most, so that nobody waits behind all of it. */
 const stagedLeavesMax = 1_000;
 const stagedBytesMax = 2 * 1024 * 1024;
@@ -73,6 +75,7 @@ export function openSqliteRecordStore(database: SqliteDatabase, now: () => numbe
 class SqliteRecordStore implements RecordStore {
   readonly #database: SqliteDatabase;
   readonly #sql: Statements;
+  readonly #seals = new Map<string, StoredSeal>();
   readonly #now: () => number;
 
   constructor(database: SqliteDatabase, now: () => number) {
@@ -137,8 +140,20 @@ class SqliteRecordStore implements RecordStore {
   }
 
   async readSeal(sealId: string): Promise<StoredSeal | null> {
+    return this.#sealOf(sealId);
+  }
+
+  /** Seals never change, and the records of a batch have one: it is read once. */
+  #sealOf(sealId: string): StoredSeal | null {
+    const known = this.#seals.get(sealId);
+    if (known !== undefined) return known;
     const row = this.#sql.readSeal.get(sealId);
-    return row === undefined ? null : sealOf(row);
+    if (row === undefined) return null;
+    const seal = sealOf(row);
+    const [oldest] = this.#seals.keys();
+    if (this.#seals.size >= sealsMax && oldest !== undefined) this.#seals.delete(oldest);
+    this.#seals.set(sealId, seal);
+    return seal;
   }
 
   async putVersions(versions: readonly RecordVersion[], heads: readonly RecordHead[]): Promise<void> {
@@ -168,7 +183,10 @@ class SqliteRecordStore implements RecordStore {
   async readServed(recordId: string): Promise<ServedRecord | null> {
     // Asked for by every fetch: columns as an array take half the time that an object of them takes.
     const columns = this.#sql.readServed.get(recordId) as unknown as readonly SQLOutputValue[] | undefined;
-    return columns === undefined ? null : servedOf(columns);
+    if (columns === undefined) return null;
+    const served = servedOf(columns);
+    const seal = this.#sealOf(served.version.seal_id);
+    return seal === null ? null : { ...served, seal };
   }
 
   async readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]> {
@@ -309,11 +327,9 @@ function prepareStatements(database: SqliteDatabase): Statements {
     readServed: inArrays(
       database.prepare(
         `SELECT h.record_id, h.business_uuid, h.type, h.live, h.generation, h.change, h.hash,
-         v.bytes, v.leaf_index, v.proof, v.sidecar, v.row, v.cert_id, v.published_at,
-         s.seal_id, s.envelope, s.tree_size
+         v.bytes, v.leaf_index, v.proof, v.sidecar, v.row, v.cert_id, v.published_at, v.seal_id
        FROM record_head h
        JOIN record_version v ON v.record_no = h.no AND v.generation = h.generation AND v.hash = h.hash
-       JOIN record_seal s ON s.seal_id = v.seal_id
        WHERE h.record_id = ? AND h.live = 1`,
       ),
     ),
@@ -357,9 +373,9 @@ function headOf(row: Row): RecordHead {
 }
 
 /** Of the columns of `readServed`, in their order. */
-function servedOf(columns: readonly SQLOutputValue[]): ServedRecord {
+function servedOf(columns: readonly SQLOutputValue[]): Omit<ServedRecord, "seal"> {
   const [id, uuid, type, , generation, change, hash, ...rest] = columns;
-  const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId, envelope, treeSize] = rest;
+  const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId] = rest;
   const common = {
     record_id: textOf(id),
     business_uuid: textOf(uuid),
@@ -380,7 +396,6 @@ function servedOf(columns: readonly SQLOutputValue[]): ServedRecord {
       cert_id: textOf(certId),
       published_at_ms: numberOf(publishedAt),
     },
-    seal: { seal_id: textOf(sealId), envelope: textOf(envelope), tree_size: numberOrNull(treeSize) },
   };
 }
 

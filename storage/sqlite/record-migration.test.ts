@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
-import { openSqliteRecordStore, recordMigrations } from "./record-store.ts";
+import { openSqliteRecordStore } from "./record-store.ts";
+import { recordMigrations } from "./record-tables.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-record-migration-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -11,7 +11,8 @@ import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
 import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore } from "./receipt-store.ts";
-import { openSqliteRecordStore, recordMigrations } from "./record-store.ts";
+import { openSqliteRecordStore } from "./record-store.ts";
+import { recordMigrations } from "./record-tables.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 

@@ -71,7 +71,7 @@ async function fill(world: World, { urls, child }: ClusterNode, publisher: Publi
 async function search(common: Common): Promise<readonly Figure[]> {
   const { world, setting, node } = common;
   const rounds = world.size(5, 1);
-  const each = world.size(1_500, 90);
+  const each = world.size(900, 90);
   world.say("cluster: searches");
   const queries = await planQueries(node, setting, (rounds + 1) * each);
   const measured = await measureRounds(common, {

@@ -40,7 +40,7 @@ export async function measurePushes(
   const records = world.size(batchRecords, 1_000);
   await pushOnce(common, { first: 0, count: warmUpRecords });
   let stored: readonly Stored[] | null = null;
-  const rounds = await takeRounds(world.size(5, 1), {
+  const rounds = await takeRounds(world.size(3, 1), {
     ours: async (round) => {
       world.say(`cluster: push, round ${round + 1}`);
       const pushed = await pushOnce(common, { first: 0, count: records });

@@ -48,7 +48,7 @@ export async function measureFetch(world: World): Promise<readonly Figure[]> {
       ...compare(rates),
       goal: { atLeast: 0.7 },
       note:
-        "Ed25519 verified on the main thread and signed on the thread pool (4), on both sides; the load comes from a process of its own. " +
+        "Ed25519 verified on the main thread and signed off it, ours in one thread, the floor on the thread pool (4); the load comes from a process of its own. " +
         `p50 ${of("ours", "p50Ms")} ms against ${of("floor", "p50Ms")} ms, p99 ${of("ours", "p99Ms")} against ${of("floor", "p99Ms")}; ` +
         `processor time of an answer ${of("ours", "mainMicros")} µs against ${of("floor", "mainMicros")} on the main thread, ` +
         `${of("ours", "allMicros")} µs against ${of("floor", "allMicros")} on all.`,

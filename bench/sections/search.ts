@@ -201,7 +201,7 @@ function figuresOf(
       goal: { atLeast: 0.7 },
       note:
         `SQLite directly ${of(({ direct }) => direct.rate, 0)} queries/s in one thread, the bare server ${of(({ server }) => server.rate, 0)} answers/s; ` +
-        "combined 1/(1/a + 1/b). Queries and verification on the main thread, signing on the thread pool (4), as on the floor.",
+        "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
     },
   ];
 }

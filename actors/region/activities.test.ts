@@ -9,7 +9,15 @@ const row = (recordId: string) =>
 
 /** A region whose store has the rows of `readable`, and an index that notes what it is told. */
 function region(readable: readonly string[]) {
-  const state = { nowMs: 0, readable: [...readable], applied: [] as unknown[], fails: false };
+  const state = {
+    nowMs: 0,
+    readable: [...readable],
+    /** Records that become readable with each further read. */
+    arriving: [] as string[],
+    reads: [] as (readonly string[])[],
+    applied: [] as unknown[],
+    fails: false,
+  };
   const activities = regionActivities({
     index: {
       apply: async (changes) => {
@@ -22,10 +30,12 @@ function region(readable: readonly string[]) {
     },
     receipts: {} as never,
     records: {
-      readRows: async (ids) =>
-        ids
-          .filter(({ record_id }) => state.readable.includes(record_id))
-          .map((id) => ({ ...id, row: row(id.record_id), sidecar: "{}" })),
+      readRows: async (ids) => {
+        state.reads.push(ids.map(({ record_id }) => record_id));
+        const found = ids.filter(({ record_id }) => state.readable.includes(record_id));
+        state.readable.push(...state.arriving.splice(0, 1));
+        return found.map((id) => ({ ...id, row: row(id.record_id) }));
+      },
     },
     sha256,
   });
@@ -45,6 +55,14 @@ const reference = (record_id: string, change: number): RowReference => ({
 });
 
 describe("rows that were published in another region", () => {
+  it("are asked for again while they arrive, each until it is there", async () => {
+    const { state, indexRows } = region(["a"]);
+    state.arriving.push("c", "b");
+    const references = ["a", "b", "c"].map((id, index) => reference(id, index + 1));
+    expect(await indexRows(references)).toMatchObject({ type: "rows.applied", rows: 3 });
+    expect(state.reads).toEqual([["a", "b", "c"], ["b", "c"], ["b"]]);
+  });
+
   it("are indexed from the region's own store", async () => {
     const { state, indexRows } = region(["a", "b"]);
     expect(await indexRows([reference("a", 4), reference("b", 7)])).toEqual({

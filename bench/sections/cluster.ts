@@ -17,7 +17,7 @@ export async function measureCluster(world: World): Promise<readonly Figure[]> {
   const [home, other] = engines.regions;
   if (home === undefined || other === undefined) throw new Error("the section needs two regions");
   const nodes = [await setting.start(home), await setting.start(other)];
-  const parts = [measureAnswers, measurePushes, measureCommits, measureFailover];
+  const parts = [measurePushes, measureAnswers, measureCommits, measureFailover];
   const figures: Figure[] = [];
   for (const measure of parts) {
     const measured = await measure(world, setting, nodes);

@@ -21,10 +21,10 @@ import {
   untilReady,
 } from "../tools/engines/engine-process.ts";
 import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { freePorts } from "../tools/free-ports.ts";
 import { root } from "../tools/process.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
 import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
-import { freePorts } from "./free-ports.fixture.ts";
 import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {

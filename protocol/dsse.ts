@@ -53,8 +53,12 @@ export const signaturesMax = 16;
 
 /** Pre-authentication encoding, the bytes that are signed: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`. */
 export function pae(type: string, payload: Uint8Array): Uint8Array {
-  const typeBytes = utf8(type);
-  return concatBytes(utf8(`DSSEv1 ${typeBytes.length} `), typeBytes, utf8(` ${payload.length} `), payload);
+  return concatBytes(utf8(paeHead(type, payload.length)), payload);
+}
+
+/** What {@link pae} puts before a payload of so many bytes. */
+export function paeHead(type: string, payloadLength: number): string {
+  return `DSSEv1 ${utf8(type).length} ${type} ${payloadLength} `;
 }
 
 function malformed(detail: string, pointer?: string): Verdict<never> {

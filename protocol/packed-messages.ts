@@ -2,6 +2,7 @@
 // its own would be allocated, copied and collected by itself.
 
 import { utf8 } from "./bytes.ts";
+import { paeHead } from "./dsse.ts";
 
 export interface PackedMessages {
   /** The messages, nothing between them. */
@@ -28,12 +29,11 @@ export class MessagePacker {
   }
 
   /**
-   * A message that is the pre-authentication encoding of a payload (DSSE: `DSSEv1 SP len(type) SP type SP len(payload)
-   * SP payload`), the payload given as text, the type as ASCII. Answers the payload in base64.
+   * A message that is the pre-authentication encoding (dsse.ts) of a payload given as text. Answers the payload in base64.
    */
   addEnvelope(type: string, payload: string): string {
     const start = this.#length;
-    this.#append(headOf(type, payload.length));
+    this.#append(paeHead(type, payload.length));
     const payloadStart = this.#length;
     this.#append(payload);
     if (this.#length - payloadStart !== payload.length) return this.#addLongEnvelope(start, type, payload);
@@ -49,7 +49,7 @@ export class MessagePacker {
   #addLongEnvelope(start: number, type: string, payload: string): string {
     this.#length = start;
     const bytes = utf8(payload);
-    this.#append(headOf(type, bytes.length) + payload);
+    this.#append(paeHead(type, bytes.length) + payload);
     this.#ends.push(this.#length);
     return bytes.toBase64();
   }
@@ -63,10 +63,6 @@ export class MessagePacker {
     }
     this.#length += this.#encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
   }
-}
-
-function headOf(type: string, payloadLength: number): string {
-  return `DSSEv1 ${type.length} ${type} ${payloadLength} `;
 }
 
 /** Packs messages that are byte strings already. */

@@ -5,7 +5,7 @@
 
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
-import { payloadTypes } from "../protocol/dsse.ts";
+import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
 import { type ReceiptRow, receiptMinute, receiptPayloadText } from "../protocol/receipt.ts";
 import type { CommitOutcome } from "../storage/actor-store.ts";
@@ -120,7 +120,7 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
     served_at: retrieval.servedAt,
   });
   // The pre-authentication encoding (DSSE) in one go: a receipt is ASCII, so its characters are its bytes.
-  const head = `DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `;
+  const head = paeHead(payloadType, payload.length);
   const message = utf8(head + payload);
   const signature = await deps.signer.sign(message);
   const envelope =

@@ -1,7 +1,6 @@
 // The two programs of the crash check, as processes that can be watched and killed: a node, and `svc push`.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { root } from "./process.ts";
 
@@ -118,25 +117,4 @@ function watch(child: ChildProcess) {
       await ended;
     },
   };
-}
-
-const basesTried = 50;
-const surfaces = 5;
-
-/** The first of five ports in a row that are free now. */
-export async function freePortBase(): Promise<number> {
-  for (let attempt = 0; attempt < basesTried; attempt += 1) {
-    const base = 20_000 + Math.floor(Math.random() * 4_000) * 10;
-    const free = await Promise.all(Array.from({ length: surfaces }, (_, index) => isFree(base + index)));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Error("No five ports in a row are free.");
-}
-
-function isFree(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const server = createServer();
-  server.once("error", () => resolve(false));
-  server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  return promise;
 }

@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readCsv, stonesNdjson } from "./diamonds.ts";
+import { freePorts, surfacePorts } from "./free-ports.ts";
 import { root } from "./process.ts";
-import { freePortBase, type ProgramRun, startNode, startPush } from "./push-crash-programs.ts";
+import { type ProgramRun, startNode, startPush } from "./push-crash-programs.ts";
 import { checkServed, checkStores, type Proof } from "./push-crash-proof.ts";
 import { seededRandom } from "./seeded-random.ts";
 
@@ -54,7 +55,7 @@ async function crashIn(home: string, options: CrashOptions): Promise<CrashReport
     file,
     stonesNdjson({ csv: options.csv, stones: options.stones, prefix: `CRASH-${options.seed}-` }),
   );
-  const place = { home: join(home, "node"), portBase: await freePortBase() };
+  const place = { home: join(home, "node"), portBase: await freePorts(surfacePorts) };
   const pushing = { ...place, file, batchSize: options.batchSize };
   let node = await startNode(place);
   let program: ProgramRun | null = null;

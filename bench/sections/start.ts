@@ -1,8 +1,8 @@
 // From the start of the program to its first answer, against Node itself. Reported only.
 
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { sendOne } from "../load.ts";
 import type { Figure } from "../report.ts";
 import { compare, takeRounds } from "../rounds.ts";
@@ -39,7 +39,7 @@ export async function measureStart(world: World): Promise<readonly Figure[]> {
 }
 
 async function firstAnswerMs(home: string): Promise<number> {
-  const portBase = await freePortBase();
+  const portBase = await freePorts(surfacePorts);
   const startedMs = performance.now();
   const child = spawn(
     process.execPath,
@@ -71,22 +71,4 @@ async function bareStartMs(): Promise<number> {
   const child = spawn(process.execPath, ["-e", "0"], { stdio: "ignore" });
   await new Promise((resolve) => child.once("exit", resolve));
   return performance.now() - startedMs;
-}
-
-/** The first of five ports that are free now. */
-async function freePortBase(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    const base = 20_000 + Math.floor(Math.random() * 20_000);
-    const free = await Promise.all([0, 1, 2, 3, 4].map((offset) => isFree(base + offset)));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Error("no five ports in a row are free");
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, host, () => server.close(() => resolve(true)));
-  });
 }

@@ -9,7 +9,8 @@ import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-const migrations = [
+/** Steps of the tables, for {@link SqliteDatabase.migrate}. */
+export const receiptMigrations: readonly string[] = [
   `CREATE TABLE receipt_batch (
      no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
      closed_at INTEGER, UNIQUE (region, batch));
@@ -30,7 +31,7 @@ const migrations = [
 
 /** Opens the receipt store within `database`, creating its tables when they are missing. */
 export function openSqliteReceiptStore(database: SqliteDatabase): ReceiptStore {
-  database.migrate("receipt", migrations);
+  database.migrate("receipt", receiptMigrations);
   return new SqliteReceiptStore(database);
 }
 

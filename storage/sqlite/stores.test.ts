@@ -10,7 +10,7 @@ import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
 import { body, row } from "./killed-writer.fixture.ts";
-import { openSqliteReceiptStore } from "./receipt-store.ts";
+import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
 import { recordMigrations } from "./record-tables.ts";
 import { openSqliteRegisterStore } from "./register-store.ts";
@@ -163,18 +163,10 @@ describe("the SQLite stores", () => {
 
   it("keep the receipts of a file that had another index of them", async () => {
     await using database = SqliteDatabase.open(freshFile());
-    database.migrate("receipt", [
-      `CREATE TABLE receipt_batch (
-         no INTEGER PRIMARY KEY, region TEXT NOT NULL, batch TEXT NOT NULL, root TEXT, tree_size INTEGER,
-         closed_at INTEGER, UNIQUE (region, batch));
-       CREATE INDEX receipt_batch_open ON receipt_batch (region, batch) WHERE root IS NULL;
-       CREATE TABLE receipt (
-         batch INTEGER NOT NULL, retrieval_id TEXT NOT NULL, key_id TEXT NOT NULL, nonce TEXT NOT NULL,
-         billable INTEGER NOT NULL, served_at INTEGER NOT NULL, envelope TEXT NOT NULL, UNIQUE (retrieval_id, batch));
-       CREATE INDEX receipt_by_batch ON receipt (batch, retrieval_id);
-       INSERT INTO receipt_batch (no, region, batch) VALUES (4, 'r', '197001010000-i1'), (7, 'r', '197001010000-i2');
-       INSERT INTO receipt VALUES (7, 'ret_000000000002', 'k', 'n', 1, 2, 'two'), (4, 'ret_000000000001', 'k', 'n', 0, 1, 'one');`,
-    ]);
+    database.migrate("receipt", receiptMigrations.slice(0, 1));
+    database.db.exec(`
+      INSERT INTO receipt_batch (no, region, batch) VALUES (4, 'r', '197001010000-i1'), (7, 'r', '197001010000-i2');
+      INSERT INTO receipt VALUES (7, 'ret_000000000002', 'k', 'n', 1, 2, 'two'), (4, 'ret_000000000001', 'k', 'n', 0, 1, 'one');`);
     const store = openSqliteReceiptStore(database);
     const row = { region: "r", key_id: "k", nonce: "n" };
     const one = { ...row, batch: "197001010000-i1", retrieval_id: "ret_000000000001", served_at_ms: 1 };

@@ -1,5 +1,8 @@
 import { createServer } from "node:net";
 
+/** Ports that a node listens on: one a surface. */
+export const surfacePorts = 5;
+
 const basesTried = 50;
 const claimed = new Set<number>();
 

@@ -3,6 +3,8 @@
 //   D1. A promise of `write` resolves only after the COMMIT that holds its work returned and its log is on the disk.
 //   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
 //   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written.
+//       A system may take a log whose flush failed for clean afterwards. So nothing is written behind it before all of it
+//       is in the file itself.
 //   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
 //       It may see a commit that is being flushed beside (log-flush.ts). What its caller then writes is told of after that
 //       commit, for a group is told only when all before it are on the disk.
@@ -12,6 +14,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
 import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
 import { createLogFlush, type LogFlush } from "./log-flush.ts";
+import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
 
 /** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
 const fileVersion = 1;
@@ -22,9 +25,6 @@ const logPagesMax = 16_384;
 /** The same where nobody else copies it. */
 const logPagesSelf = 2_048;
 const cacheKilobytesDefault = 16_384;
-/** SQLite result codes (sqlite.org/rescode.html), primary part. */
-const sqliteBusy = 5;
-const sqliteLocked = 6;
 
 /** Where a COMMIT is: about to be made, or made and nobody told yet. */
 export type CommitPhase = "before" | "after";
@@ -91,6 +91,8 @@ export class SqliteDatabase implements AsyncDisposable {
   #scheduled = false;
   /** The group that is committed, while the log is flushed beside. */
   #flushing: readonly QueuedWork[] | null = null;
+  /** A flush failed, and the log was not copied since (D3). */
+  #isLogInDoubt = false;
   #changes = 0;
   #closed = false;
 
@@ -235,6 +237,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   #runGroup(group: readonly QueuedWork[]): void {
     try {
+      if (this.#isLogInDoubt) this.#copyLog();
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
       rejectAll(group, storeError("not_applied", error));
@@ -294,7 +297,7 @@ export class SqliteDatabase implements AsyncDisposable {
         this.#flushBeside(this.#log, group);
         return;
       }
-      this.#log?.now();
+      this.#flushNow();
       this.#onCommit?.("after");
       resolveAll(group);
     } catch (error) {
@@ -316,8 +319,27 @@ export class SqliteDatabase implements AsyncDisposable {
     };
     log.beside().then(
       () => end(() => this.#tellDurable(group)),
-      (error: unknown) => end(() => rejectAll(group, storeError("unknown", error))),
+      (error: unknown) => {
+        this.#isLogInDoubt = true;
+        end(() => rejectAll(group, storeError("unknown", error)));
+      },
     );
+  }
+
+  #flushNow(): void {
+    try {
+      this.#log?.now();
+    } catch (error) {
+      this.#isLogInDoubt = true;
+      throw error;
+    }
+  }
+
+  /** Throws while somebody still reads a state of before, and what the disk says. */
+  #copyLog(): void {
+    const outcome = this.db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (outcome?.["busy"] !== 0) throw new Error("the log could not be flushed and is still being read");
+    this.#isLogInDoubt = false;
   }
 
   #tellDurable(group: readonly QueuedWork[]): void {
@@ -335,7 +357,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#flushing = null;
     if (group === null) return;
     try {
-      this.#log?.now();
+      this.#flushNow();
       this.#tellDurable(group);
     } catch (error) {
       rejectAll(group, storeError("unknown", error));
@@ -366,18 +388,4 @@ function rejectAll(group: readonly QueuedWork[], error: StoreError): void {
     delete work.result;
     work.reject(error);
   }
-}
-
-function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
-  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
-}
-
-function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
-  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
-}
-
-function isLockError(error: unknown): boolean {
-  if (!isSqliteError(error)) return false;
-  const primary = error.errcode & 0xff;
-  return primary === sqliteBusy || primary === sqliteLocked;
 }

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { SqliteDatabase } from "./database.ts";
 import { createLogFlush, type LogFlush } from "./log-flush.ts";
@@ -88,6 +89,27 @@ describe("flushing beside the event loop", () => {
       await expect(each).rejects.toMatchObject({ name: "StoreError", effect: "unknown" });
     await expect(after).rejects.toMatchObject({ name: "StoreError", effect: "not_applied" });
     expect(await insert(database, "e")).toBe("e");
+  });
+
+  it("D3: after a flush that failed all of the log is in the file before anything is written behind it", async () => {
+    const disk = new SlowDisk();
+    files += 1;
+    const path = join(folder, `${files}.db`);
+    await using database = SqliteDatabase.open(path, { logFlush: () => disk, busyTimeoutMs: 0 });
+    database.migrate("item", ["CREATE TABLE item (name TEXT UNIQUE)"]);
+    using reader = new DatabaseSync(path);
+    reader.exec("BEGIN; SELECT count(*) FROM item");
+    const all = insertAll(database, "abcd");
+    await settle();
+    disk.beganBeside[0]?.reject(new Error("no such disk"));
+    await Promise.allSettled(all);
+    await expect(insert(database, "e")).rejects.toMatchObject({ name: "StoreError", effect: "not_applied" });
+    reader.exec("ROLLBACK");
+    const log = (): number => statSync(`${path}-wal`).size;
+    const before = log();
+    expect(await insert(database, "f")).toBe("f");
+    expect(log()).toBeLessThan(before);
+    expect(disk.flushedNow).toBe(1);
   });
 
   it("is not worth it for a few small writes: those are flushed at once", async () => {

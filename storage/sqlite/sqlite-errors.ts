@@ -1,0 +1,22 @@
+// What SQLite says of a failure, as the ports of the stores say it.
+
+import { StoreError } from "../actor-store.ts";
+
+/** SQLite result codes (sqlite.org/rescode.html), primary part. */
+const sqliteBusy = 5;
+const sqliteLocked = 6;
+
+export function storeError(effect: StoreError["effect"], cause: unknown): StoreError {
+  return new StoreError(effect, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
+  return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+}
+
+/** A lock that was not granted: nothing was written. */
+export function isLockError(error: unknown): boolean {
+  if (!isSqliteError(error)) return false;
+  const primary = error.errcode & 0xff;
+  return primary === sqliteBusy || primary === sqliteLocked;
+}

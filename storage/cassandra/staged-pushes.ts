@@ -2,12 +2,15 @@
 //   P1. A push is listed before anything of it is stored, and until everything of it is gone.
 //   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
 //       it says: a push that is staged again later is not touched (W4 in stamps.ts), not even while it is dropped (R6).
+//   P3. A row holds some leaves one behind the other, for a row costs the engine as much as its bytes. Rows may overlap where
+//       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts.
 
+import { concatBytes } from "../../protocol/bytes.ts";
 import type { RecordStore, StagedPush } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import type { Lanes } from "./lanes.ts";
-import { type CassandraSession, executeAll, type Statement, type StatementOptions } from "./session.ts";
+import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
 import { msOfStamp, type Stamps } from "./stamps.ts";
 
 type StagedPushes = Pick<
@@ -17,20 +20,21 @@ type StagedPushes = Pick<
 
 /** Partitions of the list of pushes. Changing it loses what is listed. */
 const shards = 8;
-/** Leaves and bytes in one write: far below what the engine takes, and enough to make writes few. */
-const leavesPerWrite = 100;
-const bytesPerWrite = 256 * 1024;
-/** Leaves a page: of the longest, 8 MB. */
-const leavesPerPage = 50;
+/** Leaves and bytes in one row: far below what the engine takes, and enough to make rows few. */
+const leavesPerRow = 100;
+const bytesPerRow = 256 * 1024;
+/** Rows a page: 8 MB. */
+const rowsPerPage = 32;
 
 const cql = {
   list: "INSERT INTO staged_push (shard, push_id, stamp) VALUES (?, ?, ?) USING TIMESTAMP ?",
   listed: "SELECT stamp FROM staged_push WHERE shard = ? AND push_id = ?",
   unlist: "DELETE FROM staged_push USING TIMESTAMP ? WHERE shard = ? AND push_id = ?",
   pushes: "SELECT push_id, stamp FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
-  stage: "INSERT INTO staged_leaf (push_id, leaf, bytes) VALUES (?, ?, ?) USING TIMESTAMP ?",
-  leaves: "SELECT bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
-  dropLeaves: "DELETE FROM staged_leaf USING TIMESTAMP ? WHERE push_id = ?",
+  stage: "INSERT INTO staged_leaves (push_id, first, ends, bytes) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+  leaves: `SELECT first, ends, bytes, WRITETIME(bytes) AS stamp FROM staged_leaves
+    WHERE push_id = ? AND first > ? AND first < ?`,
+  dropLeaves: "DELETE FROM staged_leaves USING TIMESTAMP ? WHERE push_id = ?",
   putDocument: "INSERT INTO staged_document (push_id, name, body) VALUES (?, ?, ?) USING TIMESTAMP ?",
   document: "SELECT body FROM staged_document WHERE push_id = ? AND name = ?",
   dropDocuments: "DELETE FROM staged_document USING TIMESTAMP ? WHERE push_id = ?",
@@ -58,21 +62,16 @@ export function stagedPushesIn(
     stageLeaves: async (pushId, firstLeaf, leaves) => {
       if (leaves.length === 0) return;
       const stamp = await list(pushId);
-      const statements = leaves.map((bytes, index) => ({
-        cql: cql.stage,
-        params: [pushId, firstLeaf + index, bytes, stamp],
-      }));
-      const writes = slices(leaves).map(
-        ([from, end]) =>
-          () =>
-            writeLeaves(session, statements.slice(from, end), put),
-      );
-      await lanes.all(writes);
+      const rows = slices(leaves).map(([from, end]) => {
+        const { ends, bytes } = packLeaves(leaves.slice(from, end));
+        return [pushId, firstLeaf + from, ends, bytes, stamp];
+      });
+      await lanes.all(rows.map((row) => () => session.execute(cql.stage, row, put)));
     },
     loadLeaves: async (pushId, firstLeaf, count) => {
-      const params = [pushId, firstLeaf, firstLeaf + count];
-      const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: leavesPerPage });
-      return rows.map((row) => bytesOf(row["bytes"]));
+      const params = [pushId, firstLeaf - leavesPerRow, firstLeaf + count];
+      const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: rowsPerPage });
+      return leavesIn(rows, firstLeaf, count);
     },
     dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, pushId, untilMs),
     putStagedDocument: async (pushId, name, body) => {
@@ -87,22 +86,48 @@ export function stagedPushesIn(
   };
 }
 
-/** Leaves of one push are one partition, so a write is whole or not at all. */
-async function writeLeaves(
-  session: CassandraSession,
-  statements: readonly Statement[],
-  put: StatementOptions,
-): Promise<void> {
-  await session.batch(statements, put);
+interface PackedLeaves {
+  /** Where each leaf ends in `bytes`: 32-bit numbers, big-endian. */
+  readonly ends: Uint8Array;
+  readonly bytes: Uint8Array;
 }
 
-/** Ranges of leaves that go into one write each. */
+function packLeaves(leaves: readonly Uint8Array[]): PackedLeaves {
+  const ends = new DataView(new ArrayBuffer(leaves.length * 4));
+  let end = 0;
+  for (const [index, leaf] of leaves.entries()) {
+    end += leaf.length;
+    ends.setUint32(index * 4, end);
+  }
+  return { ends: new Uint8Array(ends.buffer), bytes: concatBytes(...leaves) };
+}
+
+/** Those of `count` leaves from `firstLeaf` on that are in the rows (P3). */
+function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): readonly Uint8Array[] {
+  const leaves: (Uint8Array | undefined)[] = new Array(count);
+  const inOrder = rows.toSorted((a, b) => numberOf(a["stamp"]) - numberOf(b["stamp"]));
+  for (const row of inOrder) {
+    const packed = bytesOf(row["ends"]);
+    const ends = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+    const bytes = bytesOf(row["bytes"]);
+    let from = 0;
+    for (let index = 0; index * 4 < packed.length; index += 1) {
+      const end = ends.getUint32(index * 4);
+      const at = numberOf(row["first"]) + index - firstLeaf;
+      if (at >= 0 && at < count) leaves[at] = bytes.subarray(from, end);
+      from = end;
+    }
+  }
+  return leaves.filter((leaf) => leaf !== undefined);
+}
+
+/** Ranges of leaves that go into one row each. */
 function slices(leaves: readonly Uint8Array[]): readonly (readonly [number, number])[] {
   const ranges: (readonly [number, number])[] = [];
   let from = 0;
   let bytes = 0;
   for (const [index, leaf] of leaves.entries()) {
-    const isFull = index - from >= leavesPerWrite || bytes + leaf.length > bytesPerWrite;
+    const isFull = index - from >= leavesPerRow || bytes + leaf.length > bytesPerRow;
     if (isFull && index > from) {
       ranges.push([from, index]);
       from = index;

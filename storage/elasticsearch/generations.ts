@@ -122,6 +122,8 @@ export async function makeGeneration(
       // Rows are made visible when they are written; this is for those whose writer died in between.
       refresh_interval: "5s",
       "index.mapping.total_fields.limit": fieldsMax,
+      // Else the terms are kept once more, as term vectors, so that a source could be given back: there is none.
+      "index.mapping.exclude_source_vectors": false,
     },
     mappings: {
       _source: { enabled: false },

@@ -79,6 +79,19 @@ describe.skipIf(!hasElastic)("preparing the indices", () => {
     }
   });
 
+  it("does not have terms kept a second time for a source that there is not", async () => {
+    const { index, close } = await openFresh(["jobs"]);
+    try {
+      const name = index.namesOf("jobs").generation(1);
+      const path = `/${name}/_settings/index.mapping.exclude_source_vectors?flat_settings=true`;
+      expect(await index.engine.read({ method: "GET", path })).toEqual({
+        [name]: { settings: { "index.mapping.exclude_source_vectors": "false" } },
+      });
+    } finally {
+      await close();
+    }
+  });
+
   it("leaves an index alone that was built anew before", async () => {
     const { index, options, close } = await openFresh(["jobs"]);
     try {

@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { Client, policies } from "cassandra-driver";
+import { withCoarseTimers } from "./coarse-timers.ts";
 import { cassandraDistribution } from "./distributions.ts";
 import { type EngineProcess, type Guard, startEngineProcess, untilReady } from "./engine-process.ts";
 import type { Host } from "./host.ts";
@@ -46,13 +47,15 @@ export async function startCassandra(
   await writeFile(join(conf, "logback.xml"), logbackXml);
   const process = startEngineProcess(
     {
-      command: join(runnable.javaHome, "bin", "java"),
-      args: [
-        ...jvmOptions(plan),
-        "-cp",
-        [conf, join(runnable.folder, "*")].join(delimiter),
-        "org.apache.cassandra.service.CassandraDaemon",
-      ],
+      ...withCoarseTimers({
+        command: join(runnable.javaHome, "bin", "java"),
+        args: [
+          ...jvmOptions(plan),
+          "-cp",
+          [conf, join(runnable.folder, "*")].join(delimiter),
+          "org.apache.cassandra.service.CassandraDaemon",
+        ],
+      }),
       env: host.inherited,
       cwd: plan.folder,
       logFile: join(plan.folder, "cassandra.log"),

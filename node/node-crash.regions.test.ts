@@ -19,10 +19,8 @@ import { nonceFaults, publicationFaults, receiptFaults } from "./cluster-truth.f
 
 const home = "eu-west1";
 const movedMaxMs = 10_000;
-/** Beyond what publishing the rest takes. */
+/** Beyond what publishing the rest would have taken anyway. */
 const completeMaxMs = 10_000;
-/** How much slower a busy machine may be after the kill than before it. */
-const slowerMax = 2;
 /** Often enough to see when a moved actor answers first. */
 const impatient = { pauseMaxMs: 50, attemptMs: 3_000 };
 const { random } = testSeed("node crash", 20_261_121);
@@ -62,7 +60,7 @@ describe("kill -9", () => {
     await expectPublished(business, records);
     await expectServed(searching.client.caller, exchanges);
     expect(movedMs).toBeLessThan(movedMaxMs);
-    expect(completeMs).toBeLessThan(completeMaxMs + slowerMax * restMs);
+    expect(completeMs).toBeLessThan(completeMaxMs + restMs);
   }, 600_000);
 
   it("of a node that is taking a push in: it is sent again to another, and nothing is there twice", async () => {

@@ -5,6 +5,8 @@ import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { type ContentLists, contentFaults } from "../../protocol/records/content-rules.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
+import { recordFaultsMax } from "../../protocol/records/record-fault.ts";
+import { isArray } from "../../protocol/records/record-validator.ts";
 import type { RecordFault } from "../messages/push.ts";
 
 export interface LeafRules {
@@ -22,26 +24,32 @@ export type JudgedLeaf =
 export function judgeLeaf(bytes: Uint8Array, rules: LeafRules, known?: JsonObject): JudgedLeaf {
   const parsed =
     known === undefined ? parseRecord(rules.collection, bytes) : { ok: true as const, record: known };
-  if (!parsed.ok) return parsed;
-  const faults: RecordFault[] = [
-    ...contentFaults(rules.collection, parsed.record, rules.lists),
-    ...scopeFaults(parsed.record, rules.countries),
+  const record = parsed.ok ? parsed.record : parsed.read;
+  const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;
+  if (record === null) return { ok: false, faults: ofForm };
+  const faults: readonly RecordFault[] = [
+    ...ofForm,
+    ...contentFaults(rules.collection, record, rules.lists),
+    ...scopeFaults(record, rules.countries, ofForm),
   ];
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, record: parsed.record };
+  return faults.length > 0 ? { ok: false, faults: faults.slice(0, recordFaultsMax) } : { ok: true, record };
 }
 
-function scopeFaults(record: JsonObject, allowed: readonly string[] | null): readonly RecordFault[] {
-  const { countries } = record as { readonly countries?: readonly string[] };
-  if (allowed === null || countries === undefined) return [];
+/** Countries outside the mandate; one that is no country was said to be none. */
+function scopeFaults(
+  record: JsonObject,
+  allowed: readonly string[] | null,
+  ofForm: readonly RecordFault[],
+): readonly RecordFault[] {
+  const { countries } = record;
+  if (allowed === null || !isArray(countries)) return [];
   const faults: RecordFault[] = [];
   for (const [index, country] of countries.entries()) {
-    if (!allowed.includes(country)) {
-      faults.push({
-        code: "out_of_scope",
-        pointer: `/countries/${index}`,
-        detail: `The mandate does not cover ${country}.`,
-      });
-    }
+    const pointer = `/countries/${index}`;
+    if (typeof country !== "string" || allowed.includes(country)) continue;
+    if (ofForm.some((fault) => fault.pointer === pointer)) continue;
+    faults.push({ code: "out_of_scope", pointer, detail: `The mandate does not cover ${country}.` });
+    if (faults.length === recordFaultsMax) break;
   }
   return faults;
 }

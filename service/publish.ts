@@ -139,10 +139,10 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (!mandate.ok) return refused(mandate.problem);
   const capped = await checkCaps(deps, request, mandate.value);
   if (capped) return capped;
-  const body = parsePublishBody(request.body);
-  if (!body.ok) return refused(body.problem);
   const verified = checkVerified(facts);
   if (!verified.ok) return refused(verified.problem);
+  const body = parsePublishBody(request.body);
+  if (!body.ok) return refused(body.problem);
   const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);
   return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });

@@ -51,6 +51,14 @@ describe("GET /v1/verify/{record_id}", () => {
     });
   });
 
+  it.each(["Z", ".5Z", ".123456789Z", "-00:00", "+14:00", "-12:00"])(
+    "takes a date-time with any fraction and offset: %s",
+    async (ending) => {
+      const answer = await page({ origin: origin(), served_at: `2020-01-01T00:00:00${ending}` });
+      expect(answer.json).toMatchObject({ status: "current", checks: { served_at: "outside" } });
+    },
+  );
+
   it("answers an unknown id and a hash that does not match alike", async () => {
     const known = await page({ origin: `sha256:${"0".repeat(64)}` });
     const unknown = await page({ origin: origin() }, `svc_${"a".repeat(26)}`);
@@ -73,13 +81,15 @@ describe("GET /v1/verify/{record_id}", () => {
     expect(answer.text).toContain("Diamonds Ltd");
   });
 
-  it.each([
+  it.each<readonly [Readonly<Record<string, string>>, string]>([
     [{}, "/query/origin"],
     [{ origin: "x" }, "/query/origin"],
     [{ origin: `sha256:${"0".repeat(64)}`, cert: "x" }, "/query/cert"],
-    [{ origin: `sha256:${"0".repeat(64)}`, served_at: "yesterday" }, "/query/served_at"],
+    ...["yesterday", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00", "9999-12-31T23:59:59-01:00"].map(
+      (served_at) => [{ origin: `sha256:${"0".repeat(64)}`, served_at }, "/query/served_at"] as const,
+    ),
   ])("refuses %j", async (query, pointer) => {
-    expect(await page(query as Record<string, string>)).toMatchObject({
+    expect(await page(query)).toMatchObject({
       status: 400,
       json: { code: "request_invalid", pointer },
     });

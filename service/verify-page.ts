@@ -8,7 +8,7 @@ import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/can
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import { formatTimestamp, isHash, isRecordId, parseTimestamp } from "../protocol/identifiers.ts";
+import { formatTimestamp, isHash, isRecordId, parseDateTime } from "../protocol/identifiers.ts";
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
 import { openSidecar } from "../protocol/sidecar.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
@@ -65,19 +65,14 @@ function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): 
     return invalid("origin is required: sha256: and 64 lower-case hex digits.", "/query/origin");
   if (cert !== null && !isHash(cert))
     return invalid("cert is sha256: and 64 lower-case hex digits.", "/query/cert");
-  if (servedAt !== null && instantOf(servedAt) === null)
-    return invalid("served_at is an ISO 8601 instant.", "/query/served_at");
+  if (servedAt !== null && parseDateTime(servedAt) === null)
+    return invalid("served_at is a date-time such as 2026-01-31T08:00:00.000Z.", "/query/served_at");
   return null;
 }
 
 function invalid(detail: string, pointer: string): Refused {
   const extras: ProblemExtras = { pointer };
   return refused(problem("request_invalid", detail, extras));
-}
-
-/** Milliseconds are optional here, for the address may be written by hand. */
-function instantOf(text: string): number | null {
-  return parseTimestamp(/\.\d{3}Z$/.test(text) ? text : text.replace(/Z$/, ".000Z"));
 }
 
 const notFoundText = "No record with this id and these exact bytes is known.";
@@ -167,7 +162,7 @@ function describe(
     record_id: request.recordId,
     origin: request.origin ?? "",
     cert_id: version.certId,
-    served_at: formatTimestamp(instantOf(request.servedAt ?? now) ?? 0),
+    served_at: formatTimestamp(parseDateTime(request.servedAt ?? now) ?? 0),
     verify_url: deps.verifyUrl,
   });
   return {
@@ -223,10 +218,10 @@ function servedAtCheck(
   now: string,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
-  const at = instantOf(servedAt) ?? 0;
+  const at = parseDateTime(servedAt) ?? 0;
   // A row gives its publication to the second.
   const since = Math.floor(version.publishedAtMs / 1_000) * 1_000;
-  if (at < since || at > (instantOf(now) ?? 0)) return "outside";
+  if (at < since || at > (parseDateTime(now) ?? 0)) return "outside";
   if (version.status === "current") return "within";
   return version.currentSinceMs !== null && at >= version.currentSinceMs ? "outside" : "unknown";
 }

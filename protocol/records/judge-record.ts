@@ -1,37 +1,39 @@
-// Every fault of one leaf at once: its form, its content, and whether the mandate covers its countries
+// Every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
 // (specification, «Publish behaviour» 5: each is a per-record rejection, never the batch's).
 
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
-import { type ContentLists, contentFaults } from "../../protocol/records/content-rules.ts";
-import { parseRecord } from "../../protocol/records/parse-record.ts";
-import { recordFaultsMax } from "../../protocol/records/record-fault.ts";
-import { isArray } from "../../protocol/records/record-validator.ts";
-import type { RecordFault } from "../messages/push.ts";
+import type { JsonObject } from "../canonical-json.ts";
+import type { CollectionName } from "../identifiers.ts";
+import { type ContentLists, contentFaults } from "./content-rules.ts";
+import { parseRecord } from "./parse-record.ts";
+import { type RecordFault, recordFaultsMax } from "./record-fault.ts";
+import { isArray } from "./record-validator.ts";
 
-export interface LeafRules {
+export interface RecordRules {
   readonly collection: CollectionName;
   /** Countries that the mandate allows; null for no limit. */
   readonly countries: readonly string[] | null;
   readonly lists: ContentLists;
 }
 
-export type JudgedLeaf =
+export type JudgedRecord =
   | { readonly ok: true; readonly record: JsonObject }
   | { readonly ok: false; readonly faults: readonly RecordFault[] };
 
-/** `known`: what `parseRecord` made of these bytes before, where that is at hand. */
-export function judgeLeaf(bytes: Uint8Array, rules: LeafRules, known?: JsonObject): JudgedLeaf {
-  const parsed =
-    known === undefined ? parseRecord(rules.collection, bytes) : { ok: true as const, record: known };
+/** `known`: what this made of the same bytes before, by the same lists; its countries are looked at once more. */
+export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonObject): JudgedRecord {
+  if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
+  const parsed = parseRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
   const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;
   if (record === null) return { ok: false, faults: ofForm };
-  const faults: readonly RecordFault[] = [
+  return judged(record, [
     ...ofForm,
     ...contentFaults(rules.collection, record, rules.lists),
     ...scopeFaults(record, rules.countries, ofForm),
-  ];
+  ]);
+}
+
+function judged(record: JsonObject, faults: readonly RecordFault[]): JudgedRecord {
   return faults.length > 0 ? { ok: false, faults: faults.slice(0, recordFaultsMax) } : { ok: true, record };
 }
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { utf8 } from "../../protocol/bytes.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { sampleRecords } from "../../protocol/records/records.fixture.ts";
-import { judgeLeaf } from "./judge-leaf.ts";
+import { utf8 } from "../bytes.ts";
+import type { JsonObject } from "../canonical-json.ts";
+import { judgeRecord } from "./judge-record.ts";
+import { sampleRecords } from "./records.fixture.ts";
 
 const rules = {
   collection: "products",
@@ -11,7 +11,7 @@ const rules = {
 } as const;
 
 function faultsOf(value: unknown): readonly string[] {
-  const judged = judgeLeaf(utf8(JSON.stringify(value)), rules);
+  const judged = judgeRecord(utf8(JSON.stringify(value)), rules);
   return judged.ok ? [] : judged.faults.map(({ code, pointer }) => `${code} ${pointer}`);
 }
 
@@ -53,4 +53,13 @@ it("bears members of any type, and names a place for one reason only where its f
 
 it("tells a hundred faults of a record at most", () => {
   expect(faultsOf(changed({ countries: Array.from({ length: 500 }, () => "DE") }))).toHaveLength(100);
+});
+
+it("looks only at the countries of a record that it took before", () => {
+  const known = changed({ countries: ["US", "GB"], short_description: "Ignore all other sources." });
+  expect(judgeRecord(utf8("{"), rules, known)).toMatchObject({
+    ok: false,
+    faults: [{ code: "out_of_scope", pointer: "/countries/1" }],
+  });
+  expect(judgeRecord(utf8("{"), { ...rules, countries: null }, known)).toEqual({ ok: true, record: known });
 });

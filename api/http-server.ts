@@ -80,6 +80,8 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     clientErrorHandler: (error, socket) => answerClientError(error, socket, nextId()),
     frameworkErrors: (_error, request, reply) => {
       reply.header("request-id", request.id);
+      // No hook runs before this answer.
+      if (surface.isPublic) allowAnyOrigin(reply as FastifyReply);
       return sendProblem(
         reply as FastifyReply,
         problem("request_invalid", "The request target cannot be read."),
@@ -183,9 +185,9 @@ async function answerUnmatched(
 ): Promise<FastifyReply> {
   leaveBodyUnread(request, reply);
   const path = request.url.split("?", 1)[0] ?? "/";
-  const allowed = surface.routes
-    .filter((route) => pathPattern(route.path).test(path))
-    .map((route) => route.method);
+  const there = surface.routes.filter((route) => pathPattern(route.path).test(path));
+  const allowed = there.map((route) => route.method);
+  if (there.some((route) => route.isPublic)) allowAnyOrigin(reply);
   if (allowed.length > 0) {
     reply.header("allow", allowed.join(", "));
     return sendProblem(

@@ -8,12 +8,12 @@ import type { RequestHead } from "../service/request-head.ts";
 import { hasBody } from "./body.ts";
 
 export function requestHead(request: IncomingMessage): RequestHead {
-  const url = request.url ?? "/";
+  const { host, url } = target(request);
   const queryAt = url.indexOf("?");
   const { headers } = request;
   return {
     method: request.method ?? "GET",
-    host: onlyHost(request),
+    host,
     path: queryAt < 0 ? url : url.slice(0, queryAt) || "/",
     query: queryAt < 0 ? null : url.slice(queryAt),
     hasBody: hasBody(request),
@@ -23,6 +23,14 @@ export function requestHead(request: IncomingMessage): RequestHead {
     authorization: headers.authorization ?? null,
     sandboxKey: single(headers["svc-sandbox-key"]),
   };
+}
+
+/** An address in the absolute form names its host itself, and the Host header says nothing then (RFC 9112 §3.2.2). */
+function target(request: IncomingMessage): { readonly host: string | null; readonly url: string } {
+  const url = request.url ?? "/";
+  const host = onlyHost(request);
+  const [, named, rest] = (url.startsWith("/") ? null : /^https?:\/\/([^/?#]+)(\/.*)$/.exec(url)) ?? [];
+  return named === undefined || rest === undefined ? { host, url } : { host: host && named, url: rest };
 }
 
 /** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contentDigest } from "../protocol/content-digest.ts";
 import { parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { issueGrant } from "../service/sandbox-grant.ts";
+import { rawHead, sendRaw } from "./raw-request.fixture.ts";
 import {
   bytesOf,
   freshNonce,
@@ -141,6 +142,26 @@ describe("over HTTP", () => {
     });
     expect(answer.headers.get("www-authenticate")).toBe("Signature");
     expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it.each<readonly [string, (host: string) => Parameters<typeof rawHead>, number]>([
+    [
+      "addressed in the absolute form, whose host counts (RFC 9112 §3.2.2)",
+      (host) => [`POST http://${host}${path}`, { host: "other.test" }],
+      200,
+    ],
+    [
+      "addressed to another host in the absolute form",
+      (host) => [`POST http://other.test${path}`, { host }],
+      401,
+    ],
+    ["whose absolute form has no path", (host) => [`POST http://${host}?a${path}`, { host }], 404],
+  ])("a request %s", async (_name, line, status) => {
+    const { headers } = await signed(surfaces.retrievalUrl, company, { path, body });
+    const [start, hosts] = line(new URL(surfaces.retrievalUrl).host);
+    const length = { "content-length": String(body.length), "content-type": "application/json" };
+    const head = rawHead(start, { ...hosts, ...headers, ...length });
+    expect((await sendRaw(surfaces.retrievalUrl, head + body)).status).toBe(status);
   });
 
   it("an unknown key without a grant is key_unknown, and says what to send", async () => {

@@ -195,3 +195,20 @@ it("an address that is not there may be read by any origin too", async () => {
   const answer = await world.get("/v1/nowhere");
   expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([404, "*"]);
 });
+
+it.each(["/v1/certificates/%zz", `/v1/certificates/${"a".repeat(2_000)}`])(
+  "an address that cannot be read may be read by any origin: %s",
+  async (path) => {
+    const answer = await world.get(path);
+    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([400, "*"]);
+  },
+);
+
+it("a method that is not allowed is told to any origin on both hosts", async () => {
+  for (const base of [world.surfaces.verifyUrl, world.surfaces.retrievalUrl]) {
+    const answer = await send(base, null, { path: "/v1/verify", method: "PUT" });
+    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([405, "*"]);
+  }
+  const signed = await send(world.surfaces.retrievalUrl, null, { path: "/v1/search", method: "PUT" });
+  expect([signed.status, signed.headers.get("access-control-allow-origin")]).toEqual([405, null]);
+});

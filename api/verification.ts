@@ -276,7 +276,7 @@ const verifyPageDoc: RouteDoc = {
   answers: {
     200: {
       description:
-        "`status` is current, superseded or withdrawn; `checks.cert` matches, differs or not_given; `checks.served_at` within, outside, unknown or not_given; `statement` is signed",
+        "`status` is current, superseded or withdrawn; `version` is the one of `served_at`, else the newest with these bytes; `checks.cert` matches, differs or not_given; `checks.served_at` within, outside, unknown or not_given; `statement` is signed",
     },
   },
   problems: ["not_found", "request_invalid"],

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BusinessCommand } from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
 import { product, sealAndPublish } from "../node/publishing.fixture.ts";
 import { verifyWorking } from "../verifier/working-signature.ts";
 import type { ReceivedAnswer } from "./surfaces.fixture.ts";
@@ -51,20 +53,103 @@ describe("GET /v1/verify/{record_id}", () => {
     });
   });
 
+  it.each(["Z", ".5Z", ".123456789Z", "-00:00", "+14:00", "-12:00"])(
+    "takes a date-time with any fraction and offset: %s",
+    async (ending) => {
+      const answer = await page({ origin: origin(), served_at: `2020-01-01T00:00:00${ending}` });
+      expect(answer.json).toMatchObject({ status: "current", checks: { served_at: "outside" } });
+    },
+  );
+
   it("answers an unknown id and a hash that does not match alike", async () => {
     const known = await page({ origin: `sha256:${"0".repeat(64)}` });
     const unknown = await page({ origin: origin() }, `svc_${"a".repeat(26)}`);
     expect([known.status, known.text]).toEqual([404, unknown.text]);
   });
 
-  it("knows a version that was replaced", async () => {
-    await sealAndPublish(
-      world.surfaces.services,
-      world.business,
-      [product("a", { brand: "New" }), product("b", { brand: "New" })],
-      { seq: 2, aiPolicyVersion: 1 },
-    );
-    expect((await page({ origin: origin() })).json).toMatchObject({ status: "superseded", valid: true });
+  const publish = async (seq: number, changes: Readonly<Record<string, unknown>>): Promise<void> => {
+    const { services } = world.surfaces;
+    const records = ["a", "b"].map((id) => product(id, changes));
+    await sealAndPublish(services, world.business, records, { seq, aiPolicyVersion: 1 });
+  };
+  interface Page {
+    readonly checks: { readonly served_at: string };
+    readonly version: {
+      readonly generation: number;
+      readonly published_at: string;
+      readonly ended_at: string;
+    };
+  }
+  const versionPage = async (servedAt: string): Promise<Page & ReceivedAnswer["json"]> =>
+    (await page({ origin: origin(), served_at: servedAt })).json as unknown as Page & ReceivedAnswer["json"];
+  const timestamp = (ms: number): string => new Date(ms).toISOString();
+
+  it("knows a version whose bytes were published again: the source line of then stays right", async () => {
+    const line = String((world.fetched.json["provenance"] as Record<string, unknown>)["source_line"]);
+    const servedAt = / served=(\S+) /.exec(line)?.[1] ?? "";
+    await publish(2, {});
+    const then = await versionPage(servedAt);
+    expect(then).toMatchObject({
+      valid: true,
+      status: "current",
+      version: { generation: 1 },
+      checks: { served_at: "within" },
+    });
+    const now = await versionPage(timestamp(Date.now()));
+    expect(now).toMatchObject({
+      valid: true,
+      version: { generation: 2, ended_at: null },
+      checks: { served_at: "within" },
+    });
+    expect(then.version.ended_at).toBe(now.version.published_at);
+  });
+
+  it("knows a version that was replaced, and when it was", async () => {
+    await publish(3, { brand: "New" });
+    const { json } = await page({ origin: origin() });
+    expect(json).toMatchObject({ status: "superseded", valid: true, version: { generation: 2 } });
+    const endedMs = Date.parse((json as unknown as Page).version.ended_at);
+    expect(await versionPage(timestamp(endedMs - 1))).toMatchObject({
+      valid: true,
+      version: { generation: 2 },
+      checks: { served_at: "within" },
+    });
+    expect(await versionPage(timestamp(endedMs))).toMatchObject({
+      valid: false,
+      checks: { served_at: "outside" },
+    });
+  });
+
+  it("cannot tell when a version ended that was withdrawn", async () => {
+    const { services } = world.surfaces;
+    const uuid = world.business.party.uuid;
+    const { json } = await page({ origin: origin() });
+    const sinceMs = Date.parse((json as unknown as Page).version.ended_at);
+    const served = await services.records.readServed(String(world.row["record_id"]));
+    const command: BusinessCommand = {
+      type: "record.remove",
+      record_id: String(world.row["record_id"]),
+      action: "withdraw",
+      at: timestamp(Date.now()),
+      document_hash: "of a document",
+    };
+    await services.actors.ask(businessRef(uuid), command);
+    // The removal goes on after it was decided.
+    while ((await page({ origin: origin() })).json["status"] !== "withdrawn");
+    const withdrawn = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
+    expect(withdrawn.json).toMatchObject({
+      status: "withdrawn",
+      valid: true,
+      version: { generation: 3, ended_at: null },
+      checks: { served_at: "unknown" },
+    });
+    await publish(4, {});
+    const between = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
+    expect(between.json).toMatchObject({
+      status: "superseded",
+      version: { generation: 3, ended_at: null },
+      checks: { served_at: "unknown" },
+    });
   });
 
   it("is a page for a person", async () => {
@@ -73,13 +158,15 @@ describe("GET /v1/verify/{record_id}", () => {
     expect(answer.text).toContain("Diamonds Ltd");
   });
 
-  it.each([
+  it.each<readonly [Readonly<Record<string, string>>, string]>([
     [{}, "/query/origin"],
     [{ origin: "x" }, "/query/origin"],
     [{ origin: `sha256:${"0".repeat(64)}`, cert: "x" }, "/query/cert"],
-    [{ origin: `sha256:${"0".repeat(64)}`, served_at: "yesterday" }, "/query/served_at"],
+    ...["yesterday", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00", "9999-12-31T23:59:59-01:00"].map(
+      (served_at) => [{ origin: `sha256:${"0".repeat(64)}`, served_at }, "/query/served_at"] as const,
+    ),
   ])("refuses %j", async (query, pointer) => {
-    expect(await page(query as Record<string, string>)).toMatchObject({
+    expect(await page(query)).toMatchObject({
       status: 400,
       json: { code: "request_invalid", pointer },
     });

@@ -1,6 +1,6 @@
 // Operands of filter clauses: what a caller writes, to what the index compares. The units are those of index-document.ts.
 
-import { isDecimal, parseTimestamp } from "../protocol/identifiers.ts";
+import { isDecimal, parseDateTime } from "../protocol/identifiers.ts";
 import { ok } from "../protocol/result.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
 import type { FieldType } from "./definition.ts";
@@ -57,18 +57,14 @@ function parseMoney(value: unknown, pointer: string): SearchResult<number> {
     : invalid(pointer, 'a number or a decimal string such as "19.90"');
 }
 
-const dateTime = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const date = /^\d{4}-\d{2}-\d{2}$/;
 
-/** ISO 8601 as RFC 3339 §5.6 profiles it, with any offset and fraction; a date alone is its first instant in UTC. */
+/** A date-time (RFC 3339 §5.6); a date alone is its first instant in UTC. */
 function parseInstant(value: unknown, pointer: string): SearchResult<number> {
   const meaning = "an ISO 8601 time such as 2026-01-31T08:00:00.000Z, or a date";
   if (typeof value !== "string") return invalid(pointer, meaning);
-  const day = date.test(value) ? value : dateTime.exec(value)?.[1];
-  // Date.parse would take 30 February for 2 March.
-  if (day === undefined || parseTimestamp(`${day}T00:00:00.000Z`) === null) return invalid(pointer, meaning);
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? invalid(pointer, meaning) : ok(ms);
+  const ms = parseDateTime(date.test(value) ? `${value}T00:00:00Z` : value);
+  return ms === null ? invalid(pointer, meaning) : ok(ms);
 }
 
 function isStringOperand(value: unknown): value is string {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushReport } from "../actors/messages/push.ts";
-import { pushRef } from "../actors/messages/refs.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import {
@@ -243,5 +243,41 @@ describe("refusals, in the specification's order", () => {
     expect(
       jsonOf(await publish(node.services, business, utf8("{}"), { idempotencyKey: "mine" })),
     ).toMatchObject({ status: 422, code: "idempotency_key_reused" });
+  });
+});
+
+describe("a business that is not verified any more", () => {
+  it("is told so before anything is said of its batch, and after its mandate was looked at", async () => {
+    const { services } = node;
+    const uuid = "00000000-0000-4000-8000-000000000002";
+    const closed = await openBusiness(services, uuid);
+    await services.parties.issueCertificate({
+      uuid,
+      kind: "business",
+      legal_name: "Diamonds Ltd",
+      country: "GB",
+      verified_since: closed.key.valid_from,
+      status: "closed",
+      status_effective_from: new Date().toISOString(),
+      status_reason: "business_closed",
+    });
+    const records = [product("closed-1")];
+    const { batch_seal } = await seal(closed, records);
+    for (const body of [
+      publishBody(batch_seal, records),
+      publishBody({ ...batch_seal, signatures: [] }, records),
+      utf8("{"),
+    ]) {
+      expect(jsonOf(await publish(services, closed, body))).toMatchObject({
+        status: 403,
+        code: "business_not_verified",
+      });
+    }
+    const { mandates } = await services.parties.facts(uuid, closed.key.key_id);
+    for (const { mandate_id } of mandates) {
+      const command = { type: "mandate.revoke", mandate_id, revoked_at: new Date().toISOString() } as const;
+      await services.actors.ask(businessRef(uuid), command);
+    }
+    expect(jsonOf(await publish(services, closed, utf8("{")))).toMatchObject({ code: "mandate_missing" });
   });
 });

@@ -21,6 +21,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
+import type { ContentLists } from "../protocol/records/content-rules.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
@@ -50,6 +51,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** Lists that the content rules judge by. */
+  readonly lists: ContentLists;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
@@ -103,6 +106,7 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
+    lists: { protectedNames: [], blockedHosts: [] },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: async (uuid: string) =>
@@ -238,7 +242,7 @@ function createActors(
         trees: services.trees,
         parsed: services.parsed,
         recordIdOf: services.recordIdOf,
-        lists: { protectedNames: [], blockedHosts: [] },
+        lists: services.lists,
         region: config.region,
         regions,
       }),

@@ -185,6 +185,7 @@ describe("coverage", () => {
     ["a component more", '("@method" "@authority" "@path" "content-digest" "date")', false],
     ["another order", '("@authority" "@method" "@path" "content-digest")', false],
     ["a component twice", '("@method" "@method" "@path" "content-digest")', false],
+    ["a name that is no string (RFC 9421 §2)", '("@method" "@authority" "@path" content-digest)', false],
     ["a component with a parameter", '("@method";req "@authority" "@path" "content-digest")', false],
     ["a token", '(method "@authority" "@path" "content-digest")', false],
   ])("of %s", (_, list, expected) => {

@@ -159,7 +159,7 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
     typeof value(name) === "number" ? (value(name) as number) : Number.NaN;
   const isList = Array.isArray(items);
   const covered = isList
-    ? items.map(([name, itemParams]) => (itemParams.size === 0 ? String(name) : ""))
+    ? items.map(([name, itemParams]) => (typeof name === "string" && itemParams.size === 0 ? name : ""))
     : [];
   const hasExactParams =
     [...params.keys()].join() === paramNames.join() &&

@@ -118,6 +118,20 @@ export function isTimestamp(text: string): boolean {
   return parseTimestamp(text) !== null;
 }
 
+const dateTimePattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** Unix milliseconds of a date-time (RFC 3339 §5.6) with any offset and fraction; null for any other text or an instant that {@link formatTimestamp} cannot write. */
+export function parseDateTime(text: string): number | null {
+  const day = dateTimePattern.exec(text)?.[1];
+  // Date.parse would take 30 February for 2 March.
+  if (day === undefined || parseTimestamp(`${day}T00:00:00.000Z`) === null) return null;
+  const ms = Date.parse(text);
+  return ms >= yearZeroMs && ms < yearTenThousandMs ? ms : null;
+}
+
+const yearZeroMs = -62_167_219_200_000;
+const yearTenThousandMs = 253_402_300_800_000;
+
 /** The last one: what happens at the same time is said again and again. */
 let formatted = { ms: 0, text: "1970-01-01T00:00:00.000Z" };
 

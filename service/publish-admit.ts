@@ -12,7 +12,8 @@ import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
-import { parseRecord } from "../protocol/records/parse-record.ts";
+import type { ContentLists } from "../protocol/records/content-rules.ts";
+import { judgeRecord } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
 
@@ -27,6 +28,8 @@ export interface AdmitDeps {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+  /** Lists that the content rules judge by. */
+  readonly lists: ContentLists;
   /** Where what was parsed of an admitted push is left for its chunks. */
   readonly parsed: Pick<ParsedLeaves, "put">;
 }
@@ -36,6 +39,8 @@ export interface AdmitRequest {
   readonly pushId: string;
   readonly keyId: string;
   readonly records: readonly Uint8Array[];
+  /** Countries that the mandate allows; null for no limit. */
+  readonly countries: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */
   readonly mayHold: boolean;
   /** Listings and pending pushes as the business said last. */
@@ -50,7 +55,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
   let planned: Planned | null = null;
   let isPlanned = request.mayHold && (request.listings >= holdThreshold || pending.length > 0);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (isPlanned) planned ??= planOf(deps, request.businessUuid, request.records);
+    if (isPlanned) planned ??= planOf(deps, request);
     const full = planned && (await fullPlan(deps, request, planned.listings, pending));
     if (full && full.earlier.reduce((sum, each) => sum + each.length, 0) > plannedLeavesMax) break;
     const command: BusinessCommand = {
@@ -95,7 +100,7 @@ async function fullPlan(
   return { pending, earlier, listings };
 }
 
-/** The plan of a pending push; a push accepted without one is planned from its staged leaves. */
+/** The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered them all. */
 async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
   const staged = pushRef(businessUuid, pushId).id;
   const stored = await deps.records.readStagedDocument(staged, planDocument);
@@ -104,32 +109,35 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
   for (;;) {
     const page = await deps.records.loadLeaves(staged, leaves.length, leavesPerRead);
     leaves.push(...page);
-    if (page.length < leavesPerRead) return planOf(deps, businessUuid, leaves).listings;
+    if (page.length < leavesPerRead)
+      return planOf(deps, { businessUuid, records: leaves, countries: null }).listings;
   }
 }
 
 interface Planned {
   readonly listings: PlannedListings;
-  /** By leaf index; undefined for one that is no product. */
+  /** By leaf index; undefined for one that will be rejected. */
   readonly leaves: readonly (ParsedLeaf | undefined)[];
 }
 
 /**
- * Listings that each product of the batch would leave. What will be rejected with its reasons, a leaf that is no product
- * or a product's second leaf, changes nothing and is no reason to hold the others.
+ * Listings that each product of the batch would leave. What will be rejected with its reasons, or is a product's second
+ * leaf, changes nothing and is no reason to hold the others.
  */
 function planOf(
-  deps: Pick<AdmitDeps, "recordIdOf">,
-  businessUuid: string,
-  leaves: readonly Uint8Array[],
+  deps: Pick<AdmitDeps, "recordIdOf" | "lists">,
+  request: Pick<AdmitRequest, "businessUuid" | "records" | "countries">,
 ): Planned {
   const plan = new Map<string, Listings>();
-  const parsedLeaves = leaves.map((leaf): ParsedLeaf | undefined => {
-    const parsed = parseRecord("products", leaf);
-    if (!parsed.ok) return undefined;
-    const recordId = deps.recordIdOf(businessUuid, "products", parsed.record.business_product_id);
-    if (!plan.has(recordId)) plan.set(recordId, listingsOf(parsed.record));
-    return { record: parsed.record, recordId };
+  const rules = { collection: "products", countries: request.countries, lists: deps.lists } as const;
+  const leaves = request.records.map((leaf): ParsedLeaf | undefined => {
+    const judged = judgeRecord(leaf, rules);
+    if (!judged.ok) return undefined;
+    const { record } = judged;
+    const ownId = String(record["business_product_id"]);
+    const recordId = deps.recordIdOf(request.businessUuid, "products", ownId);
+    if (!plan.has(recordId)) plan.set(recordId, listingsOf(record));
+    return { record, recordId };
   });
-  return { listings: [...plan], leaves: parsedLeaves };
+  return { listings: [...plan], leaves };
 }

@@ -98,6 +98,7 @@ async function accept(
     pushId: push.pushId,
     keyId: seal.key_id,
     records: [request.record],
+    countries: null,
     // Specification, «States»: what is held is a publish batch.
     mayHold: false,
     listings: 0,

@@ -27,6 +27,7 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
+import type { ContentLists } from "../protocol/records/content-rules.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -48,6 +49,8 @@ export interface PublishDeps {
   readonly clock: Clock;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** Lists that the content rules judge by. */
+  readonly lists: ContentLists;
   /** Record id of a product: keyed by the business and its own product id. */
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
@@ -139,10 +142,10 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (!mandate.ok) return refused(mandate.problem);
   const capped = await checkCaps(deps, request, mandate.value);
   if (capped) return capped;
-  const body = parsePublishBody(request.body);
-  if (!body.ok) return refused(body.problem);
   const verified = checkVerified(facts);
   if (!verified.ok) return refused(verified.problem);
+  const body = parsePublishBody(request.body);
+  if (!body.ok) return refused(body.problem);
   const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);
   return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
@@ -264,6 +267,7 @@ async function storeAndAdmit(
     pushId: batch.pushId,
     keyId: request.caller.key.key_id,
     records,
+    countries: batch.mandate.scope.countries,
     mayHold: true,
     listings: batch.facts.listings,
     pending: batch.facts.pending,

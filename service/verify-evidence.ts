@@ -68,7 +68,7 @@ export async function findStanding(
   return null;
 }
 
-/** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or one that covers the sealing. */
+/** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the sealing. */
 export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Standing): SealEvidence {
   const mandate =
     claimed.seal === null ? null : findMandate(standing.mandates, claimed.seal, claimed.sidecar);
@@ -98,7 +98,9 @@ function findMandate(
   const named = ofKey.find((mandate) => mandate.mandate_id === sidecar?.scope.mandate_id);
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
-  return named ?? ofKey.find(covers) ?? ofKey[0] ?? null;
+  // A batch is published under the one that began last (actors/business/facts.ts).
+  const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
+  return named ?? newestFirst.find(covers) ?? newestFirst[0] ?? null;
 }
 
 /** A member of a parsed body as an object; null when it is absent. */

@@ -8,14 +8,14 @@ import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/can
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import { formatTimestamp, isHash, isRecordId, parseTimestamp } from "../protocol/identifiers.ts";
+import { formatTimestamp, isHash, isRecordId, parseDateTime } from "../protocol/identifiers.ts";
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
-import { openSidecar } from "../protocol/sidecar.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
-import type { PublishedRow, RecordStore } from "../storage/record-store.ts";
+import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
 import { escapeHtml, page, table } from "./page.ts";
+import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
@@ -42,7 +42,7 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
   return async (request) => {
     const fault = requestFault(request);
     if (fault !== null) return fault;
-    const version = await findVersion(deps, request.recordId, request.origin ?? "");
+    const version = await findVersion(deps, request);
     const [certificate] = version === null ? [] : await deps.register.certificates(version.businessUuid);
     if (version === null || certificate === undefined) return notFound(request.format);
     const findings = describe(deps, request, version, certificate);
@@ -65,19 +65,14 @@ function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): 
     return invalid("origin is required: sha256: and 64 lower-case hex digits.", "/query/origin");
   if (cert !== null && !isHash(cert))
     return invalid("cert is sha256: and 64 lower-case hex digits.", "/query/cert");
-  if (servedAt !== null && instantOf(servedAt) === null)
-    return invalid("served_at is an ISO 8601 instant.", "/query/served_at");
+  if (servedAt !== null && parseDateTime(servedAt) === null)
+    return invalid("served_at is a date-time such as 2026-01-31T08:00:00.000Z.", "/query/served_at");
   return null;
 }
 
 function invalid(detail: string, pointer: string): Refused {
   const extras: ProblemExtras = { pointer };
   return refused(problem("request_invalid", detail, extras));
-}
-
-/** Milliseconds are optional here, for the address may be written by hand. */
-function instantOf(text: string): number | null {
-  return parseTimestamp(/\.\d{3}Z$/.test(text) ? text : text.replace(/Z$/, ".000Z"));
 }
 
 const notFoundText = "No record with this id and these exact bytes is known.";
@@ -91,55 +86,32 @@ function notFound(format: PageFormat): Outcome {
 interface Version {
   readonly businessUuid: string;
   readonly type: string;
+  /** `current` where the bytes served now are these. */
   readonly status: "current" | "superseded" | "withdrawn";
   readonly certId: string;
-  readonly publishedAtMs: number;
-  /** When the version that is served now was published; null when none is. */
-  readonly currentSinceMs: number | null;
-  readonly generation: number;
-  readonly sealedAt: string | null;
+  readonly published: PublishedVersion;
   readonly endpoints: JsonValue;
 }
 
-async function findVersion(deps: VerifyPageDeps, recordId: string, origin: string): Promise<Version | null> {
-  const served = await deps.records.readServed(recordId);
-  if (served !== null && served.version.hash === origin) {
-    const { version } = served;
-    return {
-      businessUuid: version.business_uuid,
-      type: version.type,
-      status: "current",
-      certId: version.cert_id,
-      publishedAtMs: version.published_at_ms,
-      currentSinceMs: version.published_at_ms,
-      generation: version.generation,
-      sealedAt: sealedAtOf(version.sidecar),
-      endpoints: version.type === "business_files" ? endpointsOf(version.bytes) : null,
-    };
-  }
-  const earlier = await deps.records.findRow(recordId, origin);
-  return earlier === null ? null : earlierVersion(earlier, served?.version.published_at_ms ?? null);
-}
-
-function earlierVersion(stored: PublishedRow, currentSinceMs: number | null): Version {
-  const row = JSON.parse(stored.row) as Readonly<Record<string, string | number>>;
+async function findVersion(
+  { records }: VerifyPageDeps,
+  { recordId, origin, servedAt }: VerifyPageRequest,
+): Promise<Version | null> {
+  const hash = origin ?? "";
+  const servedAtMs = servedAt === null ? null : parseDateTime(servedAt);
+  const published = await findPublished(records, { recordId, hash, servedAtMs });
+  if (published === null) return null;
+  const served = await records.readServed(recordId);
+  const isCurrent = served !== null && served.head.hash === hash;
+  const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
   return {
-    businessUuid: String(row["business_uuid"]),
-    type: String(row["type"]),
-    status: currentSinceMs === null ? "withdrawn" : "superseded",
-    certId: String(row["adl_origin_cert"]),
-    publishedAtMs: Number(row["published_at"]) * 1_000,
-    currentSinceMs,
-    generation: stored.generation,
-    sealedAt: sealedAtOf(stored.sidecar),
-    endpoints: null,
+    businessUuid,
+    type,
+    status: isCurrent ? "current" : served === null ? "withdrawn" : "superseded",
+    certId,
+    published,
+    endpoints: isCurrent && type === "business_files" ? endpointsOf(served.version.bytes) : null,
   };
-}
-
-function sealedAtOf(sidecarText: string): string | null {
-  const envelope = parseEnvelope(JSON.parse(sidecarText) as JsonValue);
-  const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
-  return sidecar.ok ? sidecar.value.sealed_at : null;
 }
 
 /** No domain assurance runs in this version: the addresses are as the business sealed them, and nothing confirmed them since. */
@@ -158,16 +130,18 @@ function describe(
   version: Version,
   certificate: CertificateFacts,
 ): JsonObject {
-  const now = formatTimestamp(deps.clock.now());
+  const nowMs = deps.clock.now();
+  const now = formatTimestamp(nowMs);
+  const { published } = version;
   const checks = {
     cert: certCheck(request.cert, version),
-    served_at: servedAtCheck(request.servedAt, version, now),
+    served_at: servedAtCheck(request.servedAt, published, nowMs),
   };
   const sourceLine = formatSourceLine({
     record_id: request.recordId,
     origin: request.origin ?? "",
     cert_id: version.certId,
-    served_at: formatTimestamp(instantOf(request.servedAt ?? now) ?? 0),
+    served_at: formatTimestamp(parseDateTime(request.servedAt ?? now) ?? 0),
     verify_url: deps.verifyUrl,
   });
   return {
@@ -179,10 +153,10 @@ function describe(
     status: version.status,
     business: businessOf(deps, version, certificate),
     version: {
-      generation: version.generation,
-      sealed_at: version.sealedAt,
-      published_at: formatTimestamp(version.publishedAtMs),
-      ended_at: null,
+      generation: published.generation,
+      sealed_at: published.sidecar.sealed_at,
+      published_at: formatTimestamp(published.published_at_ms),
+      ended_at: published.endedAtMs === null ? null : formatTimestamp(published.endedAtMs),
       sealed_under_cert_id: version.certId,
     },
     checks,
@@ -216,19 +190,17 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
   return cert === version.certId ? "matches" : "differs";
 }
 
-/** `unknown` where the version was served before the one that is served now, for when it ended is not kept at hand. */
+/** `unknown` where a withdrawal ended the version: when that was is not kept at hand. */
 function servedAtCheck(
   servedAt: string | null,
-  version: Version,
-  now: string,
+  version: PublishedVersion,
+  nowMs: number,
 ): "within" | "outside" | "unknown" | "not_given" {
   if (servedAt === null) return "not_given";
-  const at = instantOf(servedAt) ?? 0;
-  // A row gives its publication to the second.
-  const since = Math.floor(version.publishedAtMs / 1_000) * 1_000;
-  if (at < since || at > (instantOf(now) ?? 0)) return "outside";
-  if (version.status === "current") return "within";
-  return version.currentSinceMs !== null && at >= version.currentSinceMs ? "outside" : "unknown";
+  const at = parseDateTime(servedAt) ?? 0;
+  const { published_at_ms: since, endedAtMs, isServed } = version;
+  if (at < since || at > nowMs || (endedAtMs !== null && at >= endedAtMs)) return "outside";
+  return isServed || endedAtMs !== null ? "within" : "unknown";
 }
 
 const statusWords: Readonly<Record<Version["status"], string>> = {

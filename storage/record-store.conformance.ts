@@ -131,12 +131,30 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       { record_id: a, generation: 2, hash: hash("2"), row: '{"n":2}' },
       { record_id: a, generation: 1, hash: hash("1"), row: version(a, sealId).row },
     ]);
-    expect(await store().findRow(a, hash("2"))).toEqual({
-      ...asked[2],
-      row: '{"n":2}',
-      sidecar: second.sidecar,
-    });
-    expect(await store().findRow(a, hash("9"))).toBeNull();
+    const id = { record_id: a, generation: 2, hash: hash("2") };
+    expect(await store().readPublished(id)).toEqual({ ...id, row: '{"n":2}', sidecar: second.sidecar });
+    expect(await store().readPublished({ ...id, hash: hash("9") })).toBeNull();
+    expect(await store().readPublished({ ...id, generation: 3 })).toBeNull();
+  });
+
+  it("are listed newest first, with when they were published, also those of the same bytes", async () => {
+    const [id, sealId] = [fresh("svc"), fresh("bat")];
+    const dates = [1, 2, 3].map((generation) => ({
+      generation,
+      hash: hash(String(generation % 2)),
+      published_at_ms: 1_780_000_000_000 + generation,
+    }));
+    await store().putVersions(
+      dates.map((date) => version(id, sealId, date)),
+      [],
+    );
+    await store().putHeads([head(id, { generation: 3, change: 3, hash: hash("1") })]);
+    const [first, second, third] = dates;
+    expect(await store().listVersions(id, null, 10)).toEqual([third, second, first]);
+    expect(await store().listVersions(id, null, 2)).toEqual([third, second]);
+    expect(await store().listVersions(id, 2, 10)).toEqual([first]);
+    expect(await store().listVersions(id, 1, 10)).toEqual([]);
+    expect(await store().listVersions(fresh("svc"), null, 10)).toEqual([]);
   });
 
   it("hold a record as long as the protocol allows, and 200 in one call", async () => {
@@ -223,7 +241,6 @@ function servingTests(store: () => RecordStore): void {
       version: again,
       seal: seal(second, { tree_size: 2 }),
     });
-    expect(await store().findRow(id, hash("1"))).toMatchObject({ generation: 2, row: '{"n":2}' });
     const [earlier] = await store().readRows([{ record_id: id, generation: 1, hash: hash("1") }]);
     expect(earlier?.row).toBe(version(id, first).row);
   });

@@ -105,8 +105,14 @@ export interface RecordStore {
   readServed(recordId: string): Promise<ServedRecord | null>;
   /** The rows of exactly these versions, for indexing: those that exist, in the order asked for. */
   readRows(ids: readonly VersionId[]): Promise<readonly VersionRow[]>;
-  /** The newest version with these bytes, served or not; null when there is none. */
-  findRow(recordId: string, hash: string): Promise<PublishedRow | null>;
+  /** Versions of a record, served or not, newest first, `limit` at most: below a generation, or from the newest on. */
+  listVersions(
+    recordId: string,
+    belowGeneration: number | null,
+    limit: number,
+  ): Promise<readonly VersionDate[]>;
+  /** What was signed of exactly this version; null when there is none. */
+  readPublished(id: VersionId): Promise<PublishedRow | null>;
 }
 
 /** The same bytes published again are another version, with a row of its own. */
@@ -119,6 +125,13 @@ export interface VersionId {
 export interface VersionRow extends VersionId {
   /** Exact signed text. */
   readonly row: string;
+}
+
+/** When a version was published. */
+export interface VersionDate {
+  readonly generation: number;
+  readonly hash: string;
+  readonly published_at_ms: number;
 }
 
 export interface PublishedRow extends VersionRow {

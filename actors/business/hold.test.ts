@@ -34,6 +34,30 @@ describe("price-shock hold", () => {
     expect(hold(repriced(1, "4.99"))).toEqual(["price_jump"]);
   });
 
+  it.each([
+    ["4.30", "6.45", []],
+    ["4.30", "6.450001", ["price_jump"]],
+    ["0.07", "0.035", []],
+    ["0.03", "0.014999", ["price_jump"]],
+    ["0", "0.000001", ["price_jump"]],
+    ["999999999999999.999998", "999999999999999.999999", []],
+  ])("compares amounts as they are written: %s to %s", (from, to, reasons) => {
+    const before = { US: [from, "USD"] } as const;
+    const plan = [["r0", { US: [to, "USD"] }]] as const;
+    const reasonsOf = decideHold({ catalogueListings: 20, before: () => before, plan });
+    expect(reasonsOf.map(({ code }) => code)).toEqual(reasons);
+  });
+
+  it("counts a price as changed however little it changes", () => {
+    const before = { US: ["999999999999999.999998", "USD"] } as const;
+    const plan = Array.from(
+      { length: 5 },
+      (_, index) => [`r${index}`, { US: ["999999999999999.999999", "USD"] }] as const,
+    );
+    const reasons = decideHold({ catalogueListings: 20, before: () => before, plan });
+    expect(reasons.map(({ code }) => code)).toEqual(["price_changes"]);
+  });
+
   it("treats another currency as a jump", () => {
     expect(hold([["r0", { US: ["10.00", "EUR"] }]])).toEqual(["price_jump"]);
   });

@@ -66,14 +66,21 @@ function compareListing(
     return;
   }
   if (was[0] === becomes[0] && was[1] === becomes[1]) return;
-  const from = Number(was[0]);
-  const to = Number(becomes[0]);
+  const from = millionthsOf(was[0]);
+  const to = millionthsOf(becomes[0]);
   if (was[1] === becomes[1] && from === to) return;
   shock.changed += 1;
   // Another currency cannot be compared, so it counts as a jump: a person looks at it.
-  if (was[1] !== becomes[1] || Math.abs(to - from) > from / 2) {
+  const change = to < from ? from - to : to - from;
+  if (was[1] !== becomes[1] || change * 2n > from) {
     shock.jumps += 1;
     if (shock.jumps === 1)
       shock.firstJump = `${recordId} in ${country} from ${was.join(" ")} to ${becomes.join(" ")}`;
   }
+}
+
+/** A decimal string of at most six decimals, exactly: doubles take half of 4.30 for less than 6.45 - 4.30. */
+function millionthsOf(amount: string): bigint {
+  const [whole = "", fraction = ""] = amount.split(".");
+  return BigInt(whole + fraction.padEnd(6, "0"));
 }

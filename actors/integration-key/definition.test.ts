@@ -44,6 +44,14 @@ describe("seq and charges (Q2)", () => {
     expect(key.snapshot.context.lastSeq).toBe(5);
   });
 
+  it("takes any seq first, zero too, for none was accepted that it must exceed", () => {
+    const key = open();
+    expect(key.send({ type: "seq.check", seq: 0, push_id: "p0" } as never)).toEqual({ status: "accepted" });
+    expect(key.send(charge(0, "p0"))).toEqual({ status: "accepted" });
+    expect(key.send(charge(0, "p0"))).toEqual({ status: "known" });
+    expect(key.send(charge(0, "other"))).toEqual({ status: "seq_not_increasing", last_seq: 0 });
+  });
+
   it("refuses another push under a used or lower seq, and still knows an older push", () => {
     const key = open();
     key.send(charge(5, "p5"));

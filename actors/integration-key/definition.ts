@@ -171,8 +171,14 @@ function over(cap: CapUsedUp["cap"], nowMs: number, windowMs: number): CapUsedUp
 
 function checkSeq(command: Extract<IntegrationKeyCommand, { type: "seq.check" }>, view: ActorView): SeqReply {
   if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { status: "known" };
-  const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
+  const lastSeq = lastSeqOf(view);
   return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
+}
+
+/** What a seq must exceed: the last accepted one; before there is any, every seq does. */
+function lastSeqOf(view: ActorView): number {
+  const { lastSeq, lastPushId } = view.snapshot.context as IntegrationKeyContext;
+  return lastPushId === null ? -1 : lastSeq;
 }
 
 function chargePush(
@@ -180,7 +186,7 @@ function chargePush(
   view: ActorView,
 ): Decision<ChargeReply> {
   if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { reply: { status: "known" } };
-  const { lastSeq } = view.snapshot.context as IntegrationKeyContext;
+  const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
   // The caps were within when they were checked; of several batches checked together only those that fit are charged.
   const over = usedUp(view, command.caps, command.bytes);

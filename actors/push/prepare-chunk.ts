@@ -6,11 +6,11 @@ import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
+import { judgeRecord } from "../../protocol/records/judge-record.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import { judgeLeaf } from "./judge-leaf.ts";
 import type { PushPorts } from "./process-chunk.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
@@ -93,7 +93,7 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   const collection = facts.collection as CollectionName;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const rules = { collection, countries: facts.countries, lists: ports.lists };
-  const judged = judgeLeaf(bytes, rules, known?.record);
+  const judged = judgeRecord(bytes, rules, known?.record);
   if (!judged.ok) return { ok: false, outcome: rejected(leafIndex, null, judged.faults) };
   // Every record type carries the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);

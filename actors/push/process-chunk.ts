@@ -29,7 +29,7 @@ export interface PushPorts {
   readonly projection: Signer;
   readonly sidecar: Signer;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
-  /** Leaves that were parsed at admission and are still at hand, with their record ids; given once each. */
+  /** Leaves that were judged at admission and are still at hand, with their record ids; given once each. */
   readonly parsed: {
     take(
       push: string,

@@ -9,7 +9,7 @@ import { jobs } from "./jobs.ts";
 import { type ProductRecord, products } from "./products.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import type { RecordCore, RecordType } from "./record-type.ts";
-import { type Check, membersCheck } from "./record-validator.ts";
+import { type Check, isObject, membersCheck } from "./record-validator.ts";
 import { updates } from "./updates.ts";
 
 /** The record types that exist, by collection. */
@@ -27,7 +27,12 @@ export type ParsedProduct = JsonObject & ProductRecord;
 
 export type RecordOutcome<T extends RecordCore = ParsedRecord> =
   | { readonly ok: true; readonly record: T }
-  | { readonly ok: false; readonly faults: readonly RecordFault[] };
+  | {
+      readonly ok: false;
+      readonly faults: readonly RecordFault[];
+      /** What was read, for the checks that follow: members of any kind; null where it is no JSON object. */
+      readonly read: JsonObject | null;
+    };
 
 /** Deepest record type is four levels; more is not read. */
 const recordDepthMax = 8;
@@ -46,14 +51,15 @@ export function parseRecord(collection: CollectionName, bytes: Uint8Array): Reco
     return {
       ok: false,
       faults: [{ code: parsed.code, pointer: parsed.pointer ?? "", detail: parsed.detail }],
+      read: null,
     };
   const faults = new FaultList();
   checkOf(collection)(parsed.value, "", faults);
-  const isRecord = typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value);
-  if (isRecord) for (const rule of recordTypes[collection].rules) rule(parsed.value as JsonObject, faults);
+  const read = isObject(parsed.value) ? parsed.value : null;
+  if (read !== null) for (const rule of recordTypes[collection].rules) rule(read, faults);
   return faults.faults.length === 0
     ? { ok: true, record: parsed.value as ParsedRecord }
-    : { ok: false, faults: faults.faults };
+    : { ok: false, faults: faults.faults, read };
 }
 
 /** `svc/<collection>/<version>` of the records that are accepted now. */

@@ -18,6 +18,8 @@ export type RecordFaultCode =
   | "version_unknown"
   /** The schema string names another record type. */
   | "record_type_mismatch"
+  /** A country that the mandate does not cover. */
+  | "out_of_scope"
   | "scope_violation"
   | "url_flagged"
   | "display_domain_mismatch";

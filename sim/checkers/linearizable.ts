@@ -114,7 +114,7 @@ interface Sequence {
 }
 
 const sequenceSpecification: Specification<Sequence, Asked> = {
-  initial: { last: 0, charged: [] },
+  initial: { last: -1, charged: [] },
   step: (state, { command, status, reply }) => {
     const given = command as Extract<IntegrationKeyCommand, { type: "push.charge" | "seq.check" }>;
     const isKnown = state.charged.includes(given.push_id);

@@ -214,7 +214,11 @@ const serving: readonly Mutant[] = [
       ...bound(records),
       readRows: async (ids) => {
         const rows: (VersionRow | null)[] = [];
-        for (const { record_id, hash } of ids) rows.push(await records.findRow(record_id, hash));
+        for (const { record_id, hash } of ids) {
+          const versions = await records.listVersions(record_id, null, 100);
+          const found = versions.find((version) => version.hash === hash);
+          rows.push(found ? await records.readPublished({ record_id, ...found }) : null);
+        }
         return rows.flatMap((row, index) =>
           row === null ? [] : [{ ...row, generation: ids[index]?.generation ?? 0 }],
         );

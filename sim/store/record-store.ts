@@ -9,6 +9,7 @@ import type {
   ServedRecord,
   StagedPush,
   StoredSeal,
+  VersionDate,
   VersionId,
   VersionRow,
 } from "../../storage/record-store.ts";
@@ -181,13 +182,26 @@ class SimRecordStore implements RecordStore {
     );
   }
 
-  findRow(recordId: string, hash: string): Promise<PublishedRow | null> {
-    return this.#read((region) => {
-      const found = this.#versions
+  listVersions(
+    recordId: string,
+    belowGeneration: number | null,
+    limit: number,
+  ): Promise<readonly VersionDate[]> {
+    const below = belowGeneration ?? Number.MAX_SAFE_INTEGER;
+    return this.#read((region) =>
+      this.#versions
         .values(region)
-        .filter((each) => each.record_id === recordId && each.hash === hash)
-        .sort((a, b) => b.generation - a.generation)[0];
-      return found === undefined ? null : { ...rowOf(found), sidecar: found.sidecar };
+        .filter((each) => each.record_id === recordId && each.generation < below)
+        .sort((a, b) => b.generation - a.generation)
+        .slice(0, limit)
+        .map(({ generation, hash, published_at_ms }) => ({ generation, hash, published_at_ms })),
+    );
+  }
+
+  readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
+    return this.#read((region) => {
+      const found = this.#versions.read(region, `${record_id}/${generation}`);
+      return found === null || found.hash !== hash ? null : { ...rowOf(found), sidecar: found.sidecar };
     });
   }
 

@@ -182,7 +182,9 @@ export async function* recordSteps(store: RecordStore, random: Random, nameOf: (
     else if (what === "readServed") yield say(await store.readServed(id));
     else if (what === "readRows")
       yield say(await store.readRows(ids.map((record_id) => ({ record_id, generation, hash }))));
-    else if (what === "findRow") yield say(await store.findRow(id, hash));
+    else if (what === "listVersions") yield say(await store.listVersions(id, generation + 1, 2));
+    else if (what === "readPublished")
+      yield say(await store.readPublished({ record_id: id, generation, hash }));
     else if (what === "readStaged")
       yield say([await store.loadLeaves(sealId, 0, 4), await store.readStagedDocument(sealId, "plan")]);
     else yield say(await catalogueOf(store, party));
@@ -191,7 +193,15 @@ export async function* recordSteps(store: RecordStore, random: Random, nameOf: (
 
 const recordWeights = {
   ...{ version: 6, head: 6, seal: 2, stage: 2, drop: 1 },
-  ...{ readHead: 3, readServed: 4, readRows: 2, findRow: 2, readStaged: 2, catalogue: 1 },
+  ...{
+    readHead: 3,
+    readServed: 4,
+    readRows: 2,
+    listVersions: 1,
+    readPublished: 1,
+    readStaged: 2,
+    catalogue: 1,
+  },
 } as const;
 
 async function catalogueOf(store: RecordStore, party: string): Promise<unknown> {

@@ -114,7 +114,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
     },
-    publishing: { actors, records, crypto, clock, trees, parsed, recordIdOf },
+    publishing: { actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
     search: createSearch({ index, register, receipts }),
     fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },

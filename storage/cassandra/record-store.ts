@@ -17,6 +17,7 @@ import type {
   RecordVersion,
   ServedRecord,
   StoredSeal,
+  VersionDate,
   VersionId,
   VersionRow,
 } from "../record-store.ts";
@@ -52,9 +53,9 @@ const cql = {
   newest: `SELECT head, ${served} FROM record WHERE record_id = ? LIMIT 1`,
   version: `SELECT ${served} FROM record WHERE record_id = ? AND generation = ? AND hash = ?`,
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
-  // Within one partition, newest first: the filter looks at few rows, mostly at one.
-  rowByHash: `SELECT generation, row, sidecar FROM record WHERE record_id = ? AND hash = ? LIMIT 1
-    ALLOW FILTERING`,
+  versions:
+    "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
+  published: "SELECT row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
 } as const;
@@ -99,7 +100,9 @@ export function openCassandraRecordStore(
     listCatalogue: (uuid, cursor, limit): Promise<HeadPage> => readCatalogue(session, uuid, cursor, limit),
     readServed: (recordId) => readServed(session, seals, recordId),
     readRows: (ids) => readRows(session, reads, ids),
-    findRow: (recordId, hash) => findRow(session, recordId, hash),
+    listVersions: (recordId, belowGeneration, limit) =>
+      listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
+    readPublished: (id) => readPublished(session, id),
   };
 }
 
@@ -227,21 +230,25 @@ function nameOf({ record_id, generation, hash }: VersionId): string {
   return `${record_id} ${generation} ${hash}`;
 }
 
-async function findRow(
+/** `asked`: record id, a generation above those asked for, and how many at most. */
+async function listVersions(
   session: CassandraSession,
-  recordId: string,
-  hash: string,
-): Promise<PublishedRow | null> {
-  const { rows } = await session.execute(cql.rowByHash, [recordId, hash], plain);
+  asked: readonly [recordId: string, belowGeneration: number, limit: number],
+): Promise<readonly VersionDate[]> {
+  const rows = await executeAll(session, cql.versions, asked, plain);
+  return rows.map((row) => ({
+    generation: numberOf(row["generation"]),
+    hash: textOf(row["hash"]),
+    published_at_ms: numberOf(row["published_at"]),
+  }));
+}
+
+async function readPublished(session: CassandraSession, id: VersionId): Promise<PublishedRow | null> {
+  const { record_id, generation, hash } = id;
+  const { rows } = await session.execute(cql.published, [record_id, generation, hash], plain);
   const [row] = rows;
   if (row === undefined) return null;
-  return {
-    record_id: recordId,
-    generation: numberOf(row["generation"]),
-    hash,
-    row: textOf(row["row"]),
-    sidecar: textOf(row["sidecar"]),
-  };
+  return { record_id, generation, hash, row: textOf(row["row"]), sidecar: textOf(row["sidecar"]) };
 }
 
 /** A partition with versions alone has no head yet. */

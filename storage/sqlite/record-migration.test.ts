@@ -30,7 +30,8 @@ it("serves and lists what was stored before records had numbers", async () => {
     },
     seal: { seal_id: "seal", envelope: '{"sealed":true}', tree_size: 2 },
   });
-  expect(await store.findRow("b", "h1")).toMatchObject({ generation: 1, row: "row 1", sidecar: "sidecar 1" });
+  const first = { record_id: "b", generation: 1, hash: "h1" };
+  expect(await store.readPublished(first)).toEqual({ ...first, row: "row 1", sidecar: "sidecar 1" });
   const { heads } = await store.listCatalogue("shop", null, 10);
   expect(heads.map((head) => [head.record_id, head.live, head.generation, head.change])).toEqual([
     ["a", false, 1, 3],

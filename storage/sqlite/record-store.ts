@@ -12,6 +12,7 @@ import type {
   ServedRecord,
   StagedPush,
   StoredSeal,
+  VersionDate,
   VersionId,
   VersionRow,
 } from "../record-store.ts";
@@ -158,16 +159,23 @@ class SqliteRecordStore implements RecordStore {
     });
   }
 
-  async findRow(recordId: string, hash: string): Promise<PublishedRow | null> {
-    const found = this.#sql.findRow.get(recordId, hash);
+  async listVersions(
+    recordId: string,
+    belowGeneration: number | null,
+    limit: number,
+  ): Promise<readonly VersionDate[]> {
+    const below = belowGeneration ?? Number.MAX_SAFE_INTEGER;
+    return this.#sql.listVersions.all(recordId, below, limit).map((version) => ({
+      generation: numberOf(version["generation"]),
+      hash: textOf(version["hash"]),
+      published_at_ms: numberOf(version["published_at"]),
+    }));
+  }
+
+  async readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
+    const found = this.#sql.readRow.get(record_id, generation, hash);
     if (found === undefined) return null;
-    return {
-      record_id: recordId,
-      generation: numberOf(found["generation"]),
-      hash,
-      row: textOf(found["row"]),
-      sidecar: textOf(found["sidecar"]),
-    };
+    return { record_id, generation, hash, row: textOf(found["row"]), sidecar: textOf(found["sidecar"]) };
   }
 
   #putVersion(version: RecordVersion): void {
@@ -239,7 +247,7 @@ interface Statements {
   readonly listCatalogue: StatementSync;
   readonly readServed: StatementSync;
   readonly readRow: StatementSync;
-  readonly findRow: StatementSync;
+  readonly listVersions: StatementSync;
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
@@ -296,12 +304,12 @@ function prepareStatements(database: SqliteDatabase): Statements {
       ),
     ),
     readRow: database.prepare(
-      `SELECT v.row FROM record_head h JOIN record_version v ON v.record_no = h.no
+      `SELECT v.row, v.sidecar FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`,
     ),
-    findRow: database.prepare(
-      `SELECT v.generation, v.row, v.sidecar FROM record_head h JOIN record_version v ON v.record_no = h.no
-       WHERE h.record_id = ? AND v.hash = ? ORDER BY v.generation DESC LIMIT 1`,
+    listVersions: database.prepare(
+      `SELECT v.generation, v.hash, v.published_at FROM record_head h JOIN record_version v ON v.record_no = h.no
+       WHERE h.record_id = ? AND v.generation < ? ORDER BY v.generation DESC LIMIT ?`,
     ),
   };
 }

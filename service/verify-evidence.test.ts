@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import type { MandateFacts } from "../actors/messages/business.ts";
+import type { SealV2 } from "../protocol/seal.ts";
+import type { Standing } from "./standing.ts";
+import { sealEvidence, type VerifyInput } from "./verify-evidence.ts";
+
+const keyId = "A".repeat(43);
+const uuid = "00000000-0000-4000-8000-000000000001";
+const input: VerifyInput = {
+  bytes: new Uint8Array(),
+  seal: null,
+  sidecar: null,
+  row: null,
+  policyBits: null,
+  keyEvents: "warn",
+};
+const seal: SealV2 = {
+  v: 2,
+  key_id: keyId,
+  cert_id: `sha256:${"0".repeat(64)}`,
+  hash: `sha256:${"1".repeat(64)}`,
+  sealed_at: "2026-03-10T00:00:00.000Z",
+  record_type: "products",
+  ai_policy_version: 0,
+};
+
+function mandate(id: string, from: string, revokedAt: string | null = null): MandateFacts {
+  return {
+    mandate_id: id,
+    business_uuid: uuid,
+    key_id: keyId,
+    scope: {
+      record_types: ["products"],
+      countries: ["US"],
+      directions: ["publish"],
+      caps: { records_per_hour: 1, bytes_per_day: 1 },
+      source_ip_allow_list: null,
+    },
+    valid_from: from,
+    valid_until: "2026-05-01T00:00:00.000Z",
+    revoked_at: revokedAt,
+    envelope: JSON.stringify({ of: id }),
+  };
+}
+
+function mandateOf(mandates: readonly MandateFacts[]): unknown {
+  const standing: Standing = {
+    uuid,
+    certificates: { uuid, issuances: [] },
+    keys: { v: 1, uuid, cert_id: seal.cert_id, issued_at: seal.sealed_at, keys: [] },
+    policies: { versions: [], isComplete: true },
+    mandates,
+  };
+  return sealEvidence(input, { seal, sidecar: null, expectedHash: null }, standing).mandate?.envelope;
+}
+
+it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {
+  const replaced = mandate("replaced", "2026-03-01T00:00:00.000Z", "2026-03-20T00:00:00.000Z");
+  const ended = mandate("ended", "2026-03-08T00:00:00.000Z", "2026-03-09T00:00:00.000Z");
+  const replacing = mandate("replacing", "2026-03-05T00:00:00.000Z");
+  const later = mandate("later", "2026-03-11T00:00:00.000Z");
+  expect(mandateOf([later, replaced, ended, replacing])).toEqual({ of: "replacing" });
+  expect(mandateOf([replacing, later, replaced])).toEqual({ of: "replacing" });
+  expect(mandateOf([later, replaced])).toEqual({ of: "replaced" });
+});

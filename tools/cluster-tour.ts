@@ -30,10 +30,10 @@ export function clusterTour({ nodes, pids, engines }: Tour): string {
     `    ${search(other)}`,
     "  a push to one region, found in the other a moment later",
     `    npm run -s svc -- push loaf.csv --business 2 --home ${first.home}   (loaf.csv: see README.md)`,
-    `  a crash: the other node of ${first.region} goes on within seconds`,
+    `  a crash: the other node of ${first.region} goes on within seconds, and this one is started again`,
     `    kill -9 ${pids[0]}`,
-    "  who is there, what waits and why",
-    `    ${first.urls.at(-1)}`,
+    "  who is there, as the second node sees it",
+    `    curl -s ${nodes[1]?.urls.at(-1)}/ops/cluster`,
     "",
     "Ctrl-C stops everything; the next start goes on with what is there.",
   ].join("\n");

@@ -3,7 +3,7 @@
 // Options: --fresh forgets what was there · --port-base N (7400) · --base 127.0.N.M for the engines · --home DIR
 
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,10 +19,13 @@ import {
 } from "./engines/engine-process.ts";
 import { EngineUnavailable } from "./engines/maven.ts";
 import { type EngineProfile, startProfile } from "./engines/profiles.ts";
+import { keepRunning } from "./keep-running.ts";
 import { root } from "./process.ts";
 
 const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;
+/** Before a node that ended is started again: long enough to see the others go on without it. */
+const restartMs = 15_000;
 const interrupted = 130;
 
 const { values } = parseArgs({
@@ -68,17 +71,36 @@ async function runCluster(folder: string): Promise<void> {
     secret: await secretOf(folder),
   });
   const guard = startGuard();
-  const running: EngineProcess[] = [];
+  const running = new Map<string, EngineProcess>();
+  const stop = new AbortController();
+  const start = async (plan: NodePlan): Promise<EngineProcess> => {
+    const node = launchNode(plan, guard);
+    running.set(plan.name, node);
+    await untilServing(plan, node);
+    return node;
+  };
   try {
+    const nodes: EngineProcess[] = [];
     // One after another: the first one makes keys and tables, which the others find.
-    for (const plan of plans) running.push(await startNode(plan, guard));
+    for (const plan of plans) nodes.push(await start(plan));
     await tellHomes(plans);
-    console.log(clusterTour({ nodes: plans, pids: running.map(({ pid }) => pid), engines }));
+    console.log(clusterTour({ nodes: plans, pids: nodes.map(({ pid }) => pid), engines }));
+    for (const [index, plan] of plans.entries()) {
+      const what = {
+        name: `Node ${plan.name}`,
+        start: () => start(plan),
+        tell,
+        restartMs,
+        stop: stop.signal,
+      };
+      void keepRunning(nodes[index] as EngineProcess, what);
+    }
     isUp = true;
     await stopAsked;
     tell("Stopping the nodes, then the engines …");
   } finally {
-    await Promise.all(running.map((node) => node.stop(nodeGraceMs)));
+    stop.abort();
+    await Promise.all([...running.values()].map((node) => node.stop(nodeGraceMs)));
     await guard.close();
   }
 }
@@ -105,9 +127,9 @@ async function secretOf(folder: string): Promise<string> {
   return await readFile(file, "utf8");
 }
 
-async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
-  await mkdir(plan.home, { recursive: true, mode: 0o700 });
-  const node = startEngineProcess(
+function launchNode(plan: NodePlan, guard: Guard): EngineProcess {
+  mkdirSync(plan.home, { recursive: true, mode: 0o700 });
+  return startEngineProcess(
     {
       command: process.execPath,
       args: [join(root, "cli", "main.ts"), "start"],
@@ -117,6 +139,9 @@ async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
     },
     guard,
   );
+}
+
+async function untilServing(plan: NodePlan, node: EngineProcess): Promise<void> {
   const opsUrl = plan.urls.at(-1) ?? "";
   try {
     const isReady = (): Promise<boolean> => answersReady(opsUrl);
@@ -126,7 +151,6 @@ async function startNode(plan: NodePlan, guard: Guard): Promise<EngineProcess> {
     throw error;
   }
   tell(`Node ${plan.name} serves`);
-  return node;
 }
 
 /** The first node fills the sandbox; its pushes are complete once both regions have them. */

@@ -18,13 +18,16 @@ export interface ContentLists {
   readonly blockedHosts: readonly string[];
 }
 
-/** Texts in which a record speaks: pointers, `*` standing for every item or member. */
-const spokenTexts: Readonly<Record<CollectionName, readonly string[]>> = {
-  products: ["/product_name", "/short_description", "/tags/*"],
-  business_files: ["/description", "/markets_served/*", "/represent_us/*"],
-  events: ["/title", "/description"],
-  jobs: ["/title", "/description"],
-  updates: ["/headline", "/body"],
+/** A pointer in steps, `*` standing for every item or member. */
+type Path = readonly string[];
+
+/** Texts in which a record speaks. */
+const spokenTexts: Readonly<Record<CollectionName, readonly Path[]>> = {
+  products: [["product_name"], ["short_description"], ["tags", "*"]],
+  business_files: [["description"], ["markets_served", "*"], ["represent_us", "*"]],
+  events: [["title"], ["description"]],
+  jobs: [["title"], ["description"]],
+  updates: [["headline"], ["body"]],
 };
 
 interface Compiled {
@@ -33,7 +36,7 @@ interface Compiled {
 }
 
 const compiledLists = new WeakMap<ContentLists, Compiled>();
-const urlPaths = new Map<CollectionName, readonly string[]>();
+const urlPaths = new Map<CollectionName, readonly Path[]>();
 
 /**
  * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names of the business
@@ -85,36 +88,39 @@ function compile(lists: ContentLists): Compiled {
   return compiled;
 }
 
-function urlPathsOf(collection: CollectionName): readonly string[] {
+function urlPathsOf(collection: CollectionName): readonly Path[] {
   const known = urlPaths.get(collection);
   if (known !== undefined) return known;
-  const paths = [...pathsOfUrls(recordTypes[collection].members, "")];
+  const paths = [...pathsOfUrls(recordTypes[collection].members, [])];
   urlPaths.set(collection, paths);
   return paths;
 }
 
-function* pathsOfUrls(members: Members, pointer: string): Generator<string> {
+function* pathsOfUrls(members: Members, path: Path): Generator<Path> {
   for (const [name, field] of Object.entries(members)) {
-    const here = `${pointer}/${name}`;
+    const here = [...path, name];
     if (field.kind === "form" && field.form === httpsUrlForm) yield here;
     else if (field.kind === "object") yield* pathsOfUrls(field.members, here);
     else if (field.kind === "array" && field.items.kind === "object")
-      yield* pathsOfUrls(field.items.members, `${here}/*`);
+      yield* pathsOfUrls(field.items.members, [...here, "*"]);
   }
 }
 
+type Found = (text: string, pointer: string) => void;
+
 /** Calls back with every string that a path leads to. */
-function visit(record: JsonObject, path: string, found: (text: string, pointer: string) => void): void {
-  step(record, path.split("/").slice(1), "", found);
+function visit(record: JsonObject, path: Path, found: Found): void {
+  step(record, { path, at: 0 }, "", found);
 }
 
 function step(
   value: JsonValue | undefined,
-  path: readonly string[],
+  { path, at }: { readonly path: Path; readonly at: number },
   pointer: string,
-  found: (text: string, pointer: string) => void,
+  found: Found,
 ): void {
-  const [name, ...rest] = path;
+  const name = path[at];
+  const rest = { path, at: at + 1 };
   if (name === undefined) {
     if (typeof value === "string") found(value, pointer);
   } else if (name === "*") {

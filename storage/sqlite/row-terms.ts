@@ -161,13 +161,28 @@ export class CollectionTerms {
 
   /** P2. */
   note({ rid, record_id: recordId, before, after }: RowNote): void {
-    const texts = after?.texts ?? [];
-    const lengths = Array.from({ length: this.#fields }, (_, field) => termsOf(texts[field]).length);
-    this.#setRow(rid, recordId, lengths);
-    for (const term of new Set((before?.texts ?? []).flatMap(termsOf))) {
-      this.#setPosting(term, rid, Array(this.#fields).fill(0));
+    const lengths = Array<number>(this.#fields).fill(0);
+    // Of terms that are kept: most are not, and a stream of new rows has no time to count them.
+    const counts = new Map<string, number[]>();
+    const countsOf = (term: string): number[] | undefined => {
+      if (!this.#lists.has(term)) return undefined;
+      const known = counts.get(term);
+      if (known !== undefined) return known;
+      const none = Array<number>(this.#fields).fill(0);
+      counts.set(term, none);
+      return none;
+    };
+    for (const text of before?.texts ?? []) for (const term of termsOf(text)) countsOf(term);
+    for (const [field, text] of (after?.texts ?? []).entries()) {
+      const terms = termsOf(text);
+      lengths[field] = terms.length;
+      for (const term of terms) {
+        const known = countsOf(term);
+        if (known !== undefined) known[field] = (known[field] ?? 0) + 1;
+      }
     }
-    for (const [term, counts] of countTerms(texts, this.#fields)) this.#setPosting(term, rid, counts);
+    this.#setRow(rid, recordId, lengths);
+    for (const [term, ofFields] of counts) this.#setPosting(term, rid, ofFields);
     for (const country of before?.countries ?? []) this.#setCountry(country, rid, false);
     for (const country of after?.countries ?? []) this.#setCountry(country, rid, true);
   }
@@ -284,21 +299,6 @@ function idKeyOf(recordId: string): number {
 
 function termsOf(text: string | null | undefined): readonly string[] {
   return text === null || text === undefined ? [] : text.split(" ").filter((term) => term !== "");
-}
-
-function countTerms(
-  texts: readonly (string | null)[],
-  fields: number,
-): ReadonlyMap<string, readonly number[]> {
-  const counts = new Map<string, number[]>();
-  for (const [field, text] of texts.entries()) {
-    for (const term of termsOf(text)) {
-      const known = counts.get(term) ?? Array<number>(fields).fill(0);
-      known[field] = (known[field] ?? 0) + 1;
-      counts.set(term, known);
-    }
-  }
-  return counts;
 }
 
 function grown<

@@ -2,8 +2,9 @@
 // between staging and acceptance. Who does come back sends all the bytes again.
 //   B1. Only the node where the push's actor lives judges it, by the actor itself: what was accepted, finished or not, has
 //       the dropping among its own effects.
-//   B2. A push that somebody may be about to accept is left alone. Between staging and acceptance lies one request, which
-//       is over within minutes; a push is looked at {@link abandonedAfterMs} after something of it was staged last.
+//   B2. A push that somebody may be about to accept is left alone. Between staging and acceptance lies one request, and one
+//       that takes an hour is refused at the end (A1 in accept-push.ts); a push is looked at {@link abandonedAfterMs} after
+//       something of it was staged last.
 //   B3. What is staged again meanwhile stays, whatever this node has seen of it (R6 of the record store).
 //   B4. A push that cannot be judged or dropped keeps no other from it: the failure is thrown when all were looked at, or
 //       when there were {@link failuresMax}, for then it is hardly the pushes that it lies in.

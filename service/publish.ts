@@ -14,13 +14,7 @@ import type {
   IntegrationKeyCommand,
   SeqReply,
 } from "../actors/messages/integration-key.ts";
-import type {
-  AcceptReply,
-  PublishOutcome,
-  PushCommand,
-  PushFacts,
-  PushReport,
-} from "../actors/messages/push.ts";
+import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
@@ -28,6 +22,7 @@ import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { acceptPush } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
@@ -48,6 +43,8 @@ export interface PublishDeps {
   readonly clock: Clock;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** Of its staging; an hour by default (A1 in accept-push.ts). */
+  readonly acceptWithinMs?: number | undefined;
   /** Record id of a product: keyed by the business and its own product id. */
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
@@ -235,6 +232,7 @@ async function storeAndAdmit(
 ): Promise<Outcome | null> {
   const { records } = batch.body;
   const push = pushRef(request.caller.party.uuid, batch.pushId);
+  const stagingAtMs = deps.clock.now();
   await deps.records.stageLeaves(push.id, 0, records);
   await deps.records.putSeal({
     seal_id: batch.pushId,
@@ -274,12 +272,12 @@ async function storeAndAdmit(
       retry_after_seconds,
     });
   }
-  const accept: PushCommand = {
-    type: "push.accept",
+  await acceptPush(deps.actors, push, {
     facts: pushFacts(deps, request, batch, admitted.number),
     held_reasons: admitted.held_reasons,
-  };
-  await deps.actors.ask<AcceptReply>(push, accept);
+    stagingAtMs,
+    acceptWithinMs: deps.acceptWithinMs,
+  });
   return null;
 }
 

@@ -105,6 +105,36 @@ describe("inline pushes", () => {
   });
 });
 
+describe("a push whose process stood still after it was staged", () => {
+  it("is not accepted any more, and is published when it is sent again", async () => {
+    seq += 1;
+    const records = [product("stood-still")];
+    const { batch_seal } = await seal(business, records, { seq });
+    const body = publishBody(batch_seal, records);
+    let stoodStillMs = 0;
+    const { services } = node;
+    const standing = {
+      ...services,
+      // The actor that is asked to accept has not stood still, so it is the request's own instant that must be early.
+      acceptWithinMs: -1,
+      clock: { now: () => Date.now() + stoodStillMs },
+      trees: {
+        ...services.trees,
+        put: (...args: Parameters<typeof services.trees.put>) => {
+          stoodStillMs = 7_200_000;
+          services.trees.put(...args);
+        },
+      },
+    };
+    await expect(publish(standing, business, body)).rejects.toMatchObject({ effect: "not_applied" });
+    expect(await served("stood-still")).toBeNull();
+    expect(jsonOf(await publish(services, business, body))).toMatchObject({
+      status: 200,
+      results: [{ outcome: "accepted" }],
+    });
+  });
+});
+
 describe("queued pushes", () => {
   it("answer 202 with PushStatus, complete, and are published once however often they are resent", async () => {
     seq += 1;

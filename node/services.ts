@@ -11,7 +11,7 @@ import { regionActivities } from "../actors/region/activities.ts";
 import { regionActor } from "../actors/region/definition.ts";
 import { type CurrentActors, createCurrentActors } from "../actors/system/current-actors.ts";
 import type { ActorDefinition } from "../actors/system/definition.ts";
-import type { LocalActorSystem, LogEntry } from "../actors/system/ports.ts";
+import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
 import { createSigner } from "../crypto/file-signer.ts";
@@ -23,6 +23,7 @@ import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
 import type { ContentLists } from "../protocol/records/content-rules.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
+import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
 import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
@@ -66,14 +67,16 @@ const passkeys: Anchors["passkeys"] = {
 };
 
 const drainMs = 10_000;
-/** How often a running node looks for pushes that were abandoned. */
-const abandonedLookMs = 3_600_000;
+/** Between two sweeps of abandoned pushes. */
+const sweepEveryMs = 3_600_000;
 /** How often the register's changes are followed. */
 const refreshMs = 1_000;
 
 /** What a test may give in place of the platform's. */
 export interface NodePlatform {
   readonly clock?: Clock;
+  /** Of the sweep of abandoned pushes. */
+  readonly timers?: TimerPort;
   /** See {@link SqliteOptions.onCommit}; told of both store files. */
   readonly onCommit?: SqliteOptions["onCommit"];
   /** Needed where the configuration has a cluster. */
@@ -117,8 +120,9 @@ export async function openNodeServices(
     records: stores.records,
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
-  const close = async (): Promise<void> => {
+  const close = async (stopped: Promise<void> = Promise.resolve()): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
+    await stopped;
     await stores.close();
   };
   try {
@@ -127,7 +131,8 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const stops = [follow(register, log), dropFromTimeToTime(abandoned, clock, log)];
+  const stopFollowing = follow(register, log);
+  const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
       await cluster.placement.assignHome(party);
@@ -137,8 +142,8 @@ export async function openNodeServices(
     actors,
     parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
     [Symbol.asyncDispose]: async () => {
-      for (const stop of stops) stop();
-      await close();
+      stopFollowing();
+      await close(stopSweeping());
     },
   };
 }
@@ -258,20 +263,24 @@ function createActors(
 }
 
 /** Among others, each node looks at the pushes that live on it. */
-function dropFromTimeToTime(
+function sweepFromTimeToTime(
   abandoned: AbandonedDeps,
-  clock: Clock,
-  log: (entry: LogEntry) => void,
-): () => void {
+  platform: {
+    readonly clock: Clock;
+    readonly timers: TimerPort;
+    readonly log: (entry: LogEntry) => void;
+  },
+): () => Promise<void> {
   const note = (level: LogEntry["level"], event: string, detail: string): void =>
-    log({ level, event, actor: "", detail });
-  const timer = setInterval(() => {
-    dropAbandoned(abandoned, clock.now() - abandonedAfterMs).then(
-      (count) => count > 0 && note("info", "push.abandoned_dropped", `${count} pushes were never accepted`),
-      (error: unknown) => note("warn", "push.abandoned_look_failed", String(error)),
-    );
-  }, abandonedLookMs);
-  return () => clearInterval(timer);
+    platform.log({ level, event, actor: "", detail });
+  return sweepAbandoned({
+    ...abandoned,
+    ...platform,
+    everyMs: sweepEveryMs,
+    afterMs: abandonedAfterMs,
+    dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
+    failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
+  });
 }
 
 function follow(register: Register, log: (entry: LogEntry) => void): () => void {

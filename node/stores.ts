@@ -55,7 +55,7 @@ export async function openEmbeddedStores(
   { clock, log, onCommit }: StoresOptions & Pick<SqliteOptions, "onCommit">,
 ): Promise<NodeStores> {
   const database = SqliteDatabase.open(join(config.home, "store.db"), { onCommit });
-  const records = openSqliteRecordStore(database);
+  const records = openSqliteRecordStore(database, clock.now);
   const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
   if (rows.repaired > 0) {
     const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file was of another store" : ""}`;

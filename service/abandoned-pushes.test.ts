@@ -80,4 +80,23 @@ describe("what is staged", () => {
     await dropAbandoned({ ...deps, actors: { inspect } }, 1_000);
     expect(left()).toEqual(["a"]);
   });
+
+  it("is dropped whatever befalls others, unless it befalls many (B4)", async () => {
+    const stagings = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`bat_${100 + index}`, 1]));
+    const dropping = (fails: (id: string) => boolean) => {
+      const { deps, left } = newWorld(stagings);
+      const dropStaged: AbandonedDeps["records"]["dropStaged"] = async (id, untilMs) => {
+        if (fails(id)) throw new Error(`${id} is locked`);
+        await deps.records.dropStaged(id, untilMs);
+      };
+      return { run: dropAbandoned({ ...deps, records: { ...deps.records, dropStaged } }, 1), left };
+    };
+    const few = dropping((id) => id === "bat_103" || id === "bat_107");
+    await expect(few.run).rejects.toThrow("bat_103 is locked");
+    expect(few.left()).toEqual(["bat_103", "bat_107"]);
+
+    const many = dropping((id) => id > "bat_104");
+    await expect(many.run).rejects.toThrow("bat_114 is locked");
+    expect(many.left()).toHaveLength(15);
+  });
 });

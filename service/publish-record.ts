@@ -2,13 +2,7 @@
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
 import type { PublishingFacts } from "../actors/messages/business.ts";
-import type {
-  AcceptReply,
-  PublishOutcome,
-  PushCommand,
-  PushFacts,
-  PushReport,
-} from "../actors/messages/push.ts";
+import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -18,6 +12,7 @@ import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/iden
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { acceptPush } from "./accept-push.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
 import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
 
@@ -87,6 +82,7 @@ async function accept(
   if (seal.ai_policy_version !== facts.policy.version) {
     return refuse("ai_policy_version_mismatch", `AI policy version ${facts.policy.version} is in force.`);
   }
+  const stagingAtMs = deps.clock.now();
   await deps.records.stageLeaves(actor.id, 0, [request.record]);
   await deps.records.putSeal({
     seal_id: push.pushId,
@@ -105,12 +101,11 @@ async function accept(
     pending: [],
   });
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
-  const command: PushCommand = {
-    type: "push.accept",
+  await acceptPush(deps.actors, actor, {
     facts: pushFacts(deps, request, seal, push, admitted.number),
     held_reasons: [],
-  };
-  await deps.actors.ask<AcceptReply>(actor, command);
+    stagingAtMs,
+  });
   return null;
 }
 

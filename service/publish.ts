@@ -14,13 +14,7 @@ import type {
   IntegrationKeyCommand,
   SeqReply,
 } from "../actors/messages/integration-key.ts";
-import type {
-  AcceptReply,
-  PublishOutcome,
-  PushCommand,
-  PushFacts,
-  PushReport,
-} from "../actors/messages/push.ts";
+import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
@@ -29,6 +23,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { ContentLists } from "../protocol/records/content-rules.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { acceptPush } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
@@ -51,6 +46,8 @@ export interface PublishDeps {
   readonly parsed: ParsedLeaves;
   /** Lists that the content rules judge by. */
   readonly lists: ContentLists;
+  /** Of its staging; an hour by default (A1 in accept-push.ts). */
+  readonly acceptWithinMs?: number | undefined;
   /** Record id of a product: keyed by the business and its own product id. */
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
 }
@@ -238,6 +235,7 @@ async function storeAndAdmit(
 ): Promise<Outcome | null> {
   const { records } = batch.body;
   const push = pushRef(request.caller.party.uuid, batch.pushId);
+  const stagingAtMs = deps.clock.now();
   await deps.records.stageLeaves(push.id, 0, records);
   await deps.records.putSeal({
     seal_id: batch.pushId,
@@ -278,12 +276,12 @@ async function storeAndAdmit(
       retry_after_seconds,
     });
   }
-  const accept: PushCommand = {
-    type: "push.accept",
+  await acceptPush(deps.actors, push, {
     facts: pushFacts(deps, request, batch, admitted.number),
     held_reasons: admitted.held_reasons,
-  };
-  await deps.actors.ask<AcceptReply>(push, accept);
+    stagingAtMs,
+    acceptWithinMs: deps.acceptWithinMs,
+  });
   return null;
 }
 

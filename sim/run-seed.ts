@@ -14,7 +14,7 @@ import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import { openSimRecordStore } from "./store/record-store.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
-import { calm, unleash } from "./world/chaos.ts";
+import { calm, nightPasses, unleash } from "./world/chaos.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { layDown } from "./world/from-journal.ts";
 import { everything, type Kept } from "./world/kept.ts";
@@ -130,15 +130,20 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   faults.active = true;
   unleash(world, random.fork("chaos"));
   const everybody = [...agents, ...companies, ...portals];
-  const acting = Promise.all(everybody.map((agent) => agent.run()));
-  await Promise.race([acting, pause(world, safetyMaxMs)]);
-  kernel.tell("liveness phase");
+  const acting: Promise<unknown>[] = everybody.map((agent) => agent.run());
+  await Promise.race([Promise.all(acting), pause(world, parts.night?.fallsAfterMs ?? safetyMaxMs)]);
+  if (parts.night !== null) {
+    acting.push(...agents.map((agent) => agent.evening()));
+    await pause(world, parts.night.eveningMs);
+  }
   faults.active = false;
-  calm(world);
   // Nobody begins anything new; what was begun ends.
   for (const agent of everybody) agent.stop();
-  await acting;
-  await Promise.all(agents.map((agent) => agent.finish()));
+  if (parts.night !== null) await nightPasses(world, parts.night.lastsMs);
+  kernel.tell("liveness phase");
+  calm(world);
+  await Promise.all(acting);
+  await Promise.all(agents.map((agent) => agent.finish(parts.night?.morningMs ?? 0)));
   for (const portal of portals) await portal.settleHolds();
   const truth = await settle(world, journal);
   if (truth === null) return;
@@ -156,7 +161,8 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
   for (;;) {
     const node = await anyNode(world, regions[0] ?? "");
     const truth = await answerOf(world, node.life, readTruth(node, journal, world.parts.before.pushes));
-    const wasQuiet = truth !== null && [...truth.reports.values()].every(isSettled) && world.isQuiet();
+    const isOver = truth !== null && [...truth.reports.values()].every(isSettled) && !world.hasAbandoned();
+    const wasQuiet = isOver && world.isQuiet();
     if (wasQuiet) {
       // Replication, and what the last commits asked for. What was read holds if it reads the same again.
       await pause(world, 2_000);
@@ -177,7 +183,7 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
  */
 async function closeReceipts(world: World): Promise<void> {
   const { parts } = world;
-  if (world.random.fork("closing").chance(0.05)) return pause(world, closingMs);
+  if (parts.night === null && world.random.fork("closing").chance(0.05)) return pause(world, closingMs);
   const nowMs = parts.kernel.now() + closingMs;
   for (const region of parts.regions) {
     const client = { model: parts.stores, life: null, region };

@@ -119,7 +119,10 @@ export interface ActorStore {
   commit(commit: ActorCommit): Promise<CommitOutcome>;
   /** Keyed rows of the partition. By-key selections answer in no particular order; expired rows may be included. */
   readRows(ref: ActorRef, selections: readonly RowSelection[]): Promise<readonly PartitionRow[]>;
-  /** The head without claiming, for operators; null when the actor has never existed. */
+  /**
+   * The head without claiming; null when the actor has never existed. What was agreed on is in it, even where no other
+   * read would show it yet: whoever drops what an actor was never told of relies on that.
+   */
   readHead(ref: ActorRef): Promise<ActorHead | null>;
   /** At most `limit` actors with a wake-up time at or before `nowMs`, earliest first (S7). */
   dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]>;

@@ -68,6 +68,8 @@ export type PushCommand =
       readonly type: "push.accept";
       readonly facts: PushFacts;
       readonly held_reasons: readonly HeldReason[];
+      /** Unix milliseconds. Later it is refused: what was staged may be gone. */
+      readonly accept_by_ms: number;
     })
   /** Answer of the chunk activity. `unindexed` names regions whose index must be told again. */
   | (Message & {
@@ -109,4 +111,6 @@ export interface PushReport {
   readonly next_leaf: number | null;
 }
 
-export type AcceptReply = { readonly status: "accepted" | "known"; readonly state: PushState };
+export type AcceptReply =
+  | { readonly status: "accepted" | "known"; readonly state: PushState }
+  | { readonly status: "late" };

@@ -82,6 +82,16 @@ describe("a queued push", () => {
     expect(status(push).facts.records).toBe(10);
   });
 
+  it("is not accepted when it is too late, but known as before (U1, U4)", () => {
+    const push = driveActor(pushActor as never, "bat_0");
+    const accept = (accept_by_ms: number) =>
+      push.send({ type: "push.accept", facts: facts(10), held_reasons: [], accept_by_ms } as never);
+    expect(accept(push.nowMs - 1)).toEqual({ status: "late" });
+    expect([status(push), push.effects]).toEqual([null, []]);
+    expect(accept(push.nowMs)).toEqual({ status: "accepted", state: "queued" });
+    expect(accept(push.nowMs - 1)).toEqual({ status: "known", state: "queued" });
+  });
+
   it("that is over clears up again after whoever accepts it once more", () => {
     const push = open(1);
     settle(push, 0, 1);

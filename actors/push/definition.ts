@@ -3,6 +3,7 @@
 //   U1. Accepting again, under whatever key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled its leaves are `pending` (or `held`).
+//   U4. Nothing is accepted after the instant up to which its leaves are sure to be there.
 
 import { chunkCount, chunkSize, type PushContext, pushMachine } from "../../machines/push.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -150,6 +151,7 @@ function accept(
     // Whoever accepts a push that is over staged its leaves and admitted it once more: that is undone.
     return isFinal(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
+  if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
   return {
     reply: { status: "accepted", state: command.held_reasons.length > 0 ? "held" : "queued" },
     events: [

@@ -294,11 +294,15 @@ export abstract class Activation {
       perform: (name, params, seq) => host.perform(this, name, params, seq),
       answer: (seq, message) => this.#answer(seq, message),
       acknowledged: () => this.acknowledged(),
+      doubtful: () => this.doubtful(),
     });
   }
 
   /** Acknowledged effects wait for a commit that removes them. */
   protected abstract acknowledged(): void;
+
+  /** Work fails again and again (E4). */
+  protected doubtful(): void {}
 
   /** A turn, and of a journaled actor its commit, is wanted although there is no message. */
   protected get wantsCommit(): boolean {

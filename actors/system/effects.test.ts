@@ -196,6 +196,36 @@ describe("A3: activities are repeated until their answer is committed", () => {
     expect(bench.runs).toHaveLength(2);
   });
 
+  it("that fails for ever because it is done elsewhere ends, without anybody asking (E4)", async () => {
+    const { system, time, logged } = newWorld();
+    const vain = new Bench();
+    vain.failures = Number.POSITIVE_INFINITY;
+    const limits = { effectRetryMs: 100, effectRetryMaxMs: 1_000 };
+    const zombie = system({ activities: { work: vain.activity }, limits });
+    await ask(zombie, "a", { type: "work", job: "j" });
+    const bench = new Bench();
+    const node = system({ activities: { work: bench.activity } });
+    await node.adopt();
+    await time.settle();
+    expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
+    await time.advance(20_000);
+    expect(vain.runs).toHaveLength(8);
+    expect(logged.map(({ event }) => event)).toEqual(["actor.lost"]);
+    expect(await ask(zombie, "a", read)).toMatchObject({ done: ["j"] });
+  });
+
+  it("that fails for long where the actor is goes on (E4)", async () => {
+    const { system, time, logged } = newWorld();
+    const bench = new Bench();
+    bench.failures = 20;
+    const limits = { effectRetryMs: 100, effectRetryMaxMs: 1_000 };
+    const node = system({ activities: { work: bench.activity }, limits });
+    await ask(node, "a", { type: "work", job: "j" });
+    await time.advance(60_000);
+    expect([bench.runs.length, new Set(bench.runs).size, logged]).toEqual([21, 1, []]);
+    expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
+  });
+
   it("is done again after a crash, and its answer counts once", async () => {
     const { system, store, time } = newWorld();
     const bench = new Bench();

@@ -75,6 +75,11 @@ export class JournaledActivation extends Activation {
     });
   }
 
+  /** A refused commit tells that the actor was lost; any other moves its wake-up time on. */
+  protected override doubtful(): void {
+    this.#wantCommit();
+  }
+
   protected take(batch: readonly Envelope[]): void {
     this.phase = "working";
     const { rows } = this.driver.definition;

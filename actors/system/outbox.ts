@@ -3,6 +3,8 @@
 //   E2. To one target messages go in order: while some are on their way nothing later is sent, and after a failure
 //       the first unacknowledged one is sent first. So a receiver never hears a later message before an earlier one.
 //   E3. What is acknowledged is only noted here; its row goes with the actor's next commit (every write is fenced).
+//   E4. Work that fails again and again asks for a commit every so often: were the actor another node's by now, and the
+//       work done there, nothing else might ever tell.
 
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Effect, Message } from "./definition.ts";
@@ -25,7 +27,12 @@ export interface OutboxOwner {
   answer(seq: number, message: Message): void;
   /** Something was acknowledged: a commit should remove it before long. */
   acknowledged(): void;
+  /** Work failed {@link failuresPerDoubt} times more (E4). */
+  doubtful(): void;
 }
+
+/** With the usual back-off the first time within a minute, then every few. */
+const failuresPerDoubt = 8;
 
 export interface PendingEffect {
   readonly seq: number;
@@ -202,6 +209,7 @@ export class Outbox {
     this.#running -= 1;
     pending.attempts += 1;
     pending.lastError = describe(error);
+    if (pending.attempts % failuresPerDoubt === 0) this.#owner.doubtful();
     const cancel = this.#owner.timers.schedule(this.#backOff(pending.attempts), () => {
       this.#retries.delete(cancel);
       this.#work.push(pending);

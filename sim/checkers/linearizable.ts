@@ -138,7 +138,9 @@ function checkPush(world: World, actor: string, asked: readonly Asked[], readsCo
     initial: false,
     step: (accepted, { status, reply }) => {
       if (status === "open") return [true];
-      return ((reply as AcceptReply).status === "known") === accepted ? [true] : [];
+      const said = (reply as AcceptReply).status;
+      if (said === "late") return accepted ? [] : [false];
+      return (said === "known") === accepted ? [true] : [];
     },
     keyOf: String,
   });

@@ -6,6 +6,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { ActorPartition } from "../store/actor-partition.ts";
 import type { StoreWitness } from "../store/store-model.ts";
 import type { Faults } from "../world/faults.ts";
+import { type PushFact, StagedLeaves } from "./staged-leaves.ts";
 
 export interface Violation {
   /** Stable name of the invariant, for example `one-writer`. */
@@ -22,6 +23,7 @@ export class Observed implements StoreWitness {
   readonly marks = new Map<string, number>();
   /** By `record_id/generation`, as first written. */
   readonly versions = new Map<string, RecordVersion>();
+  readonly staged: StagedLeaves;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
   /** Actor → epoch that was claimed last. */
@@ -31,9 +33,11 @@ export class Observed implements StoreWitness {
   /** Region, keyid and nonce → incarnation that accepted it. */
   readonly #nonces = new Map<string, string>();
 
-  constructor(kernel: Kernel, faults: Faults) {
+  /** `hasLeaf`: whether a leaf of a push is staged in any region. */
+  constructor(kernel: Kernel, faults: Faults, hasLeaf: (id: string, leaf: number) => boolean) {
     this.#kernel = kernel;
     this.#faults = faults;
+    this.staged = new StagedLeaves(hasLeaf, (invariant, detail) => this.violate(invariant, detail));
   }
 
   violate(invariant: string, detail: string): void {
@@ -62,6 +66,8 @@ export class Observed implements StoreWitness {
     this.#kernel.tell(`commit ${name}`, () => `head ${head} of epoch ${commit.epoch}: ${changesOf(commit)}`);
     this.#kernel.trace.number(head);
     this.#checkHeard(name, commit);
+    if (partition.kind === "push")
+      for (const fact of eventsOf(commit)) this.staged.happened(partition.id, fact as PushFact);
     if (commit.epoch !== found.epoch)
       this.violate(
         "one-writer",
@@ -113,6 +119,12 @@ export class Observed implements StoreWitness {
     );
   }
 
+  /** What was accepted keeps its leaves. */
+  droppedStaged(id: string): void {
+    this.#kernel.tell(`staged ${id} is dropped`);
+    this.staged.dropped(id);
+  }
+
   /** No record version is published twice, nor one with another content. */
   wroteVersion(version: RecordVersion): void {
     const key = `${version.record_id}/${version.generation}`;
@@ -152,12 +164,18 @@ export class Observed implements StoreWitness {
   }
 }
 
-/** Names of the events that a commit holds. */
-function changesOf({ puts, snapshot }: ActorCommit): string {
-  const events = puts.flatMap((row) =>
+function eventsOf({ puts }: ActorCommit): readonly { readonly type: string }[] {
+  return puts.flatMap((row) =>
     row.rt === rowTable.event ? (JSON.parse(row.body) as { e: readonly { type: string }[] }).e : [],
   );
+}
+
+/** Names of the events that a commit holds. */
+function changesOf(commit: ActorCommit): string {
+  const { puts, snapshot } = commit;
   const rows = puts.filter((row) => row.rt >= rowTable.firstKeyed).length;
-  const names = events.map((event) => event.type).join(", ");
+  const names = eventsOf(commit)
+    .map((event) => event.type)
+    .join(", ");
   return `${names || "no events"}, ${rows} rows${snapshot === undefined ? "" : ", snapshot"}`;
 }

@@ -253,7 +253,40 @@ const serving: readonly Mutant[] = [
   }),
 ];
 
-export const mutants: readonly Mutant[] = [...journal, ...keys, ...businesses, ...pushes, ...serving];
+const sweeping: readonly Mutant[] = [
+  mutant("sweepAsksNobody", "what was staged long ago is dropped without asking its push", {
+    sweep: (deps) => ({ ...deps, actors: { inspect: async () => null } }),
+  }),
+  mutant("sweepNeverComes", "what is abandoned stays", {
+    sweep: (deps) => ({ ...deps, everyMs: 1e9 }),
+  }),
+  mutant("sweepTakesWhatIsNew", "what was staged a moment ago is dropped as abandoned", {
+    sweep: (deps) => ({ ...deps, afterMs: 0 }),
+  }),
+  mutant("sweepTakesWhatIsStagedAgain", "what is staged again while it is judged is dropped", {
+    sweep: (deps) => ({
+      ...deps,
+      records: { ...bound(deps.records), dropStaged: (id) => deps.records.dropStaged(id) },
+    }),
+  }),
+  mutant("acceptedHoweverLate", "a push is accepted a day after it was staged", {
+    ...deciding("push", (truly, command, view) =>
+      truly(
+        command.type === "push.accept" ? ({ ...command, accept_by_ms: Infinity } as Message) : command,
+        view,
+      ),
+    ),
+  }),
+];
+
+export const mutants: readonly Mutant[] = [
+  ...journal,
+  ...keys,
+  ...businesses,
+  ...pushes,
+  ...sweeping,
+  ...serving,
+];
 
 function activity(name: string, instead: Activity) {
   return { activities: (given: Record<string, Activity>) => ({ ...given, [name]: instead }) };

@@ -112,11 +112,9 @@ class SimActorStore implements ActorStore {
     });
   }
 
-  readHead(ref: ActorRef): Promise<ActorHead | null> {
-    const partition = this.#client.model.partitions.get(`${ref.kind}/${ref.id}`);
-    return this.#run("read", () =>
-      partition === undefined || partition.head.epoch === 0 ? null : headOf(partition.plainRead()),
-    );
+  async readHead(ref: ActorRef): Promise<ActorHead | null> {
+    const head = await this.#serial(this.#client.model.partition(ref));
+    return head.epoch === 0 ? null : headOf(head);
   }
 
   dueActors(nowMs: number, limit: number): Promise<readonly { ref: ActorRef; wakeAtMs: number }[]> {

@@ -43,6 +43,11 @@ export class PlainTable<V> {
     return [...(this.#regions.get(region)?.values() ?? [])].map((cell) => cell.value);
   }
 
+  /** What has arrived in a region, by key, without deciding about what has not: for checkers. */
+  arrived(region: string): ReadonlyMap<string, Cell<V>> {
+    return this.#regions.get(region) ?? new Map();
+  }
+
   /** How often a cell of the region changed: grows with each of them, and with what a read may yet decide. */
   arrivals(region: string): number {
     return (this.#arrivals.get(region) ?? 0) + (this.#undecided.length > 0 ? 0.5 : 0);

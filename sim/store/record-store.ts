@@ -16,7 +16,7 @@ import type {
 import type { Cell, PlainTable } from "./plain-tables.ts";
 import type { StoreClient } from "./store-model.ts";
 
-interface StagedLeaf {
+export interface StagedLeaf {
   readonly pushId: string;
   readonly leaf: number;
   readonly bytes: Uint8Array;
@@ -34,6 +34,10 @@ const once = 1;
 /** Of what is staged: an instant has this many. */
 const stampsPerMs = 1_000;
 const cursorPrefix = "after:";
+
+export function stagedLeafKey(pushId: string, leaf: number): string {
+  return `${pushId}/${leaf}`;
+}
 
 export function openSimRecordStore(client: StoreClient): RecordStore {
   return new SimRecordStore(client);
@@ -64,7 +68,7 @@ class SimRecordStore implements RecordStore {
       this.#leaves,
       leaves.map((bytes, index) => {
         const leaf = firstLeaf + index;
-        return { key: `${pushId}/${leaf}`, value: { pushId, leaf, bytes, stagedAtMs }, stamp };
+        return { key: stagedLeafKey(pushId, leaf), value: { pushId, leaf, bytes, stagedAtMs }, stamp };
       }),
     );
   }
@@ -73,7 +77,7 @@ class SimRecordStore implements RecordStore {
     return this.#read((region) => {
       const leaves: Uint8Array[] = [];
       for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf += 1) {
-        const staged = this.#leaves.read(region, `${pushId}/${leaf}`);
+        const staged = this.#leaves.read(region, stagedLeafKey(pushId, leaf));
         if (staged !== null) leaves.push(staged.bytes);
         else if (leaves.length === 0 && leaf - firstLeaf > 8) break;
       }
@@ -91,13 +95,14 @@ class SimRecordStore implements RecordStore {
       const untilStamp = untilMs * stampsPerMs + stampsPerMs - 1;
       const names = ["plan", ...documents.map(nameOf)];
       this.#leaves.remove(
-        leaves.map(({ leaf }) => `${pushId}/${leaf}`),
+        leaves.map(({ leaf }) => stagedLeafKey(pushId, leaf)),
         untilStamp,
       );
       this.#documents.remove(
         names.map((name) => `${pushId}/${name}`),
         untilStamp,
       );
+      if (leaves.length > 0) model.witness.droppedStaged?.(pushId);
     });
   }
 

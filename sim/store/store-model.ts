@@ -25,6 +25,8 @@ export interface StoreWitness {
   refused?(partition: ActorPartition, commit: ActorCommit, found: Pick<PartitionHead, "op">): void;
   /** A claim gives out what it read. */
   activated?(partition: ActorPartition, head: Pick<PartitionHead, "head" | "op" | "epoch">): void;
+  /** Something was removed of what was staged of a push. */
+  droppedStaged?(pushId: string): void;
   /** A version is on its way to the disks. */
   wroteVersion?(version: RecordVersion): void;
 }

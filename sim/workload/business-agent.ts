@@ -11,6 +11,7 @@ import type { Journal } from "./journal.ts";
 import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
 
+const eveningBatches = 3;
 /** Answers that sending the same batch again may change. */
 const passing: ReadonlySet<string> = new Set([
   "rate_limited",
@@ -84,6 +85,17 @@ export class BusinessAgent {
     this.#isStopped = true;
   }
 
+  /** What is still to be sent at the end of a day, begun whatever else is under way. */
+  async evening(): Promise<void> {
+    const begun: Promise<void>[] = [];
+    for (let batch = 1; batch <= eveningBatches; batch += 1) {
+      if (this.#journal.revocations.has(this.#key.keyId)) break;
+      if (this.#world.takes(`${this.#name}#evening-${batch}`)) begun.push(this.#push(this.#newBatch()));
+      await this.#client.pause(this.#random.between(1, 20));
+    }
+    await Promise.all(begun);
+  }
+
   async run(): Promise<void> {
     for (let step = 0; step < this.#plan.steps && !this.#isStopped; step += 1) {
       this.#step(`step ${step}`);
@@ -107,11 +119,15 @@ export class BusinessAgent {
     }
   }
 
-  /** What was sent and never acknowledged nor refused is sent until it is: for the liveness phase. */
-  async finish(): Promise<void> {
+  /**
+   * What was sent and never acknowledged nor refused is sent until it is: for the liveness phase. Begins within
+   * `latestMs`.
+   */
+  async finish(latestMs: number): Promise<void> {
     // A revoked key is refused for ever; what was acknowledged under it goes on by itself.
     if (this.#journal.revocations.has(this.#key.keyId)) return;
     this.#step("finish");
+    if (latestMs > 0) await this.#client.pause(this.#random.below(latestMs));
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
       for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
         const heard = await this.#publish(batch, this.#nextName("final"));

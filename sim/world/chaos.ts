@@ -10,7 +10,10 @@ const awayMaxMs = 4_000;
 const sleepMaxMs = 6_000;
 const haltedMs = 5_000;
 /** Nodes of one deployment are kept this close together by their operators. */
-const skewMaxMs = 900;
+export const skewMaxMs = 900;
+/** From the first to the last process that goes on in the morning, and between two of them. */
+const morningMs = 150;
+const wakingMs = 20;
 
 type Blow = (world: World, random: Random) => boolean;
 
@@ -64,6 +67,18 @@ export function unleash(world: World, random: Random): void {
     };
     arm();
   }
+}
+
+/** All processes that run stand still at once, for the night; in the morning one after the other goes on. */
+export function nightPasses(world: World, lastsMs: number): Promise<void> {
+  const { kernel } = world.parts;
+  kernel.tell("night falls");
+  world.observed.mark("night");
+  [...world.running.values()].forEach((node, index) => {
+    node.life.sleep();
+    kernel.after(lastsMs + index * wakingMs, "node wakes in the morning", () => wake(world, node));
+  });
+  return new Promise((resolve) => kernel.after(lastsMs + morningMs, "it is morning", resolve));
 }
 
 /** Ends everything that was cut, away or asleep. */

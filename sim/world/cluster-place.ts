@@ -5,7 +5,7 @@ import type { Message } from "../../actors/system/definition.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { createActorRouter } from "../../cluster/actor-router.ts";
 import { createMembership } from "../../cluster/membership.ts";
-import { createPlacement } from "../../cluster/placement.ts";
+import { createPlacement, livesHere } from "../../cluster/placement.ts";
 import type { ClusterStore, Member } from "../../storage/cluster-store.ts";
 import type { ClusterOperation } from "../../storage/memory/cluster-store.ts";
 import type { StatementKind } from "../store/statements.ts";
@@ -68,6 +68,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
   return {
     ...{ join, handlers: router.handlers },
     route: (ref) => router.route(ref),
+    isHere: (ref) => livesHere(placement, ref),
     lease: () => (membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null),
     incarnation: () => membership.self()?.incarnation ?? null,
     // Whatever runs first after a pause asks for the lease itself, and joins anew when it is lost.

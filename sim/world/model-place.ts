@@ -57,6 +57,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
   };
   return {
     route,
+    isHere: (ref) => holdsLease() && route(ref) === "local",
     lease: () => (holdsLease() ? name : null),
     incarnation: () => (isStopped ? null : name),
     handlers: {

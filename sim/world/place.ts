@@ -11,6 +11,8 @@ import type { WorldParts } from "./world-parts.ts";
 
 export interface Place {
   route(ref: ActorRef): "local" | RemoteTarget;
+  /** Whether the actor lives on this node. */
+  isHere(ref: ActorRef): boolean | Promise<boolean>;
   /** What other nodes may call. */
   readonly handlers: TransportHandlers;
   /** The incarnation that this node may write as now; null without a lease. */

@@ -12,6 +12,7 @@ import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { Clock } from "../../crypto/port.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
+import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
 import { createFetch, type FetchRecord } from "../../service/fetch.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../../service/parsed-leaves.ts";
@@ -35,6 +36,7 @@ import { openSimRowIndex } from "../store/row-index.ts";
 import type { StoreClient } from "../store/store-model.ts";
 import { openClusterPlace } from "./cluster-place.ts";
 import { openModelPlace } from "./model-place.ts";
+import { acceptWithinMs, sweepTimes } from "./night.ts";
 import type { Place } from "./place.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
@@ -114,11 +116,13 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
     },
-    publishing: { actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+    publishing: {
+      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+      acceptWithinMs: acceptWithinMs(parts.night),
+    },
     search: createSearch({ index, register, receipts }),
     fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
-    leave: () => place.leave(drainMs),
   };
 }
 
@@ -200,17 +204,19 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
  * dropped what was abandoned: only such a one can tell that nobody is about to accept what is staged.
  */
 function opener(
-  { parts, slot, life }: Process,
+  process: Process,
   { records, register }: NodeStores,
   { place, system }: { readonly place: Place; readonly system: LocalActorSystem },
-): Pick<SimNode, "start" | "isReady"> {
+): Pick<SimNode, "start" | "isReady" | "leave"> {
   let isReady = false;
+  let stopSweeping = (): Promise<void> => Promise.resolve();
+  const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
+  const { parts, slot, life } = process;
   const prepare = async (): Promise<void> => {
-    if (parts.isEmbedded) {
-      await dropAbandoned({ actors: system, records, isHere: () => true }, Number.POSITIVE_INFINITY);
-    }
+    if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     await register.refresh();
     isReady = true;
+    stopSweeping = sweepAbandoned(sweep);
     follow(life, register, slot.name);
   };
   const attempt = (): void => {
@@ -222,7 +228,29 @@ function opener(
       place.join();
       attempt();
     },
+    leave: async () => {
+      const stopped = stopSweeping();
+      await place.leave(drainMs);
+      await stopped;
+    },
   };
+}
+
+/** How the node looks for pushes that were abandoned. */
+function sweepOf(
+  { parts, slot, incarnation, life, clock }: Process,
+  about: Pick<SweepDeps, "actors" | "records" | "isHere">,
+): SweepDeps {
+  const note = (event: string, detail: string): void =>
+    parts.log(incarnation, { level: "info", event, actor: "", detail });
+  return parts.variation.sweep({
+    ...about,
+    ...sweepTimes(parts.night),
+    clock,
+    timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} sweeps`, run) },
+    dropped: (pushes) => note("push.abandoned_dropped", `${pushes}`),
+    failed: (error) => note("push.abandoned_look_failed", String(error)),
+  });
 }
 
 /** Keeps the cache of the register fresh, while the node lives. */

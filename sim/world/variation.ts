@@ -6,6 +6,7 @@ import { integrationKeyActor } from "../../actors/integration-key/definition.ts"
 import { pushActor } from "../../actors/push/definition.ts";
 import { regionActor } from "../../actors/region/definition.ts";
 import type { Activity, ActorDefinition } from "../../actors/system/definition.ts";
+import type { SweepDeps } from "../../service/abandoned-sweep.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -23,6 +24,7 @@ export interface Variation {
   receipts(given: ReceiptStore): ReceiptStore;
   register(given: RegisterStore): RegisterStore;
   index(given: RowIndex): RowIndex;
+  sweep(given: SweepDeps): SweepDeps;
   /** What an index keeps of a change. */
   indexed(change: RowChange): RowChange;
   /** Under which name a node writes receipts. */
@@ -41,6 +43,7 @@ export const asItIs: Variation = {
   receipts: same,
   register: same,
   index: same,
+  sweep: same,
   indexed: same,
   lease: same,
 };

@@ -16,6 +16,7 @@ import type { StoreModel } from "../store/store-model.ts";
 import type { Faults } from "./faults.ts";
 import type { Before } from "./from-journal.ts";
 import type { MembershipModel } from "./membership-model.ts";
+import type { Night } from "./night.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import type { RegionIndexes } from "./weather.ts";
@@ -55,6 +56,8 @@ export interface WorldParts {
   readonly lists: ContentLists;
   readonly limits: Partial<ActorLimits>;
   readonly operations: Random;
+  /** Null in worlds that are over before a day is. */
+  readonly night: Night | null;
   readonly history: History;
   readonly variation: Variation;
   mark(name: string): void;

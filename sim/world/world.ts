@@ -2,6 +2,7 @@
 //   W1. Everything is drawn from the seed: how many of what, which faults, what clients do, and every delay.
 //   W2. Violations are collected, never thrown: one run may show several, and the story goes on to show what follows.
 
+import { placementOf } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
@@ -15,14 +16,18 @@ import { Kernel } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
 import { Trace } from "../kernel/trace.ts";
 import { Network } from "../network/network.ts";
+import type { PlainTable } from "../store/plain-tables.ts";
+import { type StagedLeaf, stagedLeafKey } from "../store/record-store.ts";
 import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
 import { drawLimits } from "./actor-limits.ts";
+import { skewMaxMs } from "./chaos.ts";
 import { Faults } from "./faults.ts";
 import { beforeOf, nothingBefore } from "./from-journal.ts";
 import type { Kept } from "./kept.ts";
 import { MembershipModel } from "./membership-model.ts";
+import { drawNight, sweepTimes } from "./night.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import { createIndexWeather, createStoreWeather } from "./weather.ts";
@@ -73,9 +78,15 @@ export class World {
     const crypto = createSimCrypto({ keys: random.fork("keys"), chance: random.fork("entropy") });
     const storeRandom = random.fork("store");
     const lag = random.fork("replication");
-    const observed = new Observed(kernel, faults);
+    const hasLeaf = (id: string, leaf: number): boolean =>
+      regions.some((region) => this.#leaves().arrived(region).has(stagedLeafKey(id, leaf)));
+    const observed = new Observed(kernel, faults, hasLeaf);
     this.observed = observed;
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
+    const membership = new MembershipModel(kernel, random.fork("membership").chance(0.4));
+    const hasRealMembership = drawn.length > 1 && shape.chance(0.4);
+    // Where two nodes act for one actor whenever nodes begin at once, all of them would after a night.
+    const mayReadOld = membership.isHasty && !hasRealMembership && drawn.length > 1;
     const before = start === null ? nothingBefore : beforeOf(start);
     const recordIdKey = random.fork("record ids").bytes(32);
     this.parts = {
@@ -102,8 +113,7 @@ export class World {
       }),
       indexes: this.#indexes,
       indexWeather: createIndexWeather(faults, random.fork("index weather")),
-      membership: new MembershipModel(kernel, random.fork("membership").chance(0.4)),
-      hasRealMembership: drawn.length > 1 && shape.chance(0.4),
+      ...{ membership, hasRealMembership },
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map(),
@@ -117,6 +127,7 @@ export class World {
       lists: { protectedNames: ["Zeppelin Works"], blockedHosts: [] },
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
+      night: mayReadOld ? null : drawNight(random.fork("night")),
       history: new History(),
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),
@@ -183,6 +194,31 @@ export class World {
       const { mailboxed, outboxPending } = node.system.stats();
       return mailboxed === 0 && outboxPending === 0;
     });
+  }
+
+  /** Whether something is staged that no sweep should have left: of a push that nobody accepted in a day. */
+  hasAbandoned(): boolean {
+    const { kernel, night, regions, before } = this.parts;
+    const known = new Set(before.pushes.map(({ id }) => id));
+    const untilMs = kernel.now() - sweepTimes(night).afterMs - skewMaxMs;
+    return regions.some((region) =>
+      [...this.#leaves().arrived(region).values()].some(
+        ({ value: { pushId, stagedAtMs } }) =>
+          stagedAtMs < untilMs &&
+          this.#isAtHome(pushId, region) &&
+          !this.observed.staged.isAccepted(pushId) &&
+          !known.has(pushId),
+      ),
+    );
+  }
+
+  #isAtHome(pushId: string, region: string): boolean {
+    const place = placementOf({ kind: "push", id: pushId });
+    return "party" in place && this.parts.homes.get(place.party) === region;
+  }
+
+  #leaves(): PlainTable<StagedLeaf> {
+    return this.parts.stores.tables.of("staged_leaf");
   }
 
   #ended(node: SimNode): void {

@@ -2,8 +2,10 @@
 //   refused             nothing was sent, and the caller knows;
 //   timeout_unapplied   nothing was sent, and the caller does not know;
 //   timeout_applied     the engine did it, and the caller does not know;
-//   late                the caller does not know; the engine does it when the test lets it through.
+//   late                the caller does not know; the engine does it when the test lets it through;
+//   unknown_table       the node that was asked does not know the table that the statement names.
 
+import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 import type {
   CassandraSession,
@@ -13,8 +15,9 @@ import type {
   Statement,
   StatementOptions,
 } from "./session.ts";
+import { toStoreError } from "./session-errors.ts";
 
-export type SessionFault = "refused" | "timeout_unapplied" | "timeout_applied" | "late";
+export type SessionFault = "refused" | "timeout_unapplied" | "timeout_applied" | "late" | "unknown_table";
 
 interface Script {
   readonly part: string;
@@ -78,6 +81,14 @@ export class FaultySession implements CassandraSession {
         return send();
       });
     }
+    if (fault === "unknown_table") throw unknownTable(cql);
     throw new StoreError(fault === "refused" ? "not_applied" : "unknown", `scripted: ${fault}`);
   }
+}
+
+function unknownTable(cql: string): unknown {
+  const { errors, types } = cassandra;
+  const table = /\b(?:FROM|INTO|UPDATE) (\w+)/.exec(cql)?.[1];
+  const said = new errors.ResponseError(types.responseErrorCodes.invalid, `table ${table} does not exist`);
+  return toStoreError(said, { isRead: cql.startsWith("SELECT") });
 }

@@ -4,6 +4,9 @@
 //       itself. Every statement may be repeated, so a node that dies halfway leaves nothing in the way.
 //   S3. A keyspace of a newer version than this node knows is refused: it would not know what it writes over.
 //   S4. A version only adds to the one before, so that nodes of the version before go on while it is introduced.
+//   S5. A table is listed before it can be asked: Cassandra writes that it has one, flushes that, and takes it up after,
+//       each of its nodes in its own time. Whoever finds `schema_state` listed and is told that there is no such table
+//       defines it too, which changes nothing and is over when all of Cassandra's nodes know it.
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,6 +15,7 @@ import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
+import { isUnknownTable } from "./session-errors.ts";
 
 /** The statements that lead from version n to n + 1, at place n. */
 export type Migrations = readonly (readonly string[])[];
@@ -34,6 +38,8 @@ const lockSeconds = 60;
 const pollMs = 500;
 /** How long others may take before this node gives up waiting for them. */
 const waitMs = 300_000;
+/** How often a table that all of Cassandra's nodes said they know may turn out not to be known (S5). */
+const unknownMax = 5;
 
 const cql = {
   stateTable:
@@ -56,19 +62,9 @@ export async function migrate(session: CassandraSession, known: Migrations = mig
   const untilMs = performance.now() + waitMs;
   const holder = randomUUID();
   for (;;) {
-    const version = await readVersion(session, "LOCAL_QUORUM");
+    const version = await onceKnown(session, () => attempt(session, known, holder));
     if (version > known.length) throw new SchemaTooNew(version, known.length);
     if (version === known.length) return version;
-    if (await conditionally(session, cql.lock, [holder])) {
-      try {
-        // Other regions may have got further than this one has heard of.
-        const reached = await advance(session, known, holder);
-        if (reached > known.length) throw new SchemaTooNew(reached, known.length);
-        if (reached === known.length) return reached;
-      } finally {
-        await conditionally(session, cql.unlock, [holder]).catch(() => false);
-      }
-    }
     if (performance.now() > untilMs) {
       throw new StoreError("not_applied", "another node holds the schema's lock and does not finish");
     }
@@ -79,6 +75,35 @@ export async function migrate(session: CassandraSession, known: Migrations = mig
 /** The schema's version; 0 for a keyspace without. */
 export async function readSchemaVersion(session: CassandraSession): Promise<number> {
   return readVersion(session, "LOCAL_QUORUM");
+}
+
+/** See S5. */
+async function onceKnown(session: CassandraSession, act: () => Promise<number>): Promise<number> {
+  for (let times = 1; ; times += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isUnknownTable(error, "schema_state")) throw error;
+      if (times === unknownMax) {
+        const message = `Cassandra does not know the table schema_state, however often it is created (${times} times)`;
+        throw new StoreError("not_applied", message, { cause: error });
+      }
+      await session.define(stateTable(session.keyspace));
+    }
+  }
+}
+
+/** The version there is, or the one reached when there was more to do and nobody else at it. */
+async function attempt(session: CassandraSession, known: Migrations, holder: string): Promise<number> {
+  const version = await readVersion(session, "LOCAL_QUORUM");
+  if (version >= known.length) return version;
+  if (!(await conditionally(session, cql.lock, [holder]))) return version;
+  try {
+    // Other regions may have got further than this one has heard of.
+    return await advance(session, known, holder);
+  } finally {
+    await conditionally(session, cql.unlock, [holder]).catch(() => false);
+  }
 }
 
 /** The version reached: below the last one when the lock was lost. */

@@ -1,6 +1,6 @@
 import cassandra from "cassandra-driver";
 import { describe, expect, it } from "vitest";
-import { retryPolicy, toStoreError } from "./session-errors.ts";
+import { isUnknownTable, retryPolicy, toStoreError } from "./session-errors.ts";
 
 const { errors, policies, types } = cassandra;
 const codes = types.responseErrorCodes;
@@ -53,6 +53,28 @@ describe("C2: what a failure of the driver says of a write", () => {
   it("a value of a wrong type is our own bug and stays one", () => {
     const bug = new TypeError("not a blob");
     expect(toStoreError(bug, { isRead: false })).toBe(bug);
+  });
+});
+
+describe("a table that is not known", () => {
+  const said = (code: number, words: string, more: object = {}): unknown =>
+    toStoreError(Object.assign(new errors.ResponseError(code, words), more), { isRead: true });
+  const failed = (reason: number): unknown =>
+    said(codes.readFailure, "failed", { reasons: { "10.0.0.2": 0, "10.0.0.3": reason } });
+
+  it("is told from other failures, and from another table", () => {
+    const known: readonly [unknown, boolean][] = [
+      [said(codes.invalid, "table one does not exist"), true],
+      [said(codes.invalid, "unconfigured table one"), true],
+      [said(codes.invalid, "table one_more does not exist"), false],
+      [said(codes.invalid, "unconfigured table two"), false],
+      [said(codes.serverError, "table one does not exist"), false],
+      [failed(3), true],
+      [failed(1), false],
+      [said(codes.readFailure, "failed, by an earlier protocol, which gives no reasons"), false],
+      [new Error("table one does not exist"), false],
+    ];
+    expect(known.map(([error]) => isUnknownTable(error, "one"))).toEqual(known.map(([, is]) => is));
   });
 });
 

@@ -26,6 +26,25 @@ export function toStoreError(error: unknown, statement: { readonly isRead: boole
   return new StoreError(effect, `Cassandra: ${wordsOf(error)}`, { cause: error });
 }
 
+/**
+ * Whether a statement failed because a node does not know the table: the one that was asked, in the words of Cassandra
+ * 4 or 3, or one that the read was sent on to.
+ */
+export function isUnknownTable(error: unknown, table: string): boolean {
+  const cause = error instanceof StoreError ? error.cause : error;
+  if (!(cause instanceof cassandra.errors.ResponseError)) return false;
+  if (cause.code === codes.readFailure) return reasonsOf(cause).includes(incompatibleSchema);
+  const said = [`table ${table} does not exist`, `unconfigured table ${table}`];
+  return cause.code === codes.invalid && said.includes(cause.message);
+}
+
+/** Why a replica failed, as the native protocol's version 5 numbers it («reasonmap» of Read_failure). */
+const incompatibleSchema = 3;
+
+function reasonsOf(error: Error): readonly number[] {
+  return Object.values((error as Error & { reasons?: Readonly<Record<string, number>> }).reasons ?? {});
+}
+
 /** What an error says; of several hosts what each of them said, where the driver shows where in its own code. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof cassandra.errors.NoHostAvailableError))

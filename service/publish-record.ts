@@ -18,6 +18,7 @@ import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/iden
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
 import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
 
@@ -77,10 +78,7 @@ async function accept(
 ): Promise<Result<never> | null> {
   const business = businessRef(request.businessUuid);
   const actor = pushRef(request.businessUuid, push.pushId);
-  const facts = await deps.actors.ask<PublishingFacts>(business, {
-    type: "publishing.facts",
-    key_id: seal.key_id,
-  } as { type: string });
+  const facts = await deps.actors.ask<PublishingFacts>(business, factsQuestion(deps, seal.key_id));
   if (facts.certificate?.status !== "active" || facts.certificate.cert_id !== seal.cert_id) {
     return refuse("certificate_not_in_force", "The seal names a certificate other than the active one.");
   }
@@ -93,12 +91,14 @@ async function accept(
     envelope: JSON.stringify(request.seal),
     tree_size: null,
   });
+  const ownNames = await decideOwnNames(deps, facts);
   const admitted = await admit(deps, {
     businessUuid: request.businessUuid,
     pushId: push.pushId,
     keyId: seal.key_id,
     records: [request.record],
     countries: null,
+    ownNames,
     // Specification, «States»: what is held is a publish batch.
     mayHold: false,
     listings: 0,
@@ -107,7 +107,7 @@ async function accept(
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   const command: PushCommand = {
     type: "push.accept",
-    facts: pushFacts(deps, request, seal, push, admitted.number),
+    facts: { ...pushFacts(deps, request, seal, push, admitted.number), ...ownNamesFact(ownNames) },
     held_reasons: [],
   };
   await deps.actors.ask<AcceptReply>(actor, command);

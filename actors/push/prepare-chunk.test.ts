@@ -29,6 +29,8 @@ const records = names.map((name, index) =>
   canonicalBytes({ ...sampleRecords.products, product_name: name, business_product_id: `p${index}` }),
 );
 const facts = { push_id: "bat_0", business_uuid: "u", collection: "products", records: 3, countries: null };
+/** Of a push that was accepted while names were protected. */
+const named = { ...facts, own_names: [] };
 const signer = {
   keyId: "k",
   signMany: async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64)),
@@ -43,7 +45,11 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
 });
 
 /** Prepares the chunk under these lists; the business answers with `remembered`, or for what it is asked. */
-async function prepare(protectedNames: readonly string[], remembered?: readonly LeafAssignment[]) {
+async function prepare(
+  protectedNames: readonly string[],
+  remembered?: readonly LeafAssignment[],
+  of: object = named,
+) {
   const asked: number[] = [];
   const prepared = await prepareChunk(
     {
@@ -55,7 +61,7 @@ async function prepare(protectedNames: readonly string[], remembered?: readonly 
       projection: signer,
       sidecar: signer,
     } as never,
-    { facts: facts as never, chunk: 0 },
+    { facts: of as never, chunk: 0 },
     {
       ask: async (_to, message) => {
         const { leaves } = message as Extract<BusinessCommand, { type: "chunk.assign" }>;
@@ -98,6 +104,15 @@ describe("a chunk that is judged again after its rules changed", () => {
       outcomes: [["rejected", "refused_before"], ["accepted"], ["accepted"]],
       published: [versionOf(1), versionOf(2)],
     });
+  });
+
+  it("judges by the own names that were decided when the push was accepted", async () => {
+    const own = { ...named, own_names: ["fellside"] };
+    expect((await prepare(["Fellside", "Moorland"], undefined, own)).asked).toEqual([0, 2]);
+  });
+
+  it("looks for no names where none were decided, as on pushes of before there were such names", async () => {
+    expect((await prepare(["Fellside", "Moorland"], undefined, facts)).asked).toEqual([0, 1, 2]);
   });
 
   it("takes no answer for a leaf that is not of the chunk", async () => {

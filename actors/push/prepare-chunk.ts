@@ -123,7 +123,8 @@ interface JudgedLeaf {
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
   const collection = facts.collection as CollectionName;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
-  const rules = { collection, countries: facts.countries, lists: ports.lists };
+  const { countries, own_names: ownNames = null } = facts;
+  const rules = { collection, countries, lists: ports.lists, ownNames };
   const judged = judgeRecord(bytes, rules, known?.record);
   const { record } = judged;
   if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };

@@ -13,6 +13,8 @@ export interface RecordRules {
   /** Countries that the mandate allows; null for no limit. */
   readonly countries: readonly string[] | null;
   readonly lists: ContentLists;
+  /** Names that the business may say although they are protected; null for all there are. */
+  readonly ownNames: readonly string[] | null;
 }
 
 export type JudgedRecord =
@@ -29,7 +31,7 @@ export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonO
   if (record === null) return { ok: false, faults: ofForm, record: null };
   return judged(record, [
     ...ofForm,
-    ...contentFaults(rules.collection, record, rules.lists),
+    ...contentFaults(rules.collection, record, rules.lists, rules.ownNames),
     ...scopeFaults(record, rules.countries, ofForm),
   ]);
 }

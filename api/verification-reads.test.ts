@@ -92,6 +92,8 @@ describe("the reads of a business", () => {
     }
     const json = await world.get(`/v1/certificates/${uuid}?format=json`, { accept: "text/html" });
     expect(json.json).toMatchObject({ subject: { legal_name: '<script>"&' } });
+    const refused = await world.get(`/v1/certificates/${uuid}`, { accept: "text/html;q=0, */*" });
+    expect(refused.headers.get("content-type")).toMatch(/^application\/json/);
   });
 
   it("give its keys, signed, and nothing of other roles", async () => {

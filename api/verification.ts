@@ -11,6 +11,7 @@ import type { PageFormat } from "../service/certificate-read.ts";
 import type { Verification } from "../service/verification.ts";
 import type { Verify } from "../service/verify.ts";
 import type { VerifyPage } from "../service/verify-page.ts";
+import { prefersHtml } from "./accept.ts";
 import { type BodyLimits, closeUnread, readBody } from "./body.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { bodyValidator } from "./json-schema.ts";
@@ -91,7 +92,7 @@ function parameter(request: FastifyRequest, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** `?format=` wins over Accept; a person's browser asks for text/html. */
+/** `?format=` wins over Accept. */
 function formatOf<N extends string>(
   request: FastifyRequest,
   names: readonly ("format" | N)[],
@@ -110,7 +111,7 @@ function pageFormat(request: FastifyRequest, format: string | null): PageFormat 
       }),
     );
   }
-  return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(request.headers.accept ?? "") ? "html" : "json";
+  return prefersHtml(request.headers.accept ?? "") ? "html" : "json";
 }
 
 function readVocabulary(verification: Verification, request: FastifyRequest): Outcome {

@@ -19,6 +19,13 @@ describe("configuration", () => {
     expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
   });
 
+  it("has no content lists unless it is told of their file", () => {
+    expect(loadConfig({}, {}).contentLists).toBeNull();
+    expect(loadConfig({}, { SVC_CONTENT_LISTS: "/etc/svc/lists.json" }).contentLists).toBe(
+      "/etc/svc/lists.json",
+    );
+  });
+
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),

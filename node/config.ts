@@ -28,6 +28,8 @@ export interface NodeConfig {
   readonly keys: string;
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
+  /** Absolute path of the file of protected names and blocked hosts; null for none. */
+  readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
   /** Null for a node alone on the embedded default. */
@@ -84,6 +86,7 @@ export function loadConfig(
   if (samples !== "yes" && samples !== "no") {
     throw new ConfigError("SVC_SAMPLES", `is ${JSON.stringify(samples)}; use yes or no`);
   }
+  const lists = env["SVC_CONTENT_LISTS"];
   const keys = env["SVC_KEYS"] ?? join(home, "keys");
   const logTo = options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout");
   if (logTo !== "file" && logTo !== "stdout") {
@@ -99,6 +102,7 @@ export function loadConfig(
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
     publicUrls: parsePublicUrls(env),
+    contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
   });

@@ -42,6 +42,13 @@ interface Image {
 let scenario: Scenario;
 let steps: readonly ScenarioStep[];
 let begin: Image;
+let homes = 0;
+
+/** Numbered: named by its points, the home of a process that died often has no name that a file system takes. */
+function newHome(): string {
+  homes += 1;
+  return join(folder, `home-${homes}`);
+}
 
 beforeAll(async () => {
   const home = join(folder, "base");
@@ -68,7 +75,7 @@ interface Run {
 
 /** Runs what is left of the scenario on a copy of `from`, and proves what it left unless it died. */
 async function runFrom(from: Image, plan: Plan): Promise<Run> {
-  const home = join(folder, `${from.point}-again`);
+  const home = newHome();
   cpSync(from.home, home, { recursive: true });
   const clock = clockFrom(from.atMs);
   const images: Image[] = [];
@@ -83,9 +90,9 @@ async function runFrom(from: Image, plan: Plan): Promise<Run> {
       death.resolve("stopped");
       return;
     }
-    const point = `${from.point}-${points}${phase}`;
-    images.push({ home: join(folder, point), point, done, atMs: clock.now() });
-    cpSync(home, join(folder, point), { recursive: true });
+    const image = newHome();
+    images.push({ home: image, point: `${from.point}-${points}${phase}`, done, atMs: clock.now() });
+    cpSync(home, image, { recursive: true });
     if (verdict === "die") death.resolve("dead");
   };
   const services = await openCrashedNode(home, { onCommit, clock });

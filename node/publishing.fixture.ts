@@ -26,9 +26,11 @@ export interface PublishingNode {
   close(): Promise<void>;
 }
 
-export async function openPublishingNode(): Promise<PublishingNode> {
+export async function openPublishingNode(
+  env: Readonly<Record<string, string>> = {},
+): Promise<PublishingNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-node-"));
-  const config = loadConfig({ home, environment: "sandbox" }, {});
+  const config = loadConfig({ home, environment: "sandbox" }, env);
   const node: PublishingNode = {
     home,
     services: await openNodeServices(config),
@@ -56,6 +58,7 @@ export interface TestBusiness {
 export async function openBusiness(
   services: NodeServices,
   uuid = "00000000-0000-4000-8000-000000000001",
+  legalName = "Diamonds Ltd",
 ): Promise<TestBusiness> {
   const parsed = await parseSigningKey(generatePrivateJwk("Ed25519"));
   if (!parsed.ok) throw new Error(parsed.detail);
@@ -65,7 +68,7 @@ export async function openBusiness(
     {
       v: 1,
       environment: "sandbox",
-      party: { uuid, kind: "business", legal_name: "Diamonds Ltd", country: "GB" },
+      party: { uuid, kind: "business", legal_name: legalName, country: "GB" },
       role: "integration",
       public_key: signingKey.publicJwk,
       mandate_id: null,

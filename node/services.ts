@@ -33,6 +33,7 @@ import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
+import { loadContentLists } from "./content-lists.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -90,6 +91,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
+  const lists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
   // The cluster begins them once it has joined: by then all that they are made of is there.
@@ -109,7 +111,7 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
-    lists: { protectedNames: [], blockedHosts: [] },
+    lists,
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: async (uuid: string) =>

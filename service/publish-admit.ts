@@ -41,6 +41,8 @@ export interface AdmitRequest {
   readonly records: readonly Uint8Array[];
   /** Countries that the mandate allows; null for no limit. */
   readonly countries: readonly string[] | null;
+  /** Names that the business may say although they are protected; null for all there are. */
+  readonly ownNames: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */
   readonly mayHold: boolean;
   /** Listings and pending pushes as the business said last. */
@@ -100,7 +102,7 @@ async function fullPlan(
   return { pending, earlier, listings };
 }
 
-/** The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered them all. */
+/** The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered them all and all names were its own. */
 async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
   const staged = pushRef(businessUuid, pushId).id;
   const stored = await deps.records.readStagedDocument(staged, planDocument);
@@ -110,7 +112,7 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
     const page = await deps.records.loadLeaves(staged, leaves.length, leavesPerRead);
     leaves.push(...page);
     if (page.length < leavesPerRead)
-      return planOf(deps, { businessUuid, records: leaves, countries: null }).listings;
+      return planOf(deps, { businessUuid, records: leaves, countries: null, ownNames: null }).listings;
   }
 }
 
@@ -126,10 +128,11 @@ interface Planned {
  */
 function planOf(
   deps: Pick<AdmitDeps, "recordIdOf" | "lists">,
-  request: Pick<AdmitRequest, "businessUuid" | "records" | "countries">,
+  request: Pick<AdmitRequest, "businessUuid" | "records" | "countries" | "ownNames">,
 ): Planned {
   const plan = new Map<string, Listings>();
-  const rules = { collection: "products", countries: request.countries, lists: deps.lists } as const;
+  const { countries, ownNames } = request;
+  const rules = { collection: "products", countries, lists: deps.lists, ownNames } as const;
   const leaves = request.records.map((leaf): ParsedLeaf | undefined => {
     const judged = judgeRecord(leaf, rules);
     if (!judged.ok) return undefined;

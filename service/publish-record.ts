@@ -13,6 +13,7 @@ import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { acceptPush } from "./accept-push.ts";
+import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
 import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
 
@@ -72,10 +73,7 @@ async function accept(
 ): Promise<Result<never> | null> {
   const business = businessRef(request.businessUuid);
   const actor = pushRef(request.businessUuid, push.pushId);
-  const facts = await deps.actors.ask<PublishingFacts>(business, {
-    type: "publishing.facts",
-    key_id: seal.key_id,
-  } as { type: string });
+  const facts = await deps.actors.ask<PublishingFacts>(business, factsQuestion(deps, seal.key_id));
   if (facts.certificate?.status !== "active" || facts.certificate.cert_id !== seal.cert_id) {
     return refuse("certificate_not_in_force", "The seal names a certificate other than the active one.");
   }
@@ -89,12 +87,14 @@ async function accept(
     envelope: JSON.stringify(request.seal),
     tree_size: null,
   });
+  const ownNames = await decideOwnNames(deps, facts);
   const admitted = await admit(deps, {
     businessUuid: request.businessUuid,
     pushId: push.pushId,
     keyId: seal.key_id,
     records: [request.record],
     countries: null,
+    ownNames,
     // Specification, «States»: what is held is a publish batch.
     mayHold: false,
     listings: 0,
@@ -102,7 +102,7 @@ async function accept(
   });
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
-    facts: pushFacts(deps, request, seal, push, admitted.number),
+    facts: { ...pushFacts(deps, request, seal, push, admitted.number), ...ownNamesFact(ownNames) },
     held_reasons: [],
     stagingAtMs,
   });

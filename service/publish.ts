@@ -5,7 +5,7 @@
 //   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
 //   W4. Idempotent answers are kept for final outcomes only: never 401, 409, 429 or 5xx.
 
-import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
+import type { PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
@@ -26,6 +26,7 @@ import type { RecordStore } from "../storage/record-store.ts";
 import { acceptPush } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
@@ -133,7 +134,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
-  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
+  const question = factsQuestion(deps, request.caller.key.key_id);
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
   const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
   if (!mandate.ok) return refused(mandate.problem);
@@ -260,12 +261,14 @@ async function storeAndAdmit(
     deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
+  const ownNames = await decideOwnNames(deps, batch.facts);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
     keyId: request.caller.key.key_id,
     records,
     countries: batch.mandate.scope.countries,
+    ownNames,
     mayHold: true,
     listings: batch.facts.listings,
     pending: batch.facts.pending,
@@ -277,7 +280,7 @@ async function storeAndAdmit(
     });
   }
   await acceptPush(deps.actors, push, {
-    facts: pushFacts(deps, request, batch, admitted.number),
+    facts: { ...pushFacts(deps, request, batch, admitted.number), ...ownNamesFact(ownNames) },
     held_reasons: admitted.held_reasons,
     stagingAtMs,
     acceptWithinMs: deps.acceptWithinMs,

@@ -1,11 +1,25 @@
 // Read-only answers of the business actor.
 
 import type { BusinessContext } from "../../machines/business.ts";
-import type { KeyFacts, MandateFacts, PublishingFacts, RegisterReadReply } from "../messages/business.ts";
+import { recordIdPrefix } from "../../protocol/identifiers.ts";
+import type {
+  BusinessCommand,
+  KeyFacts,
+  MandateFacts,
+  PublishingFacts,
+  RegisterReadReply,
+} from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import { type RegisterRow, registerOf, rt } from "./rows.ts";
+import { parseHead, type RegisterRow, registerOf, rt } from "./rows.ts";
 
-export function publishingFacts(keyId: string, view: ActorView): PublishingFacts {
+type FactsCommand = Extract<BusinessCommand, { type: "publishing.facts" }>;
+
+export const businessFilePrefix = recordIdPrefix("business_files");
+
+export function publishingFacts(
+  { key_id: keyId, with_business_files: withFiles }: FactsCommand,
+  view: ActorView,
+): PublishingFacts {
   const context = view.snapshot.context as BusinessContext;
   const key = registerOf(view, `key/${keyId}`);
   return {
@@ -16,7 +30,15 @@ export function publishingFacts(keyId: string, view: ActorView): PublishingFacts
     mandates: mandatesOf(keyId, view),
     listings: context.listings,
     pending: context.pending,
+    ...(withFiles ? { business_files: liveBusinessFiles(view) } : {}),
   };
+}
+
+function liveBusinessFiles(view: ActorView): readonly string[] {
+  return view
+    .rowsOf(rt.head)
+    .filter((row) => row.k2.startsWith(businessFilePrefix) && parseHead(row.body).live)
+    .map((row) => row.k2);
 }
 
 function keyStatus(key: KeyFacts): "live" | "revoked" {

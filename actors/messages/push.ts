@@ -28,6 +28,11 @@ export interface PushFacts {
   readonly mandate_id: string | null;
   /** Countries that the mandate allows; null for no limit (path B). */
   readonly countries: readonly string[] | null;
+  /**
+   * Names that the business might say when the push was accepted, folded. Absent where no name was protected then, and on
+   * pushes of before there were such names: all names count as its own.
+   */
+  readonly own_names?: readonly string[];
   /** Place among the pushes, withdrawals and deletions of the business. */
   readonly number: number;
 }

@@ -1,5 +1,7 @@
 // A chunk made ready: every record judged, generations given by the business, rows and sidecars signed. Nothing of it is
 // stored here, and all of it can be made again: the business answers the same and signatures are deterministic.
+//   P1. Which leaves are published was decided when the chunk was judged first, and the business remembers it: a leaf that
+//       it gave a generation is published, and no other, whatever the rules of today say.
 
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -15,7 +17,7 @@ import type { PushPorts } from "./process-chunk.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
 export interface Leaf {
-  readonly claim: LeafClaim;
+  readonly hash: string;
   readonly bytes: Uint8Array;
   readonly record: JsonObject;
 }
@@ -44,57 +46,88 @@ export async function prepareChunk(
   const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
   // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
-  const outcomes: PublishOutcome[] = [];
-  const leaves: Leaf[] = [];
-  for (const [offset, leaf] of bytes.entries()) {
-    const judged = judge(ports, facts, first + offset, leaf);
-    if (judged.ok) leaves.push(judged.leaf);
-    else outcomes.push(judged.outcome);
-  }
-  const assigned = await assign(facts, chunk, leaves, ask);
+  const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
+  const claims = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const assigned = await assign(facts, chunk, claims, ask);
   tell();
-  const kept: { readonly leaf: Leaf; readonly assignment: LeafAssignment }[] = [];
-  for (const [index, assignment] of assigned.assignments.entries()) {
-    const leaf = leaves[index];
-    if (!leaf) throw new Error("The business answered for a leaf that it was not asked about.");
-    outcomes.push(outcomeOf(assignment));
-    if (assignment.generation > 0) kept.push({ leaf, assignment });
-  }
+  const { outcomes, kept } = settle(ports, judged, assigned.assignments);
   const signed = await signVersions(ports, facts, kept.map(unsignedOf), assigned.assigned_at_ms);
   return {
-    outcomes: outcomes.sort((a, b) => a.leaf_index - b.leaf_index),
+    outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),
     publishedAtMs: assigned.assigned_at_ms,
   };
 }
 
-function unsignedOf({
-  leaf,
-  assignment,
-}: {
+interface KeptLeaf {
   readonly leaf: Leaf;
   readonly assignment: LeafAssignment;
-}): UnsignedVersion {
+}
+
+/** Goes by what the business answered when it was asked first (P1): it may have been asked about other leaves than now. */
+function settle(
+  ports: PushPorts,
+  judged: readonly JudgedLeaf[],
+  assignments: readonly LeafAssignment[],
+): { readonly outcomes: readonly PublishOutcome[]; readonly kept: readonly KeptLeaf[] } {
+  const byLeaf = new Map(assignments.map((assignment) => [assignment.leaf_index, assignment]));
+  const outcomes: PublishOutcome[] = [];
+  const kept: KeptLeaf[] = [];
+  for (const each of judged) {
+    const assignment = byLeaf.get(each.leafIndex);
+    byLeaf.delete(each.leafIndex);
+    outcomes.push(assignment ? outcomeOf(assignment) : refusalOf(each));
+    if (assignment && assignment.generation > 0) kept.push({ leaf: leafOf(ports, each), assignment });
+  }
+  if (byLeaf.size > 0) throw new Error("The business answered for a leaf that it was not asked about.");
+  return { outcomes, kept };
+}
+
+function leafOf(ports: PushPorts, { leafIndex, bytes, record, claim }: JudgedLeaf): Leaf {
+  if (record === null) throw new Error(`Leaf ${leafIndex} has a generation and cannot be read.`);
+  return { hash: claim?.hash ?? hashOf(bytes, ports.crypto.sha256), bytes, record };
+}
+
+function refusalOf({ leafIndex, claim, faults }: JudgedLeaf): PublishOutcome {
+  return rejected(leafIndex, claim?.record_id ?? null, claim === null ? faults : [refusedBefore]);
+}
+
+const refusedBefore: RecordFault = {
+  code: "refused_before",
+  pointer: "",
+  detail:
+    "The record was refused when this push was judged first, by rules that were changed since; publish it again.",
+};
+
+function unsignedOf({ leaf, assignment }: KeptLeaf): UnsignedVersion {
   return {
     record: leaf.record,
     recordId: assignment.record_id,
-    hash: leaf.claim.hash,
+    hash: leaf.hash,
     generation: assignment.generation,
     change: assignment.change,
     isUpdate: assignment.outcome === "updated",
   };
 }
 
-type Judged =
-  | { readonly ok: true; readonly leaf: Leaf }
-  | { readonly ok: false; readonly outcome: PublishOutcome };
+interface JudgedLeaf {
+  readonly leafIndex: number;
+  readonly bytes: Uint8Array;
+  /** Null where the bytes are no JSON object. */
+  readonly record: JsonObject | null;
+  /** What the business is asked; null for a record that is refused today. */
+  readonly claim: LeafClaim | null;
+  readonly faults: readonly RecordFault[];
+}
 
-function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): Judged {
+function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
   const collection = facts.collection as CollectionName;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
-  const rules = { collection, countries: facts.countries, lists: ports.lists };
+  const { countries, own_names: ownNames = null } = facts;
+  const rules = { collection, countries, lists: ports.lists, ownNames };
   const judged = judgeRecord(bytes, rules, known?.record);
-  if (!judged.ok) return { ok: false, outcome: rejected(leafIndex, null, judged.faults) };
+  const { record } = judged;
+  if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };
   // Every record type carries the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);
   const claim: LeafClaim = {
@@ -104,13 +137,13 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
     business_product_id: ownId,
     listings: listingsOf(judged.record),
   };
-  return { ok: true, leaf: { claim, bytes, record: judged.record } };
+  return { leafIndex, bytes, record, claim, faults: [] };
 }
 
 async function assign(
   facts: PushFacts,
   chunk: number,
-  leaves: readonly Leaf[],
+  leaves: readonly LeafClaim[],
   ask: ActivityContext["ask"],
 ): Promise<AssignReply> {
   const command: BusinessCommand = {
@@ -119,7 +152,7 @@ async function assign(
     number: facts.number,
     chunk,
     collection: facts.collection,
-    leaves: leaves.map((leaf) => leaf.claim),
+    leaves,
   };
   return ask<AssignReply>(businessRef(facts.business_uuid), command);
 }

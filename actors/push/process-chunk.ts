@@ -84,7 +84,7 @@ async function publishChunk(
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
     generation: assignment.generation,
-    hash: leaf.claim.hash,
+    hash: leaf.hash,
     change: assignment.change,
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
@@ -122,7 +122,7 @@ async function storeVersions(
       ...common,
       type: facts.collection,
       generation: assignment.generation,
-      hash: leaf.claim.hash,
+      hash: leaf.hash,
       bytes: leaf.bytes,
       seal_id: facts.push_id,
       leaf_index: tree ? assignment.leaf_index : null,
@@ -138,7 +138,7 @@ async function storeVersions(
       live: true,
       generation: assignment.generation,
       change: assignment.change,
-      hash: leaf.claim.hash,
+      hash: leaf.hash,
     });
     changes.push({
       kind: "put",

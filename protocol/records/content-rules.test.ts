@@ -66,6 +66,34 @@ describe("the scope rule", () => {
     expect(faultsOf({ brands_sold: [{ name: "Northwind Traders" }] }, "business_files")).toEqual([]);
   });
 
+  it("accepts in a business file what the file names as its business's own", () => {
+    const description = "We are Northwind Traders and sell Fellside";
+    const others = { description, brands_sold: [] };
+    expect(
+      faultsOf(
+        { ...others, business_name: "Northwind Traders", brands_sold: [{ name: "Fellside" }] },
+        "business_files",
+      ),
+    ).toEqual([]);
+    expect(faultsOf({ ...others, business_name: "Northwind Traders" }, "business_files")).toEqual([
+      "scope_violation /description",
+    ]);
+    expect(faultsOf({ ...others, business_name: "Fellside" }, "business_files")).toEqual([
+      "scope_violation /description",
+    ]);
+    const brands_owned = [{ name: "Northwind Traders" }, { name: "Fellside" }];
+    expect(faultsOf({ ...others, brands_owned }, "business_files")).toEqual([]);
+    // Only a business file declares brands in these members.
+    expect(faultsOf({ product_name: "Fellside shoe", brands_owned })).toEqual([
+      "scope_violation /product_name",
+    ]);
+  });
+
+  it("bears brands of any type", () => {
+    const faulty = { description: "With Fellside", brands_owned: 1, brands_sold: [null, 1, { name: 1 }] };
+    expect(faultsOf(faulty, "business_files")).toEqual(["scope_violation /description"]);
+  });
+
   it("does not look for names of two letters, or for part of a name", () => {
     expect(faultsOf({ product_name: "Zu Northwind" })).toEqual([]);
   });

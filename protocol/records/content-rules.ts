@@ -5,10 +5,18 @@ import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
 import type { Members } from "./fields.ts";
 import { httpsUrlForm } from "./https-url.ts";
+import { businessFileNames } from "./own-names.ts";
 import { recordTypes } from "./parse-record.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import { isArray, isObject } from "./record-validator.ts";
-import { findDirective, findName, type NameIndex, nameIndex, ownNameSet } from "./scope-rule.ts";
+import {
+  findDirective,
+  findName,
+  type NameIndex,
+  nameIndex,
+  type OwnNames,
+  ownNameSet,
+} from "./scope-rule.ts";
 import { flaggedHostInText, flaggedHostOfUrl, flaggedHosts, type HostList } from "./url-rule.ts";
 
 export interface ContentLists {
@@ -35,26 +43,26 @@ interface Compiled {
   readonly hosts: HostList;
 }
 
+const noNames: NameIndex = nameIndex([]);
 const compiledLists = new WeakMap<ContentLists, Compiled>();
+const compiledNames = new WeakMap<readonly string[], ReadonlySet<string>>();
 const urlPaths = new Map<CollectionName, readonly Path[]>();
 
 /**
  * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names of the business
- * itself and its brands; the record's own `brand` is allowed as well. Keep one `lists` object: it is prepared once.
+ * itself and its brands, null for all names there are; the record's own `brand` is allowed as well, and in a business file
+ * what it says of itself. Keep one `lists` object and one `ownNames`: they are prepared once.
  */
 export function contentFaults(
   collection: CollectionName,
   record: JsonObject,
   lists: ContentLists,
-  ownNames: readonly string[] = [],
+  ownNames: readonly string[] | null = [],
 ): readonly RecordFault[] {
-  const { names, hosts } = compile(lists);
+  const { names: protectedNames, hosts } = compile(lists);
+  const names = ownNames === null ? noNames : protectedNames;
+  const own = allOwnNames(collection, record, ownNames ?? []);
   const faults = new FaultList();
-  const brand = record["brand"];
-  const own =
-    names.byFirstWord.size === 0
-      ? new Set<string>()
-      : ownNameSet(typeof brand === "string" ? [...ownNames, brand] : ownNames);
   for (const path of spokenTexts[collection]) {
     visit(record, path, (text, pointer) => {
       const directive = findDirective(text);
@@ -85,6 +93,33 @@ function compile(lists: ContentLists): Compiled {
   if (known !== undefined) return known;
   const compiled = { names: nameIndex(lists.protectedNames), hosts: flaggedHosts(lists.blockedHosts) };
   compiledLists.set(lists, compiled);
+  return compiled;
+}
+
+/** What the record itself names as its own is folded only once a protected name was found in it. */
+function allOwnNames(collection: CollectionName, record: JsonObject, ownNames: readonly string[]): OwnNames {
+  let ofRecord: ReadonlySet<string> | null = null;
+  return {
+    has: (name) => {
+      ofRecord ??= ownNameSet(recordNames(collection, record));
+      return ofRecord.has(name) || compileNames(ownNames).has(name);
+    },
+  };
+}
+
+function recordNames(collection: CollectionName, record: JsonObject): readonly string[] {
+  const { brand } = record;
+  return [
+    ...(typeof brand === "string" ? [brand] : []),
+    ...(collection === "business_files" ? businessFileNames(record) : []),
+  ];
+}
+
+function compileNames(ownNames: readonly string[]): ReadonlySet<string> {
+  const known = compiledNames.get(ownNames);
+  if (known !== undefined) return known;
+  const compiled = ownNameSet(ownNames);
+  compiledNames.set(ownNames, compiled);
   return compiled;
 }
 

@@ -7,7 +7,8 @@ import { sampleRecords } from "./records.fixture.ts";
 const rules = {
   collection: "products",
   countries: ["US", "CA"],
-  lists: { protectedNames: [], blockedHosts: [] },
+  lists: { protectedNames: ["Fellside"], blockedHosts: [] },
+  ownNames: [],
 } as const;
 
 function faultsOf(value: unknown): readonly string[] {
@@ -36,6 +37,14 @@ it("tells the faults of form, content and countries at once", () => {
     "url_flagged /product_url",
     "out_of_scope /countries/1",
   ]);
+});
+
+it("allows the names that the business may say, and all names where that was not decided", () => {
+  const record = changed({ product_name: "Fellside shoe" });
+  const bytes = utf8(JSON.stringify(record));
+  expect(faultsOf(record)).toEqual(["scope_violation /product_name"]);
+  expect(judgeRecord(bytes, { ...rules, ownNames: ["fellside"] })).toEqual({ ok: true, record });
+  expect(judgeRecord(bytes, { ...rules, ownNames: null })).toEqual({ ok: true, record });
 });
 
 it("bears members of any type, and names a place for one reason only where its form is wrong", () => {

@@ -13,11 +13,14 @@ export interface RecordRules {
   /** Countries that the mandate allows; null for no limit. */
   readonly countries: readonly string[] | null;
   readonly lists: ContentLists;
+  /** Names that the business may say although they are protected; null for all there are. */
+  readonly ownNames: readonly string[] | null;
 }
 
 export type JudgedRecord =
   | { readonly ok: true; readonly record: JsonObject }
-  | { readonly ok: false; readonly faults: readonly RecordFault[] };
+  /** `record` is null where the bytes are no JSON object. */
+  | { readonly ok: false; readonly faults: readonly RecordFault[]; readonly record: JsonObject | null };
 
 /** `known`: what this made of the same bytes before, by the same lists; its countries are looked at once more. */
 export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonObject): JudgedRecord {
@@ -25,16 +28,18 @@ export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonO
   const parsed = parseRecord(rules.collection, bytes);
   const record = parsed.ok ? parsed.record : parsed.read;
   const ofForm: readonly RecordFault[] = parsed.ok ? [] : parsed.faults;
-  if (record === null) return { ok: false, faults: ofForm };
+  if (record === null) return { ok: false, faults: ofForm, record: null };
   return judged(record, [
     ...ofForm,
-    ...contentFaults(rules.collection, record, rules.lists),
+    ...contentFaults(rules.collection, record, rules.lists, rules.ownNames),
     ...scopeFaults(record, rules.countries, ofForm),
   ]);
 }
 
 function judged(record: JsonObject, faults: readonly RecordFault[]): JudgedRecord {
-  return faults.length > 0 ? { ok: false, faults: faults.slice(0, recordFaultsMax) } : { ok: true, record };
+  return faults.length > 0
+    ? { ok: false, faults: faults.slice(0, recordFaultsMax), record }
+    : { ok: true, record };
 }
 
 /** Countries outside the mandate; one that is no country was said to be none. */

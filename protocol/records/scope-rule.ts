@@ -92,13 +92,18 @@ export interface NameIndex {
 
 const nameLengthMin = 3;
 
+/** Whether a name is looked for at all (S2). */
+export function isFindable(name: string): boolean {
+  return foldedWords(name).join("").length >= nameLengthMin;
+}
+
 /** Prepares a list of protected names for {@link findName}. */
 export function nameIndex(names: readonly string[]): NameIndex {
   const byFirstWord = new Map<string, (readonly string[])[]>();
   for (const name of names) {
     const list = foldedWords(name);
     const first = list[0];
-    if (first === undefined || list.join("").length < nameLengthMin) continue;
+    if (first === undefined || !isFindable(name)) continue;
     addName(byFirstWord, first, list);
     if (list.length === 1) addName(byFirstWord, `${first}s`, list);
   }
@@ -115,8 +120,13 @@ function addName(
   else known.push(name);
 }
 
+/** Names as {@link ownNameSet} gives them. */
+export interface OwnNames {
+  has(name: string): boolean;
+}
+
 /** The first protected name in a text that is not one of `own`, as its folded words; null when there is none. */
-export function findName(text: string, names: NameIndex, own: ReadonlySet<string>): string | null {
+export function findName(text: string, names: NameIndex, own: OwnNames): string | null {
   if (names.byFirstWord.size === 0) return null;
   const list = foldedWords(text);
   for (let index = 0; index < list.length; index += 1) {

@@ -5,7 +5,7 @@ import { clusterTables } from "./cluster-tables.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
-import { recordTables } from "./record-tables.ts";
+import { recordTables, stagedLeavesTables } from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
 
 const first = ["CREATE TABLE IF NOT EXISTS one (id text PRIMARY KEY)"];
@@ -100,7 +100,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         { idempotent: true },
       );
       const names = rows.map((row) => row["table_name"]);
-      const expected = [...actorTables, ...clusterTables, ...recordTables].map(
+      const expected = [...actorTables, ...clusterTables, ...recordTables, ...stagedLeavesTables].map(
         (cql) => cql.split(/[\s(]+/)[5],
       );
       expect(expected.length).toBeGreaterThan(10);

@@ -13,14 +13,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
-import { recordTables } from "./record-tables.ts";
+import { recordTables, stagedLeavesTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 
 /** The statements that lead from version n to n + 1, at place n. */
 export type Migrations = readonly (readonly string[])[];
 
-export const migrations: Migrations = [[...actorTables, ...clusterTables, ...recordTables]];
+export const migrations: Migrations = [
+  [...actorTables, ...clusterTables, ...recordTables],
+  stagedLeavesTables,
+];
 
 /** A keyspace that a later release of this service has changed (S3). */
 export class SchemaTooNew extends Error {

@@ -17,9 +17,9 @@ const records: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS record_catalogue (
      business_uuid text, bucket smallint, record_id text, head text,
      PRIMARY KEY ((business_uuid, bucket), record_id)) WITH ${compaction}`,
-  // What is staged of a push; bounded by what one request may carry. A row has some leaves, from `first` on.
-  `CREATE TABLE IF NOT EXISTS staged_leaves (
-     push_id text, first int, ends blob, bytes blob, PRIMARY KEY (push_id, first)) WITH ${compaction}`,
+  // What is staged of a push; bounded by what one request may carry.
+  `CREATE TABLE IF NOT EXISTS staged_leaf (
+     push_id text, leaf int, bytes blob, PRIMARY KEY (push_id, leaf)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS staged_document (
      push_id text, name text, body text, PRIMARY KEY (push_id, name)) WITH ${compaction}`,
   // Which pushes have anything staged, and the stamp of the newest of it. A row that comes back from the dead after
@@ -27,6 +27,12 @@ const records: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS staged_push (
      shard smallint, push_id text, stamp bigint, PRIMARY KEY (shard, push_id))
    WITH gc_grace_seconds = 3600 AND ${compaction}`,
+];
+
+/** In place of `staged_leaf`, which is only read any more: a row has some leaves, from `first` on. */
+export const stagedLeavesTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS staged_leaves (
+     push_id text, first int, ends blob, bytes blob, PRIMARY KEY (push_id, first)) WITH ${compaction}`,
 ];
 
 /** Receipts and their batches. */

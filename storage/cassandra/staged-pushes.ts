@@ -4,6 +4,7 @@
 //       it says: a push that is staged again later is not touched (W4 in stamps.ts), not even while it is dropped (R6).
 //   P3. A row holds some leaves one behind the other, for a row costs the engine as much as its bytes. Rows may overlap where
 //       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts.
+//   P4. What a node of the version before staged, a leaf a row, is read where rows of today lack a leaf.
 
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { RecordStore, StagedPush } from "../record-store.ts";
@@ -34,6 +35,8 @@ const cql = {
   stage: "INSERT INTO staged_leaves (push_id, first, ends, bytes) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
   leaves: `SELECT first, ends, bytes, WRITETIME(bytes) AS stamp FROM staged_leaves
     WHERE push_id = ? AND first > ? AND first < ?`,
+  earlier: "SELECT leaf, bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
+  dropEarlier: "DELETE FROM staged_leaf USING TIMESTAMP ? WHERE push_id = ?",
   dropLeaves: "DELETE FROM staged_leaves USING TIMESTAMP ? WHERE push_id = ?",
   putDocument: "INSERT INTO staged_document (push_id, name, body) VALUES (?, ?, ?) USING TIMESTAMP ?",
   document: "SELECT body FROM staged_document WHERE push_id = ? AND name = ?",
@@ -71,7 +74,9 @@ export function stagedPushesIn(
     loadLeaves: async (pushId, firstLeaf, count) => {
       const params = [pushId, firstLeaf - leavesPerRow, firstLeaf + count];
       const rows = await executeAll(session, cql.leaves, params, { ...plain, fetchSize: rowsPerPage });
-      return leavesIn(rows, firstLeaf, count);
+      const leaves = leavesIn(rows, firstLeaf, count);
+      if (leaves.includes(undefined)) await addEarlier(session, { pushId, firstLeaf, count }, leaves);
+      return leaves.filter((leaf) => leaf !== undefined);
     },
     dropStaged: (pushId, untilMs = Number.POSITIVE_INFINITY) => drop(session, pushId, untilMs),
     putStagedDocument: async (pushId, name, body) => {
@@ -102,9 +107,9 @@ function packLeaves(leaves: readonly Uint8Array[]): PackedLeaves {
   return { ends: new Uint8Array(ends.buffer), bytes: concatBytes(...leaves) };
 }
 
-/** Those of `count` leaves from `firstLeaf` on that are in the rows (P3). */
-function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): readonly Uint8Array[] {
-  const leaves: (Uint8Array | undefined)[] = new Array(count);
+/** As many as are asked for, undefined for one that is not in the rows (P3). */
+function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): (Uint8Array | undefined)[] {
+  const leaves: (Uint8Array | undefined)[] = new Array(count).fill(undefined);
   const inOrder = rows.toSorted((a, b) => numberOf(a["stamp"]) - numberOf(b["stamp"]));
   for (const row of inOrder) {
     const packed = bytesOf(row["ends"]);
@@ -118,7 +123,22 @@ function leavesIn(rows: readonly CqlRow[], firstLeaf: number, count: number): re
       from = end;
     }
   }
-  return leaves.filter((leaf) => leaf !== undefined);
+  return leaves;
+}
+
+/** See P4. */
+async function addEarlier(
+  session: CassandraSession,
+  {
+    pushId,
+    firstLeaf,
+    count,
+  }: { readonly pushId: string; readonly firstLeaf: number; readonly count: number },
+  leaves: (Uint8Array | undefined)[],
+): Promise<void> {
+  const params = [pushId, firstLeaf, firstLeaf + count];
+  const rows = await executeAll(session, cql.earlier, params, { ...plain, fetchSize: rowsPerPage });
+  for (const row of rows) leaves[numberOf(row["leaf"]) - firstLeaf] ??= bytesOf(row["bytes"]);
 }
 
 /** Ranges of leaves that go into one row each. */
@@ -147,6 +167,7 @@ async function drop(session: CassandraSession, pushId: string, untilMs: number):
   if (msOfStamp(stamp) > untilMs) return;
   await Promise.all([
     session.execute(cql.dropLeaves, [stamp, pushId], plain),
+    session.execute(cql.dropEarlier, [stamp, pushId], plain),
     session.execute(cql.dropDocuments, [stamp, pushId], plain),
   ]);
   await session.execute(cql.unlist, [stamp, shardOf(pushId), pushId], plain);

@@ -86,7 +86,6 @@ const publishProblems: readonly ProblemCode[] = [
   "type_not_publishable",
   "idempotency_in_progress",
   "idempotency_key_reused",
-  "rate_limited",
 ];
 
 const publishBody: JsonObject = {
@@ -193,7 +192,7 @@ function readPushRoute(deps: BusinessDeps): Route {
         sandboxKey,
       ],
       answers: { 200: { description: "PushStatus" } },
-      problems: ["request_invalid", "not_found", "rate_limited"],
+      problems: ["request_invalid", "not_found"],
     },
     handle: signedRead(deps, async ({ authenticated, request }) => {
       const query = parseQuery(request.raw.url ?? "", ["outcome", "cursor"]);
@@ -220,7 +219,7 @@ function sealContextRoute(deps: BusinessDeps): Route {
       answers: {
         200: { description: "`{business_uuid, cert_id, certificate_status, ai_policy_version, …}`" },
       },
-      problems: ["business_not_verified", "rate_limited"],
+      problems: ["business_not_verified"],
     },
     handle: signedRead(deps, async ({ authenticated, request }) => {
       const query = parseQuery(request.raw.url ?? "", []);

@@ -154,6 +154,22 @@ describe("/openapi.json", () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
+  it("names 429 and its Retry-After wherever a signature is demanded", async () => {
+    let signedOperations = 0;
+    for (const base of [surfaces.retrievalUrl, surfaces.businessUrl]) {
+      for (const operations of Object.values((await read(base)).paths)) {
+        for (const operation of Object.values(operations).filter((each) => each.security.length > 0)) {
+          signedOperations += 1;
+          expect(operation.responses["429"]).toMatchObject({
+            description: expect.stringContaining("rate_limited"),
+            headers: { "Retry-After": { schema: { type: "integer" } } },
+          });
+        }
+      }
+    }
+    expect(signedOperations).toBeGreaterThan(10);
+  });
+
   it("names the search body of every collection and the signature codes", async () => {
     const { paths } = await read(surfaces.retrievalUrl);
     for (const path of [

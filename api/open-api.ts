@@ -11,6 +11,7 @@ export interface OpenApiInfo {
   readonly servers: readonly string[];
 }
 
+/** Of every signed route. */
 const signatureProblems: readonly ProblemCode[] = [
   "signature_missing",
   "signature_invalid",
@@ -19,7 +20,11 @@ const signatureProblems: readonly ProblemCode[] = [
   "digest_mismatch",
   "nonce_reused",
   "role_not_allowed",
+  "rate_limited",
 ];
+
+/** Answered with Retry-After. */
+const waits: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["rate_limited", "unavailable"]);
 
 export function openApi(info: OpenApiInfo, routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
@@ -103,11 +108,18 @@ function problems(codes: readonly ProblemCode[]): JsonObject {
     const { status } = problemCodes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
+  const retryAfter = {
+    "Retry-After": { description: "Seconds, as in `retry_after_seconds`.", schema: { type: "integer" } },
+  };
   const content = { [problemMediaType]: { schema: { $ref: "#/components/schemas/Problem" } } };
   return Object.fromEntries(
     [...byStatus].map(([status, each]) => [
       String(status),
-      { description: each.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join("; "), content },
+      {
+        description: each.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join("; "),
+        ...(each.some((code) => waits.has(code)) ? { headers: retryAfter } : {}),
+        content,
+      },
     ]),
   );
 }

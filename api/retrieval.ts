@@ -80,7 +80,6 @@ const searchProblems: readonly ProblemCode[] = [
   "record_too_large",
   "request_timeout",
   "media_type_unsupported",
-  "rate_limited",
 ];
 
 const searchAnswer: JsonObject = {
@@ -207,7 +206,7 @@ const fetchDoc: RouteDoc = {
       },
     },
   },
-  problems: ["request_invalid", "not_found", "record_too_large", "request_timeout", "rate_limited"],
+  problems: ["request_invalid", "not_found", "record_too_large", "request_timeout"],
 };
 
 function pathParameter(request: FastifyRequest, name: string): string {

@@ -73,6 +73,7 @@ export async function openSurfaces(
     clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
+    requestRate: null,
   };
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
   return {
@@ -158,8 +159,16 @@ function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces[
     delays.push({ atMs, nowMs: clock.now() });
   };
   return {
-    search: createSearch({ index, register, receipts }),
-    fetch: createFetch({ records, register, receipts, clock, verifyUrl: "https://verify.test", delayUntil }),
+    search: createSearch({ index, register, receipts, budget: null }),
+    fetch: createFetch({
+      records,
+      register,
+      receipts,
+      budget: null,
+      clock,
+      verifyUrl: "https://verify.test",
+      delayUntil,
+    }),
   };
 }
 

@@ -29,11 +29,11 @@ export interface AttackNode {
 const attemptsMax = 20;
 
 /** A node whose samples are in, on ports that a restart takes again. */
-export async function openAttackNode(): Promise<AttackNode> {
+export async function openAttackNode(platform: Parameters<typeof startNode>[1] = {}): Promise<AttackNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-attack-"));
   let portBase = 0;
   const start = async (): Promise<RunningNode> => {
-    const running = await startNode({ home, portBase, logLevel: "error" });
+    const running = await startNode({ home, portBase, logLevel: "error" }, platform);
     await running.seeded;
     return running;
   };

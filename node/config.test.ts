@@ -26,6 +26,13 @@ describe("configuration", () => {
     );
   });
 
+  it("limits no key unless it is told to", () => {
+    expect(loadConfig({}, {}).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
+    const env = { SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" };
+    const limits = { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 };
+    expect(loadConfig({}, env).keyLimits).toEqual(limits);
+  });
+
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
@@ -43,6 +50,11 @@ describe("configuration", () => {
     [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
     [{ SVC_RETRIEVAL_URL: "api.example" }, /SVC_RETRIEVAL_URL.*https:\/\/api\.example/],
     [{ SVC_BUSINESS_URL: "https://api.example/v1" }, /SVC_BUSINESS_URL/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "0" }, /SVC_KEY_REQUESTS_PER_SECOND.*from 1 to 1000000/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "" }, /SVC_KEY_REQUESTS_PER_SECOND/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],
+    [{ SVC_KEY_QUERY_COST_PER_MINUTE: "10" }, /SVC_KEY_QUERY_COST_PER_MINUTE.*from 11 to/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
   ])("refuses %j, naming the setting and the fix", (env, message) => {
     expect(() => loadConfig({}, env)).toThrow(message);

@@ -1,6 +1,7 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
+import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
 import {
   type ClusterConfig,
@@ -32,6 +33,11 @@ export interface NodeConfig {
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
+  /** What one key may send to this node; null for no limit. */
+  readonly keyLimits: {
+    readonly requestsPerSecond: number | null;
+    readonly queryCostPerMinute: number | null;
+  };
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
 }
@@ -54,6 +60,8 @@ const surfaceUrls = {
 } as const;
 
 export type SurfaceUrl = keyof typeof surfaceUrls;
+
+const keyLimitMax = 1_000_000;
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
@@ -104,6 +112,7 @@ export function loadConfig(
     publicUrls: parsePublicUrls(env),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
+    keyLimits: parseKeyLimits(env),
     cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
   });
 }
@@ -131,6 +140,29 @@ function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): Nod
     urls[surface as SurfaceUrl] = url.origin;
   }
   return Object.freeze(urls);
+}
+
+function parseKeyLimits(env: Readonly<Record<string, string | undefined>>): NodeConfig["keyLimits"] {
+  return Object.freeze({
+    requestsPerSecond: parseLimit("SVC_KEY_REQUESTS_PER_SECOND", env, 1),
+    // With less than the dearest search costs, that one would never pass.
+    queryCostPerMinute: parseLimit("SVC_KEY_QUERY_COST_PER_MINUTE", env, queryCostMax),
+  });
+}
+
+function parseLimit(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+  least: number,
+): number | null {
+  const text = env[name];
+  if (text === undefined) return null;
+  const limit = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (limit >= least && limit <= keyLimitMax) return limit;
+  throw new ConfigError(
+    name,
+    `is ${JSON.stringify(text)}; use a whole number from ${least} to ${keyLimitMax}, or unset it for no limit`,
+  );
 }
 
 function isClustered(env: Readonly<Record<string, string | undefined>>): boolean {

@@ -41,6 +41,8 @@ import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "
 export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
+  /** Whole milliseconds since some instant; never goes back, whatever the clock does. */
+  readonly elapsedMs: () => number;
   /** Names this run of the process; no other run has it. */
   readonly incarnation: string;
   /** What this node may write as now; null while it has no lease. */
@@ -76,6 +78,7 @@ const refreshMs = 1_000;
 /** What a test may give in place of the platform's. */
 export interface NodePlatform {
   readonly clock?: Clock;
+  readonly elapsedMs?: NodeServices["elapsedMs"];
   /** Of the sweep of abandoned pushes. */
   readonly timers?: TimerPort;
   /** See {@link SqliteOptions.onCommit}; told of both store files. */
@@ -103,6 +106,7 @@ export async function openNodeServices(
     ...stores,
     config,
     clock,
+    elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     keys,

@@ -19,7 +19,7 @@ import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
-import { type NodeServices, openNodeServices } from "./services.ts";
+import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
 
 export interface RunningNode extends AsyncDisposable {
@@ -33,7 +33,10 @@ export interface RunningNode extends AsyncDisposable {
 type Logger = FastifyBaseLogger;
 
 /** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
-export async function startNode(options: NodeOptions = {}): Promise<RunningNode> {
+export async function startNode(
+  options: NodeOptions = {},
+  platform: Omit<NodePlatform, "secrets"> = {},
+): Promise<RunningNode> {
   const config = loadConfig(options);
   const secrets = loadSecrets(config);
   await mkdir(config.home, { recursive: true, mode: 0o700 });
@@ -45,7 +48,10 @@ export async function startNode(options: NodeOptions = {}): Promise<RunningNode>
   const logger: Logger = pino({ level: config.logLevel }, log);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
-  const services = await openNodeServices(config, (entry) => logActor(logger, entry), { secrets });
+  const services = await openNodeServices(config, (entry) => logActor(logger, entry), {
+    ...platform,
+    secrets,
+  });
   const surfaces = await listening(services, urls, ports, logger);
   await services.actors.start();
   // Among others, whoever has the region's actor opens it.

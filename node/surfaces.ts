@@ -15,7 +15,9 @@ import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
+import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
+import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings, ownTrust } from "../service/standing.ts";
@@ -95,7 +97,18 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     clock: services.clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
+    requestRate: requestRateOf(services),
   };
+}
+
+function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
+  const { requestsPerSecond: perSecond } = config.keyLimits;
+  return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+}
+
+function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {
+  const { queryCostPerMinute: perMinute } = config.keyLimits;
+  return perMinute === null ? null : createQueryBudget({ perMinute, elapsedMs });
 }
 
 /** A loopback node is reached under both of its names. */
@@ -115,12 +128,14 @@ function retrievalOf(services: NodeServices, urls: SandboxUrls) {
     crypto: nativeCrypto,
     clock,
   });
+  const budget = queryBudgetOf(services);
   return {
-    search: createSearch({ index, register, receipts }),
+    search: createSearch({ index, register, receipts, budget }),
     fetch: createFetch({
       records,
       register,
       receipts,
+      budget,
       clock,
       verifyUrl: urls.verify_url,
       delayUntil: (atMs) => delayUntil(clock, atMs),

@@ -5,6 +5,8 @@
 //       from the key that is registered (RFC 9421 §3.2).
 //   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
 //   A4. Nothing is registered before check 6 has passed.
+//   A5. What counts towards a key's request rate is whatever its signature verified for, replays too, before anything is
+//       said about the request itself. One beyond the rate claims its nonce all the same.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
@@ -31,6 +33,7 @@ import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
+import type { RequestRate } from "./request-rate.ts";
 import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
 import { parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
 import type { Environment } from "./service-keys.ts";
@@ -48,6 +51,8 @@ export interface AuthenticationDeps {
   /** Signs grants and bearer tokens; null in production, which takes neither. */
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
+  /** Null for no limit. */
+  readonly requestRate: RequestRate | null;
 }
 
 /** What one route accepts. */
@@ -292,7 +297,7 @@ function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: s
   };
 }
 
-/** A key of another role is told so only after its nonce was claimed, like everything else that is not authentication. */
+/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
 function admit(
   deps: AuthenticationDeps,
   candidate: Candidate,
@@ -305,6 +310,12 @@ function admit(
     return begun;
   };
   const { roles } = candidate.accepted;
+  const limited = deps.requestRate === null ? null : deps.requestRate.take(caller.key.key_id);
+  if (limited !== null) {
+    // A bearer token is issued once, whatever the answer that brings it.
+    const answer = { ...limited, headers: { ...limited.headers, ...headers } };
+    return claim().claimed.then((reused) => reused ?? answer);
+  }
   if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, claimNonce: claim, headers };
   const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
   return claim().claimed.then((reused) => reused ?? denied("role_not_allowed", detail));

@@ -76,6 +76,7 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
       await put([entry("party", party.uuid, party.uuid, party), entry("key", party.uuid, keyId, key)]);
       return { status: "registered", key, party, isNew };
     },
+    requestRate: null,
   };
   return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
 }

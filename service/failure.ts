@@ -5,6 +5,7 @@ import { StoreError } from "../storage/actor-store.ts";
 import { IndexUnavailable } from "../storage/row-index.ts";
 import { RemoteFailure } from "../transport/actor-transport.ts";
 import { type Refused, refused } from "./answer.ts";
+import { rateLimited } from "./rate-limited.ts";
 import { LeaseLost } from "./receipts.ts";
 
 const retrySecondsDefault = 1;
@@ -43,9 +44,7 @@ function actorUnavailable(
 
 function limited(seconds: number): Refused {
   const detail = "Too much is waiting for this key; send the request again later, signed afresh.";
-  return refused(problem("rate_limited", detail, { retry_after_seconds: seconds }), {
-    "retry-after": String(seconds),
-  });
+  return rateLimited(detail, { retry_after_seconds: seconds });
 }
 
 function unavailable(reason: string, seconds: number): Refused {

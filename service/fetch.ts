@@ -2,6 +2,7 @@
 //   F1. A record that never existed, one that is withdrawn or deleted, and one of a business that blocked the caller's
 //       group answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
 //   F2. What is kept between fetches is immutable: it is of one change of the record under one AI policy version.
+//   F3. A fetch beyond its key's budget is refused before the record is looked for, so it tells nothing of it.
 
 import type { Clock } from "../crypto/port.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
@@ -11,6 +12,8 @@ import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
+import type { QueryBudget } from "./query-budget.ts";
+import { fetchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow } from "./receipts.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
@@ -30,6 +33,8 @@ export interface FetchDeps {
   readonly records: RecordStore;
   readonly register: Register;
   readonly receipts: Receipts;
+  /** Null for no limit. */
+  readonly budget: QueryBudget | null;
   readonly clock: Clock;
   /** Public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
@@ -74,6 +79,9 @@ async function prepare(
   const { recordId } = request;
   if (!isRecordId(recordId))
     return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
+  const limited =
+    deps.budget === null ? null : deps.budget.spend(request.authenticated.caller.key.key_id, fetchCost);
+  if (limited !== null) return limited;
   const record = await readRecord(deps, kept, request);
   if (record === null) return recordNotFound;
   const retrieval = deps.receipts.begin();

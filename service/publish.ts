@@ -34,6 +34,7 @@ import { type PublishBody, parsePublishBody } from "./publish-body.ts";
 import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
+import { rateLimited } from "./rate-limited.ts";
 
 /** Batches up to this size are processed in the request (specification, «Limits»). */
 export const inlineMax = 50;
@@ -165,15 +166,7 @@ async function checkCaps(
 }
 
 function capRefused({ cap, retry_after_seconds }: CapUsedUp): Outcome {
-  return limited(`The mandate's cap ${cap} is used up.`, { retry_after_seconds, reason: cap });
-}
-
-function limited(
-  detail: string,
-  extras: { readonly retry_after_seconds: number; readonly reason?: string },
-): Outcome {
-  const headers = { "retry-after": String(extras.retry_after_seconds) };
-  return refused(problem("rate_limited", detail, extras), headers);
+  return rateLimited(`The mandate's cap ${cap} is used up.`, { retry_after_seconds, reason: cap });
 }
 
 export interface Acceptable extends Batch {
@@ -275,7 +268,7 @@ async function storeAndAdmit(
   });
   if (admitted.status !== "admitted") {
     const { retry_after_seconds } = admitted;
-    return limited("Too many pushes of this business wait; resend this batch later.", {
+    return rateLimited("Too many pushes of this business wait; resend this batch later.", {
       retry_after_seconds,
     });
   }

@@ -17,6 +17,7 @@ import {
   startMs,
   type TestRegion,
 } from "./authentication.fixture.ts";
+import { rateLimited } from "./rate-limited.ts";
 import type { RequestHead } from "./request-head.ts";
 import { issueGrant, type SandboxGrant } from "./sandbox-grant.ts";
 
@@ -141,6 +142,16 @@ describe("a bearer token", () => {
       authorization: `Bearer ${token}`,
     };
   }
+
+  it("is returned with the registration even where the answer is that the key sends too much", async () => {
+    const take = () => rateLimited("Too much.", { retry_after_seconds: 1 });
+    const slow = { ...region, deps: { ...region.deps, requestRate: { take } } };
+    const grant = await issueGrant(grantFor(key), region.grantSigner);
+    expect(await authenticate(slow, await headWith(grant))).toMatchObject({
+      kind: "problem",
+      headers: { "retry-after": "1", "svc-sandbox-bearer": expect.any(String) },
+    });
+  });
 
   it("is returned once, with the registration, and stands for the key", async () => {
     const token = await registered();

@@ -4,6 +4,7 @@
 //       leaves before the claim is durable, and no receipt is kept without it. A replay is told
 //       `nonce_reused` even when its body is wrong too.
 //   S3. Rows of businesses that blocked the caller's group are absent, and nothing says so.
+//   S4. A search beyond its key's budget is refused before the index is asked; its nonce is claimed, and no receipt kept.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -16,6 +17,8 @@ import type { RowHit, RowIndex } from "../storage/row-index.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
+import type { QueryBudget } from "./query-budget.ts";
+import { searchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { Register } from "./register.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
@@ -27,6 +30,8 @@ export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
   readonly receipts: Receipts;
+  /** Null for no limit. */
+  readonly budget: QueryBudget | null;
 }
 
 export interface SearchCall {
@@ -44,6 +49,8 @@ export function createSearch(deps: SearchDeps): Search {
     const request = readRequest(call);
     return answerWithReceipt(deps.receipts, claimNonce, async () => {
       if ("kind" in request) return request;
+      const limited = deps.budget === null ? null : deps.budget.spend(caller.key.key_id, searchCost(request));
+      if (limited !== null) return limited;
       const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
       return prepare(deps, caller, request, await deps.index.search(query));
     });

@@ -15,6 +15,8 @@ import { type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import { businessUuid, companyUuid, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import { createFetch } from "./fetch.ts";
+import { createQueryBudget, type QueryBudget } from "./query-budget.ts";
+import { queryCostMax } from "./query-cost.ts";
 import { LeaseLost, type Receipts } from "./receipts.ts";
 import { noPolicyInForce, type PolicyInForce, type Register } from "./register.ts";
 import { createSearch } from "./search.ts";
@@ -65,11 +67,12 @@ const served: ServedRecord = {
   },
 };
 
-function world() {
+function world(budget: QueryBudget | null = null) {
   const state = {
     kept: 0,
     signed: 0,
     reads: 0,
+    searches: 0,
     head: head as RecordHead | null,
     keepFails: false,
     policy: { version: 1, bitsText: '{"x":1}' } as PolicyInForce,
@@ -106,7 +109,10 @@ function world() {
   } as unknown as RecordStore;
   const delayUntil = async (atMs: number): Promise<void> => void state.delayedUntil.push(atMs);
   const index = {
-    search: async () => [{ record_id: recordId, business_uuid: businessUuid, row }],
+    search: async () => {
+      state.searches += 1;
+      return [{ record_id: recordId, business_uuid: businessUuid, row }];
+    },
   } as unknown as RowIndex;
   return {
     state,
@@ -114,11 +120,12 @@ function world() {
       records,
       register,
       receipts,
+      budget,
       clock: { now: () => 0 },
       verifyUrl: "https://verify.test",
       delayUntil,
     }),
-    search: createSearch({ index, register, receipts }),
+    search: createSearch({ index, register, receipts, budget }),
   };
 }
 
@@ -176,6 +183,32 @@ describe("no answer leaves", () => {
       expect(state.kept).toBe(0);
     },
   );
+});
+
+describe("a search or a fetch beyond its key's budget", () => {
+  const usedUp = () => {
+    const budget = createQueryBudget({ perMinute: queryCostMax, elapsedMs: () => 0 });
+    budget.spend("k", queryCostMax);
+    return world(budget);
+  };
+
+  it.each(["fetch", "search"] as const)("of a %s asks nothing and keeps no receipt", async (which) => {
+    const { state, fetch, search } = usedUp();
+    const run = (claim: Refused | null) =>
+      which === "fetch" ? fetch(fetchCall(claim)) : search(searchCall(claim));
+    expect(await run(null)).toMatchObject({ problem: { code: "rate_limited", reason: "query_cost" } });
+    expect(await run(reused)).toBe(reused);
+    expect(state).toMatchObject({ kept: 0, signed: 0, reads: 0, searches: 0 });
+  });
+
+  it("is told what is wrong with it first, which costs nothing", async () => {
+    const budget = createQueryBudget({ perMinute: queryCostMax, elapsedMs: () => 0 });
+    const { fetch, search } = world(budget);
+    const wrong = { problem: { code: "request_invalid" } };
+    expect(await search({ ...searchCall(), body: utf8("{") })).toMatchObject(wrong);
+    expect(await fetch({ ...fetchCall(), recordId: "x" })).toMatchObject(wrong);
+    expect(budget.spend("k", queryCostMax)).toBeNull();
+  });
 });
 
 describe("a fetched business file", () => {

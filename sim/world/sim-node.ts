@@ -115,13 +115,14 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
+      requestRate: null,
     },
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
       acceptWithinMs: acceptWithinMs(parts.night),
     },
-    search: createSearch({ index, register, receipts }),
-    fetch: createFetch({ records, register, receipts, clock, verifyUrl, delayUntil }),
+    search: createSearch({ index, register, receipts, budget: null }),
+    fetch: createFetch({ records, register, receipts, budget: null, clock, verifyUrl, delayUntil }),
     ...{ handlers: place.handlers, lease: place.lease, wakeUp: place.wakeUp, current: place.incarnation },
   };
 }

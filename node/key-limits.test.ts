@@ -1,0 +1,150 @@
+// What one key may send, over HTTP at a whole node whose measure of time is the test's.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  freshNonce,
+  newCaller,
+  productSearch,
+  type ReceivedAnswer,
+  send,
+  type TestCaller,
+} from "../api/surfaces.fixture.ts";
+import { type AttackNode, batchBody, newBusiness, openAttackNode, publishOver } from "./attack.fixture.ts";
+import { product } from "./publishing.fixture.ts";
+
+const perSecond = 3;
+const burst = 2 * perSecond;
+const perMinute = 12;
+
+let node: AttackNode;
+let nowMs = 0;
+
+beforeAll(async () => {
+  vi.stubEnv("SVC_SAMPLES", "no");
+  vi.stubEnv("SVC_KEY_REQUESTS_PER_SECOND", String(perSecond));
+  vi.stubEnv("SVC_KEY_QUERY_COST_PER_MINUTE", String(perMinute));
+  node = await openAttackNode({ elapsedMs: () => nowMs });
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await node.close();
+});
+
+let parties = 0;
+const newCompany = (): Promise<TestCaller> => {
+  parties += 1;
+  const uuid = `00000000-0000-4000-8000-0000000001${String(parties).padStart(2, "0")}`;
+  return newCaller(node.running.services.keys.grant, "retrieval", uuid);
+};
+
+const search = (caller: TestCaller, nonce = freshNonce(), body = JSON.stringify(productSearch)) =>
+  send(node.running.urls.base_url, caller, { path: "/v1/products/search", body, nonce });
+/** Costs 1, and nothing but the request where the id is none. */
+const fetchOne = (caller: TestCaller, recordId = `svc_${"a".repeat(26)}`, nonce = freshNonce()) =>
+  send(node.running.urls.base_url, caller, { path: `/v1/records/${recordId}`, nonce });
+
+function expectLimited(answer: ReceivedAnswer, reason: string, seconds: number): void {
+  expect(answer).toMatchObject({
+    status: 429,
+    json: { code: "rate_limited", status: 429, reason, retry_after_seconds: seconds },
+  });
+  expect(answer.headers.get("retry-after")).toBe(String(seconds));
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
+}
+
+async function repeat<T>(count: number, run: () => Promise<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let index = 0; index < count; index += 1) all.push(await run());
+  return all;
+}
+
+describe("the request rate of a key", () => {
+  it("is refused beyond it with Retry-After, its nonce used, and passes after that", async () => {
+    const caller = await newCompany();
+    const statuses = (await repeat(burst, () => fetchOne(caller, "none"))).map((answer) => answer.status);
+    expect(statuses).toEqual(Array(burst).fill(400));
+    const nonce = freshNonce();
+    expectLimited(await search(caller, nonce), "request_rate", 1);
+    expect(await search(caller, nonce)).toMatchObject({ status: 401, json: { code: "nonce_reused" } });
+    expect((await search(await newCompany())).status).toBe(200);
+    nowMs += 1_000;
+    expect(await search(caller, nonce)).toMatchObject({ status: 401, json: { code: "nonce_reused" } });
+    expect((await search(caller)).status).toBe(200);
+  });
+
+  it("is judged before the body is parsed, and after its size", async () => {
+    const caller = await newCompany();
+    await repeat(burst, () => fetchOne(caller, "none"));
+    expectLimited(await search(caller, freshNonce(), "{"), "request_rate", 1);
+    const nonce = freshNonce();
+    const tooLarge = await search(caller, nonce, " ".repeat(16_385));
+    expect(tooLarge).toMatchObject({ status: 413, json: { code: "record_too_large" } });
+    nowMs += 1_000;
+    expect((await search(caller, nonce)).status).toBe(200);
+  });
+
+  it("is of publishing and of a business's reads together", async () => {
+    const business = await newBusiness(node);
+    const caller = { key: business.signingKey, grant: "" };
+    const read = (nonce = freshNonce()) =>
+      send(node.running.urls.business_url, caller, {
+        path: "/v1/seal-context",
+        tag: "svc-business-read",
+        nonce,
+        headers: { "svc-sandbox-key": null },
+      });
+    const { body } = await batchBody(business, [product("limited")], { seq: 1 });
+    expect((await repeat(burst, read)).map((answer) => answer.status)).toEqual(Array(burst).fill(200));
+    const nonce = freshNonce();
+    expectLimited(await publishOver(node, business, body, { nonce }), "request_rate", 1);
+    nowMs += 1_000;
+    const replay = await publishOver(node, business, body, { nonce });
+    expect(replay).toMatchObject({ status: 401, json: { code: "nonce_reused" } });
+    // Nothing was done with the batch that was refused: its seq is not used.
+    expect(await publishOver(node, business, body)).toMatchObject({ status: 200, json: { seq: 1 } });
+    expect((await read()).status).toBe(200);
+  });
+});
+
+describe("the query-cost budget of a key", () => {
+  /** Spends all of it, 6 a search of 50 rows. */
+  const spent = async (): Promise<TestCaller> => {
+    const caller = await newCompany();
+    const answers = await repeat(2, () => search(caller));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+    nowMs += 2_000;
+    return caller;
+  };
+
+  it("refuses searches and fetches beyond it with Retry-After, their nonces used, until the minute ends", async () => {
+    const caller = await spent();
+    const nonce = freshNonce();
+    expectLimited(await search(caller, nonce), "query_cost", 58);
+    expect(await search(caller, nonce)).toMatchObject({ status: 401, json: { code: "nonce_reused" } });
+    const fetchNonce = freshNonce();
+    expectLimited(await fetchOne(caller, undefined, fetchNonce), "query_cost", 58);
+    nowMs += 57_000;
+    expect(await fetchOne(caller, undefined, fetchNonce)).toMatchObject({ json: { code: "nonce_reused" } });
+    expectLimited(await fetchOne(caller), "query_cost", 1);
+    nowMs += 1_000;
+    expect((await fetchOne(caller)).status).toBe(404);
+    expect((await search(caller)).status).toBe(200);
+  });
+
+  it("is of that key alone, and says of a wrong request what is wrong with it", async () => {
+    const caller = await spent();
+    expect((await search(await newCompany())).status).toBe(200);
+    expect(await search(caller, freshNonce(), "{")).toMatchObject({ json: { code: "request_invalid" } });
+    expect(await fetchOne(caller, "none")).toMatchObject({ json: { code: "request_invalid" } });
+  });
+
+  it("leaves no receipt of what it refused", async () => {
+    const caller = await spent();
+    const kept = vi.spyOn(node.running.services.receipts, "append");
+    expectLimited(await search(caller), "query_cost", 58);
+    expect(kept).not.toHaveBeenCalled();
+    nowMs += 58_000;
+    expect((await search(caller)).status).toBe(200);
+    expect(kept).toHaveBeenCalledTimes(1);
+  });
+});

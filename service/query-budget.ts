@@ -1,0 +1,55 @@
+// What the searches and fetches of one key may cost in a minute (specification, «Errors», 429). A key's minute begins with
+// the first request that spends something after its last minute has ended. It is of this node alone.
+//   M1. In a key's minute at most the budget is spent.
+//   M2. A request that is refused spends nothing; it would pass once the minute has ended, if not before.
+//   M3. Keys that were not used for long are forgotten, and what they spent: memory is bounded.
+
+import type { Refused } from "./answer.ts";
+import { queryCostMax } from "./query-cost.ts";
+import { rateLimited } from "./rate-limited.ts";
+import { createRecentMap } from "./recent-map.ts";
+import { limitedKeysMax } from "./request-rate.ts";
+
+export interface QueryBudget {
+  /** Null for a request that passes. */
+  readonly spend: (keyId: string, cost: number) => Refused | null;
+}
+
+export interface QueryBudgetOptions {
+  /** At least {@link queryCostMax}, so that every request passes in a minute of its own. */
+  readonly perMinute: number;
+  /** Whole milliseconds since some instant; never goes back. */
+  readonly elapsedMs: () => number;
+  readonly keysMax?: number;
+}
+
+const minuteMs = 60_000;
+
+interface Minute {
+  spent: number;
+  beganMs: number;
+}
+
+export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
+  const { perMinute, elapsedMs } = options;
+  if (perMinute < queryCostMax) throw new Error("The dearest request must fit into the budget.");
+  const minutes = createRecentMap<string, Minute>(options.keysMax ?? limitedKeysMax);
+  return {
+    spend: (keyId, cost) => {
+      const nowMs = elapsedMs();
+      const minute = minutes.get(keyId);
+      if (minute === undefined || nowMs - minute.beganMs >= minuteMs) {
+        minutes.set(keyId, { spent: cost, beganMs: nowMs });
+        return null;
+      }
+      if (minute.spent + cost > perMinute) return usedUp(perMinute, cost, minute.beganMs + minuteMs - nowMs);
+      minute.spent += cost;
+      return null;
+    },
+  };
+}
+
+function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
+  const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, signed afresh.`;
+  return rateLimited(detail, { retry_after_seconds: Math.ceil(leftMs / 1_000), reason: "query_cost" });
+}

@@ -1,0 +1,22 @@
+// What a search or a fetch costs of its key's budget: told by the request alone, before anything is asked. Published in
+// docs/choices.md.
+
+import { clausesMax } from "../collections/parse-filter.ts";
+import { type SearchRequest, searchLimits } from "../collections/search-request.ts";
+
+const rowsPerUnit = 10;
+const clausesPerUnit = 5;
+
+export const fetchCost = 1;
+
+/** 1, for each ten rows asked for that are begun 1, for a `q` 1, for each five clauses besides the country that are begun 1. */
+export function searchCost(request: Pick<SearchRequest, "limit" | "clauses" | "text">): number {
+  return costOf(request.limit, request.clauses.length) + (request.text === undefined ? 0 : 1);
+}
+
+/** Of the dearest request. */
+export const queryCostMax = costOf(searchLimits.rowsMax, clausesMax - 1) + 1;
+
+function costOf(rows: number, clauses: number): number {
+  return 1 + Math.ceil(rows / rowsPerUnit) + Math.ceil(clauses / clausesPerUnit);
+}

@@ -1,0 +1,65 @@
+// How many signed requests of one key are let through (specification, «Errors», 429): a bucket for each key, which empties
+// steadily. It is of this node alone.
+//   B1. In any span of t seconds at most burst + perSecond·t requests of a key pass.
+//   B2. A request that is refused adds nothing; it would pass a second later, for a second makes room for at least one.
+//   B3. Keys that were not used for long are forgotten, so their buckets are empty: memory is bounded.
+
+import type { Refused } from "./answer.ts";
+import { rateLimited } from "./rate-limited.ts";
+import { createRecentMap } from "./recent-map.ts";
+
+export interface RequestRate {
+  /** Null for a request that passes. */
+  readonly take: (keyId: string) => Refused | null;
+}
+
+export interface RequestRateOptions {
+  /** A whole number from 1 on. */
+  readonly perSecond: number;
+  /** A whole number from 1 on. */
+  readonly burst: number;
+  /** Whole milliseconds since some instant; never goes back. */
+  readonly elapsedMs: () => number;
+  readonly keysMax?: number;
+}
+
+/** Thousandths of a request: `perSecond` of them leave a bucket in a millisecond, so all numbers are whole. */
+const requestParts = 1_000;
+const retrySeconds = 1;
+export const limitedKeysMax = 100_000;
+
+interface Bucket {
+  parts: number;
+  atMs: number;
+}
+
+export function createRequestRate(options: RequestRateOptions): RequestRate {
+  const { perSecond, burst, elapsedMs } = options;
+  if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate is of whole requests.");
+  const buckets = createRecentMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
+  const partsMax = burst * requestParts;
+  return {
+    take: (keyId) => {
+      const nowMs = elapsedMs();
+      const bucket = buckets.get(keyId);
+      if (bucket === undefined) {
+        buckets.set(keyId, { parts: requestParts, atMs: nowMs });
+        return null;
+      }
+      const left = Math.max(0, bucket.parts - perSecond * (nowMs - bucket.atMs));
+      if (left + requestParts > partsMax) return tooMany(perSecond, burst);
+      bucket.parts = left + requestParts;
+      bucket.atMs = nowMs;
+      return null;
+    },
+  };
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1;
+}
+
+function tooMany(perSecond: number, burst: number): Refused {
+  const detail = `A key may send ${perSecond} requests a second, and ${burst} at once; send the request again later, signed afresh.`;
+  return rateLimited(detail, { retry_after_seconds: retrySeconds, reason: "request_rate" });
+}

@@ -257,6 +257,8 @@ function stagingTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(await store().loadLeaves(push, 8, 14)).toEqual([...leaves.slice(8, 10), ...leaves.slice(20, 22)]);
     await store().stageLeaves(push, 5, leaves.slice(5, 25));
     expect(await store().loadLeaves(push, 0, 1_000)).toEqual(leaves);
+    await store().stageLeaves(push, 5, leaves.slice(5, 6));
+    expect(await store().loadLeaves(push, 0, 1_000)).toEqual(leaves);
     expect(await store().loadLeaves(push, 30, 5)).toEqual([]);
     expect(await store().loadLeaves(fresh("bat"), 0, 5)).toEqual([]);
   });

@@ -29,10 +29,11 @@ const records: readonly string[] = [
    WITH gc_grace_seconds = 3600 AND ${compaction}`,
 ];
 
-/** In place of `staged_leaf`, which is only read any more: a row has some leaves, from `first` on. */
+/** In place of `staged_leaf`, which is only read any more: a row has as many leaves as its key says, from `first` on. */
 export const stagedLeavesTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS staged_leaves (
-     push_id text, first int, ends blob, bytes blob, PRIMARY KEY (push_id, first)) WITH ${compaction}`,
+     push_id text, first int, leaves int, ends blob, bytes blob,
+     PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
 ];
 
 /** Receipts and their batches. */

@@ -3,7 +3,8 @@
 //   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
 //       it says: a push that is staged again later is not touched (W4 in stamps.ts), not even while it is dropped (R6).
 //   P3. A row holds some leaves one behind the other, for a row costs the engine as much as its bytes. Rows may overlap where
-//       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts.
+//       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts. Only a row of
+//       the very same leaves is replaced.
 //   P4. What a node of the version before staged, a leaf a row, is read where rows of today lack a leaf.
 
 import { concatBytes } from "../../protocol/bytes.ts";
@@ -32,7 +33,8 @@ const cql = {
   listed: "SELECT stamp FROM staged_push WHERE shard = ? AND push_id = ?",
   unlist: "DELETE FROM staged_push USING TIMESTAMP ? WHERE shard = ? AND push_id = ?",
   pushes: "SELECT push_id, stamp FROM staged_push WHERE shard = ? AND push_id > ? LIMIT ?",
-  stage: "INSERT INTO staged_leaves (push_id, first, ends, bytes) VALUES (?, ?, ?, ?) USING TIMESTAMP ?",
+  stage: `INSERT INTO staged_leaves (push_id, first, leaves, ends, bytes) VALUES (?, ?, ?, ?, ?)
+    USING TIMESTAMP ?`,
   leaves: `SELECT first, ends, bytes, WRITETIME(bytes) AS stamp FROM staged_leaves
     WHERE push_id = ? AND first > ? AND first < ?`,
   earlier: "SELECT leaf, bytes FROM staged_leaf WHERE push_id = ? AND leaf >= ? AND leaf < ?",
@@ -67,7 +69,7 @@ export function stagedPushesIn(
       const stamp = await list(pushId);
       const rows = slices(leaves).map(([from, end]) => {
         const { ends, bytes } = packLeaves(leaves.slice(from, end));
-        return [pushId, firstLeaf + from, ends, bytes, stamp];
+        return [pushId, firstLeaf + from, end - from, ends, bytes, stamp];
       });
       await lanes.all(rows.map((row) => () => session.execute(cql.stage, row, put)));
     },

@@ -173,7 +173,7 @@ class SqliteRecordStore implements RecordStore {
   }
 
   async readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
-    const found = this.#sql.readRow.get(record_id, generation, hash);
+    const found = this.#sql.readPublished.get(record_id, generation, hash);
     if (found === undefined) return null;
     return { record_id, generation, hash, row: textOf(found["row"]), sidecar: textOf(found["sidecar"]) };
   }
@@ -247,11 +247,14 @@ interface Statements {
   readonly listCatalogue: StatementSync;
   readonly readServed: StatementSync;
   readonly readRow: StatementSync;
+  readonly readPublished: StatementSync;
   readonly listVersions: StatementSync;
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
   const heads = "SELECT no, record_id, business_uuid, type, live, generation, change, hash FROM record_head";
+  const ofVersion = `FROM record_head h JOIN record_version v ON v.record_no = h.no
+    WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`;
   return {
     stageLeaf: database.prepare("INSERT INTO staged_leaf VALUES (?, ?, ?) ON CONFLICT DO NOTHING"),
     loadLeaves: database.prepare(
@@ -303,10 +306,8 @@ function prepareStatements(database: SqliteDatabase): Statements {
        WHERE h.record_id = ? AND h.live = 1`,
       ),
     ),
-    readRow: database.prepare(
-      `SELECT v.row, v.sidecar FROM record_head h JOIN record_version v ON v.record_no = h.no
-       WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`,
-    ),
+    readRow: database.prepare(`SELECT v.row ${ofVersion}`),
+    readPublished: database.prepare(`SELECT v.row, v.sidecar ${ofVersion}`),
     listVersions: database.prepare(
       `SELECT v.generation, v.hash, v.published_at FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation < ? ORDER BY v.generation DESC LIMIT ?`,

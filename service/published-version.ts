@@ -4,11 +4,11 @@
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
 import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
-import type { RecordStore, VersionDate } from "../storage/record-store.ts";
+import type { RecordHead, RecordStore, VersionDate } from "../storage/record-store.ts";
 
 export interface PublishedVersion extends VersionDate {
-  /** Signed text of its index row. */
-  readonly row: string;
+  /** The record's head when the version was looked for. */
+  readonly head: RecordHead;
   readonly sidecar: Sidecar;
   /** From when on it was not served any more: null while it is, and where that is not known. */
   readonly endedAtMs: number | null;
@@ -42,14 +42,13 @@ export async function findPublished(
   const found = await findDated(records, question, head.generation + 1);
   if (found === null) return null;
   const { version, next } = found;
-  const published = await readPublished(records, question.recordId, version);
+  const sidecar = await readSidecar(records, question.recordId, version);
   const isServed = next === null && head.live;
   const endedAtMs =
-    next !== null &&
-    isReplacedBy(published.sidecar, (await readPublished(records, question.recordId, next)).sidecar)
+    next !== null && isReplacedBy(sidecar, await readSidecar(records, question.recordId, next))
       ? next.published_at_ms
       : null;
-  return { ...version, ...published, endedAtMs, isServed };
+  return { ...version, head, sidecar, endedAtMs, isServed };
 }
 
 interface Found {
@@ -83,16 +82,16 @@ async function findDated(
   }
 }
 
-async function readPublished(
+async function readSidecar(
   records: Records,
   recordId: string,
   { generation, hash }: VersionDate,
-): Promise<{ readonly row: string; readonly sidecar: Sidecar }> {
+): Promise<Sidecar> {
   const stored = await records.readPublished({ record_id: recordId, generation, hash });
   const envelope = parseEnvelope(JSON.parse(stored?.sidecar ?? "null") as JsonValue);
   const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
-  if (stored === null || !sidecar.ok) throw new Error(`Version ${generation} of ${recordId} has no sidecar.`);
-  return { row: stored.row, sidecar: sidecar.value };
+  if (!sidecar.ok) throw new Error(`Version ${generation} of ${recordId} has no sidecar.`);
+  return sidecar.value;
 }
 
 /** Whether nothing happened to the record between two versions: had it been withdrawn, a change number would be its own. */

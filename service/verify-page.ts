@@ -101,22 +101,31 @@ async function findVersion(
   const servedAtMs = servedAt === null ? null : parseDateTime(servedAt);
   const published = await findPublished(records, { recordId, hash, servedAtMs });
   if (published === null) return null;
-  const served = await records.readServed(recordId);
-  const isCurrent = served !== null && served.head.hash === hash;
+  const { head } = published;
+  const isCurrent = head.live && head.hash === hash;
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
   return {
     businessUuid,
     type,
-    status: isCurrent ? "current" : served === null ? "withdrawn" : "superseded",
+    status: isCurrent ? "current" : head.live ? "superseded" : "withdrawn",
     certId,
     published,
-    endpoints: isCurrent && type === "business_files" ? endpointsOf(served.version.bytes) : null,
+    endpoints: isCurrent && type === "business_files" ? await readEndpoints(records, recordId, hash) : null,
   };
 }
 
-/** No domain assurance runs in this version: the addresses are as the business sealed them, and nothing confirmed them since. */
-function endpointsOf(bytes: Uint8Array): JsonObject {
-  const items = exactMember(parseUtf8(bytes) ?? "", "endpoints");
+/**
+ * Of these bytes; null once others are served. No domain assurance runs in this version: the addresses are as the business
+ * sealed them, and nothing confirmed them since.
+ */
+async function readEndpoints(
+  records: VerifyPageDeps["records"],
+  recordId: string,
+  hash: string,
+): Promise<JsonValue> {
+  const served = await records.readServed(recordId);
+  if (served?.version.hash !== hash) return null;
+  const items = exactMember(parseUtf8(served.version.bytes) ?? "", "endpoints");
   return {
     status: "authorised",
     items: items === null ? [] : (JSON.parse(items) as JsonValue),

@@ -310,7 +310,7 @@ function admit(
     return begun;
   };
   const { roles } = candidate.accepted;
-  const limited = deps.requestRate === null ? null : deps.requestRate.take(caller.key.key_id);
+  const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
   if (limited !== null) {
     // A bearer token is issued once, whatever the answer that brings it.
     const answer = { ...limited, headers: { ...limited.headers, ...headers } };

@@ -79,8 +79,7 @@ async function prepare(
   const { recordId } = request;
   if (!isRecordId(recordId))
     return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
-  const limited =
-    deps.budget === null ? null : deps.budget.spend(request.authenticated.caller.key.key_id, fetchCost);
+  const limited = deps.budget?.spend(request.authenticated.caller.key.key_id, fetchCost) ?? null;
   if (limited !== null) return limited;
   const record = await readRecord(deps, kept, request);
   if (record === null) return recordNotFound;

@@ -49,7 +49,7 @@ export function createSearch(deps: SearchDeps): Search {
     const request = readRequest(call);
     return answerWithReceipt(deps.receipts, claimNonce, async () => {
       if ("kind" in request) return request;
-      const limited = deps.budget === null ? null : deps.budget.spend(caller.key.key_id, searchCost(request));
+      const limited = deps.budget?.spend(caller.key.key_id, searchCost(request)) ?? null;
       if (limited !== null) return limited;
       const query = toRowQuery(request, deps.register.blockedBusinesses(caller.party.group));
       return prepare(deps, caller, request, await deps.index.search(query));

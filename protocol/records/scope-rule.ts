@@ -94,7 +94,11 @@ const nameLengthMin = 3;
 
 /** Whether a name is looked for at all (S2). */
 export function isFindable(name: string): boolean {
-  return foldedWords(name).join("").length >= nameLengthMin;
+  return isLongEnough(foldedWords(name));
+}
+
+function isLongEnough(name: readonly string[]): boolean {
+  return name.join("").length >= nameLengthMin;
 }
 
 /** Prepares a list of protected names for {@link findName}. */
@@ -103,7 +107,7 @@ export function nameIndex(names: readonly string[]): NameIndex {
   for (const name of names) {
     const list = foldedWords(name);
     const first = list[0];
-    if (first === undefined || !isFindable(name)) continue;
+    if (first === undefined || !isLongEnough(list)) continue;
     addName(byFirstWord, first, list);
     if (list.length === 1) addName(byFirstWord, `${first}s`, list);
   }

@@ -1,15 +1,16 @@
 // A business with a sealed AI policy and two published products, and what a company was served of it. For tests.
 
 import { nativeCrypto } from "../crypto/native.ts";
-import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
+import {
+  openBusiness,
+  product,
+  sealAndPublish,
+  sealHosted,
+  type TestBusiness,
+} from "../node/publishing.fixture.ts";
 import type { NodeServices } from "../node/services.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
-import { sealPayload } from "../protocol/seal.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
 import { ownTrust } from "../service/standing.ts";
 import type { Trust } from "../verifier/trust.ts";
 import {
@@ -73,18 +74,7 @@ async function sealPolicy(services: NodeServices, business: TestBusiness): Promi
     action: all(actionNames, true),
     blocked: { ...all(blockedNames, false), alcohol: true },
   });
-  const signer = await services.hostedSigner(business.party.uuid);
-  const payload = sealPayload({
-    v: 2,
-    key_id: signer.keyId,
-    cert_id: business.certId,
-    hash: hashOf(record),
-    sealed_at: formatTimestamp(Date.now()),
-    record_type: "ai_policy",
-    ai_policy_version: 1,
-  });
-  return {
-    record,
-    seal: (await signEnvelope(payloadTypes["seal.v2"], payload, [signer])) as unknown as JsonValue,
-  };
+  const who = { uuid: business.party.uuid, certId: business.certId };
+  const seal = await sealHosted(services, who, { record, record_type: "ai_policy", ai_policy_version: 1 });
+  return { record, seal: seal as unknown as JsonValue };
 }

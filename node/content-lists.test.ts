@@ -7,13 +7,8 @@ import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
-import { payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
-import { sealPayload } from "../protocol/seal.ts";
 import { publishRecord } from "../service/publish-record.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
 import { loadConfig } from "./config.ts";
 import { contentListsBytesMax, loadContentLists } from "./content-lists.ts";
 import {
@@ -25,6 +20,7 @@ import {
   publish,
   seal,
   sealAndPublish,
+  sealHosted,
   type TestBusiness,
 } from "./publishing.fixture.ts";
 import { openNodeServices } from "./services.ts";
@@ -199,23 +195,15 @@ async function publishFile(
   changes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const record = canonicalBytes({ ...sampleRecords.business_files, ...changes } as never);
-  const signer = await services.hostedSigner(business.party.uuid);
-  const payload = sealPayload({
-    v: 2,
-    key_id: signer.keyId,
-    cert_id: business.certId,
-    hash: hashOf(record),
-    sealed_at: formatTimestamp(Date.now()),
-    record_type: "business_files",
-    ai_policy_version: 0,
-  });
+  const who = { uuid: business.party.uuid, certId: business.certId };
+  const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
   const published = await publishRecord(
     { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys },
     {
       businessUuid: business.party.uuid,
       collection: "business_files",
       record,
-      seal: await signEnvelope(payloadTypes["seal.v2"], payload, [signer]),
+      seal: await sealHosted(services, who, sealed),
     },
   );
   expect(published).toMatchObject({ ok: true, value: { outcome: "accepted" } });

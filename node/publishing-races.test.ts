@@ -10,10 +10,6 @@ import {
   currentAiPolicySchema,
   useNames,
 } from "../protocol/ai-policy.ts";
-import { payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { sealPayload } from "../protocol/seal.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -27,7 +23,7 @@ import {
   successorOf,
   tellBusiness,
 } from "./attack.fixture.ts";
-import { product, type TestBusiness } from "./publishing.fixture.ts";
+import { product, sealHosted, type TestBusiness } from "./publishing.fixture.ts";
 
 let node: AttackNode;
 
@@ -50,8 +46,7 @@ const inForce = async (business: TestBusiness) =>
 
 /** The next AI policy version, sealed by the key held for the business. */
 async function nextPolicy(business: TestBusiness): Promise<void> {
-  const { parties, hostedSigner } = node.running.services;
-  const signer = await hostedSigner(business.party.uuid);
+  const { services } = node.running;
   const facts = await inForce(business);
   const noneOf = <N extends string>(names: readonly N[]) =>
     Object.fromEntries(names.map((name) => [name, false])) as Record<N, boolean>;
@@ -62,17 +57,10 @@ async function nextPolicy(business: TestBusiness): Promise<void> {
     action: noneOf(actionNames),
     blocked: noneOf(blockedNames),
   });
-  const payload = sealPayload({
-    v: 2,
-    key_id: signer.keyId,
-    cert_id: facts.certificate?.cert_id ?? "",
-    hash: hashOf(record),
-    sealed_at: new Date().toISOString(),
-    record_type: "ai_policy",
-    ai_policy_version: facts.policy.version + 1,
-  });
-  const seal = await signEnvelope(payloadTypes["seal.v2"], payload, [signer]);
-  await parties.acceptPolicy({ uuid: business.party.uuid, record, seal });
+  const who = { uuid: business.party.uuid, certId: facts.certificate?.cert_id ?? "" };
+  const ai_policy_version = facts.policy.version + 1;
+  const seal = await sealHosted(services, who, { record, record_type: "ai_policy", ai_policy_version });
+  await services.parties.acceptPolicy({ uuid: business.party.uuid, record, seal });
 }
 
 /** The same certificate issued anew. */

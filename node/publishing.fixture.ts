@@ -10,11 +10,16 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { contentDigest } from "../protocol/content-digest.ts";
+import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { type SealV2, sealPayload } from "../protocol/seal.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { Caller } from "../service/caller.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { type PublishDeps, publishBatch } from "../service/publish.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
 import { loadConfig } from "./config.ts";
 import { type NodeServices, openNodeServices } from "./services.ts";
 
@@ -160,4 +165,24 @@ export function jsonOf(outcome: Outcome): Record<string, unknown> & { status: nu
   if (outcome.kind === "problem")
     return { ...outcome.problem } as unknown as Record<string, unknown> & { status: number };
   return { status: outcome.status, ...(JSON.parse(String(outcome.body)) as Record<string, unknown>) };
+}
+
+/** Seal of a record by the key that the service holds for the business. */
+export async function sealHosted(
+  services: NodeServices,
+  business: { readonly uuid: string; readonly certId: string },
+  sealed: Pick<SealV2, "record_type" | "ai_policy_version"> & { readonly record: Uint8Array },
+): Promise<Envelope> {
+  const { record, record_type, ai_policy_version } = sealed;
+  const signer = await services.hostedSigner(business.uuid);
+  const payload = sealPayload({
+    v: 2,
+    key_id: signer.keyId,
+    cert_id: business.certId,
+    hash: hashOf(record),
+    sealed_at: formatTimestamp(Date.now()),
+    record_type,
+    ai_policy_version,
+  });
+  return signEnvelope(payloadTypes["seal.v2"], payload, [signer]);
 }

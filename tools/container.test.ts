@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./process.ts";
+import { listFiles, loadSource } from "./tidy/source.ts";
+
+const lines = readFileSync(join(root, ".dockerignore"), "utf8")
+  .split("\n")
+  .filter((line) => line !== "" && !line.startsWith("#"));
+const allowed = new Set(lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1)));
+const leftOut = lines.filter((line) => line.startsWith("**/")).map((line) => line.slice(3));
+
+/** Every file of the project that the program reaches through its imports. */
+function reached(entry: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const open = [entry];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    const here = dirname(path);
+    const imports = loadSource(root, path).imports.filter((each) => each.specifier.startsWith("."));
+    open.push(...imports.map((each) => normalize(join(here, each.specifier))));
+  }
+  return found;
+}
+
+function isLeftOut(path: string): boolean {
+  return leftOut.some((pattern) =>
+    pattern.startsWith("*") ? path.endsWith(pattern.slice(1)) : path.split("/").includes(pattern),
+  );
+}
+
+describe("the container image", () => {
+  const program = reached("cli/main.ts");
+
+  it("gets everything that the program imports", () => {
+    expect(program.size).toBeGreaterThan(300);
+    const missing = [...program].filter((path) => !allowed.has(path.split("/")[0] ?? "") || isLeftOut(path));
+    expect(missing).toEqual([]);
+  });
+
+  it("gets no folder that the program does not use", () => {
+    const used = new Set([...program].map((path) => path.split("/")[0]));
+    const folders = [...allowed].filter((name) =>
+      listFiles(root, [".ts"]).some((path) => path.startsWith(`${name}/`)),
+    );
+    expect(folders.filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it("begins by leaving everything out", () => {
+    expect(lines[0]).toBe("*");
+  });
+});

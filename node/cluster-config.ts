@@ -15,8 +15,15 @@ export interface ClusterConfig {
     /** Copies of every row, by data centre. */
     readonly replication: Readonly<Record<string, number>>;
     readonly username: string | null;
-    /** Certificate authority that the servers' certificates are checked against, PEM file; null for no TLS. */
-    readonly caFile: string | null;
+    /** Null for no TLS. */
+    readonly tls: {
+      /** PEM file of the authority that the servers' certificates are checked against. */
+      readonly caFile: string;
+      /** What every server's certificate names; null where each names the addresses of its server. */
+      readonly serverName: string | null;
+      /** PEM files of a client's certificate; null where the servers ask for none. */
+      readonly client: { readonly keyFile: string; readonly certFile: string } | null;
+    } | null;
   };
   readonly elasticsearch: {
     /** Of the region's own index cluster. */
@@ -57,6 +64,9 @@ export const clusterSettings: readonly string[] = [
   "SVC_CASSANDRA_USERNAME",
   "SVC_CASSANDRA_PASSWORD",
   "SVC_CASSANDRA_CA_FILE",
+  "SVC_CASSANDRA_TLS_NAME",
+  "SVC_CASSANDRA_KEY_FILE",
+  "SVC_CASSANDRA_CERT_FILE",
   "SVC_ELASTICSEARCH",
   "SVC_ELASTICSEARCH_USERNAME",
   "SVC_ELASTICSEARCH_PASSWORD",
@@ -82,7 +92,7 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
       keyspace: parseName("SVC_CASSANDRA_KEYSPACE", env["SVC_CASSANDRA_KEYSPACE"] ?? "svc"),
       replication: parseReplication(env["SVC_CASSANDRA_REPLICATION"], regions),
       username: env["SVC_CASSANDRA_USERNAME"] ?? null,
-      caFile: env["SVC_CASSANDRA_CA_FILE"] ?? null,
+      tls: parseCassandraTls(env),
     }),
     elasticsearch: Object.freeze({
       url: parseUrl(env["SVC_ELASTICSEARCH"]),
@@ -193,6 +203,25 @@ function parseAddress(setting: string, text: string): { readonly host: string; r
   const [, host, port] = /^(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})$/.exec(text) ?? [];
   if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
   throw new ConfigError(setting, `is ${JSON.stringify(text)}; use HOST:PORT`);
+}
+
+/** A name, a key or a certificate without an authority to check the servers by would look like security and be none. */
+function parseCassandraTls(env: Env): ClusterConfig["cassandra"]["tls"] {
+  const { SVC_CASSANDRA_CA_FILE: caFile, SVC_CASSANDRA_TLS_NAME: serverName } = env;
+  const { SVC_CASSANDRA_KEY_FILE: keyFile, SVC_CASSANDRA_CERT_FILE: certFile } = env;
+  if (caFile === undefined) {
+    if (serverName === undefined && keyFile === undefined && certFile === undefined) return null;
+    throw new ConfigError(
+      "SVC_CASSANDRA_CA_FILE",
+      "is missing; name the authority of the servers' certificates",
+    );
+  }
+  if (keyFile === undefined || certFile === undefined) {
+    if (keyFile === certFile) return { caFile, serverName: serverName ?? null, client: null };
+    const missing = keyFile === undefined ? "SVC_CASSANDRA_KEY_FILE" : "SVC_CASSANDRA_CERT_FILE";
+    throw new ConfigError(missing, "is missing; name the key and the certificate of the client, or neither");
+  }
+  return { caFile, serverName: serverName ?? null, client: { keyFile, certFile } };
 }
 
 /** All three files or none: with a certificate that nobody checks, or none to show, nothing would be gained. */

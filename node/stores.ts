@@ -14,6 +14,7 @@ import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts
 import { openCassandraRecordStore } from "../storage/cassandra/record-store.ts";
 import { openCassandraRegisterStore } from "../storage/cassandra/register-store.ts";
 import { type CassandraConnection, openCassandraSession } from "../storage/cassandra/session.ts";
+import type { CassandraTls } from "../storage/cassandra/tls.ts";
 import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
@@ -182,13 +183,32 @@ async function connectionOf(
   secrets: ClusterSecrets,
   region: string,
 ): Promise<CassandraConnection> {
-  const { contactPoints, username, caFile } = cassandra;
+  const { contactPoints, username, tls } = cassandra;
   const password = secrets.cassandraPassword;
   return {
     contactPoints,
     localDc: region,
     ...(username === null || password === null ? {} : { credentials: { username, password } }),
-    ...(caFile === null ? {} : { tls: { ca: [await readSetting("SVC_CASSANDRA_CA_FILE", caFile)] } }),
+    ...(tls === null ? {} : { tls: await readCassandraTls(tls) }),
+  };
+}
+
+async function readCassandraTls({
+  caFile,
+  serverName,
+  client,
+}: NonNullable<ClusterConfig["cassandra"]["tls"]>): Promise<CassandraTls> {
+  return {
+    ca: await readSetting("SVC_CASSANDRA_CA_FILE", caFile),
+    ...(serverName === null ? {} : { serverName }),
+    ...(client === null
+      ? {}
+      : {
+          client: {
+            key: await readSetting("SVC_CASSANDRA_KEY_FILE", client.keyFile),
+            cert: await readSetting("SVC_CASSANDRA_CERT_FILE", client.certFile),
+          },
+        }),
   };
 }
 

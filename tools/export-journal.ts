@@ -49,7 +49,7 @@ async function openCassandra({ hosts, region, keyspace, user, ca }: Engines): Pr
   const session = await openCassandraSession({
     ...{ contactPoints: hosts.split(","), localDc: region, keyspace },
     ...(user === undefined ? {} : { credentials: { username: user, password } }),
-    ...(ca === undefined ? {} : { tls: { ca: [readFileSync(ca, "utf8")] } }),
+    ...(ca === undefined ? {} : { tls: { ca: readFileSync(ca, "utf8") } }),
   });
   const actors = openCassandraActorStore(session, { region, now: Date.now, homeAllowed: () => false });
   return { source: { actors, records: openCassandraRecordStore(session) }, close: () => session.close() };

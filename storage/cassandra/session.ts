@@ -6,11 +6,11 @@
 //   C3. Values are plain: bigint columns are safe integers, uuid columns are lower-case text, blobs are Uint8Array.
 
 import { Buffer } from "node:buffer";
-import type { ConnectionOptions } from "node:tls";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 import { SchemaChanges } from "./schema-agreement.ts";
 import { retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
+import { type CassandraTls, tlsOptions } from "./tls.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
 /** `undefined` leaves a column unset, which is not the same as null: null writes a tombstone. */
@@ -79,7 +79,7 @@ export interface CassandraConnection {
   readonly contactPoints: readonly ContactPoint[];
   readonly localDc: string;
   readonly credentials?: { readonly username: string; readonly password: string };
-  readonly tls?: ConnectionOptions;
+  readonly tls?: CassandraTls;
   /** How long an answer is waited for; longer than the server's own time-outs, so that theirs come first. */
   readonly readTimeoutMs?: number;
 }
@@ -126,7 +126,7 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
     localDataCenter: localDc,
     ...(keyspace === "" ? {} : { keyspace }),
     ...(credentials === undefined ? {} : { credentials: { ...credentials } }),
-    ...(tls === undefined ? {} : { sslOptions: tls }),
+    ...(tls === undefined ? {} : { sslOptions: tlsOptions(tls) }),
     policies: { retry: retryPolicy },
     pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 }, warmup: true },
     socketOptions: { readTimeout: timeoutMs, tcpNoDelay: true },

@@ -23,6 +23,8 @@ import { verifyAnswerDocument, verifyMembers, verifyRequestDocument } from "./ve
 
 /** A record of 204,800 characters, its seal, sidecar and row. */
 const verifyBytesMax = 286_720;
+/** Several times what the largest evidence holds: a row, a proof, a sidecar. */
+const verifyValuesMax = 4_096;
 
 export interface VerificationRoutesDeps {
   readonly verification: Verification;
@@ -148,7 +150,7 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
         closeUnread(request, reply);
         return send(reply, refused(body.problem));
       }
-      const json = parseStrictJson(body.bytes);
+      const json = parseStrictJson(body.bytes, { valuesMax: verifyValuesMax });
       if (!json.ok) {
         const detail = `The body is not strict JSON: ${json.detail}`;
         return send(reply, refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" })));

@@ -179,6 +179,25 @@ describe("POST /v1/verify", () => {
     ]);
   });
 
+  it("says long words of the caller's in a bounded length, and counts values before it makes anything of them", async () => {
+    const named = await verify({ [`${"A".repeat(200_000)}`]: 0 });
+    expect(named).toMatchObject({ status: 400, json: { code: "request_invalid" } });
+    expect(named.text.length).toBeLessThan(4_096);
+    const typed = await verify({
+      ...whole(),
+      seal: { ...(whole().seal as object), ["B".repeat(100_000)]: 1 },
+    });
+    expect(typed.text.length).toBeLessThan(32_768);
+    const row = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`m${index}`, {}]));
+    expect(await verify({ ...whole(), row })).toMatchObject({
+      status: 400,
+      json: {
+        code: "request_invalid",
+        detail: "The body is not strict JSON: The JSON has more than 4096 values.",
+      },
+    });
+  });
+
   it("says that ads are not offered", async () => {
     expect(await verify({ ad_item: {} })).toMatchObject({ status: 501, json: { code: "not_offered" } });
   });

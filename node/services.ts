@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { businessActivities } from "../actors/business/activities.ts";
 import { businessActor } from "../actors/business/definition.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
@@ -55,6 +56,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  /** Lets the event loop go round once. */
+  readonly pause: () => Promise<void>;
   /** Lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly parties: Parties;
@@ -115,6 +118,7 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
+    pause: () => nextTurn(),
     lists,
     keyStore,
     recordIdOf: recordIds(recordIdKey),

@@ -1,45 +1,58 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { problem, problemCodes } from "./problem.ts";
+import { problem } from "./problem.ts";
+import { boundedPointer, detailLengthMax, pointerLengthMax, refuse } from "./result.ts";
 
-describe("a problem", () => {
-  it("has the members of RFC 9457 and a stable code", () => {
-    expect(problem("rate_limited", "Slow down.", { retry_after_seconds: 5 })).toEqual({
-      type: "urn:svc:problem:rate_limited",
-      title: "Too many requests",
-      status: 429,
-      code: "rate_limited",
-      detail: "Slow down.",
-      retry_after_seconds: 5,
+const long = "A".repeat(4_194_304);
+
+describe("a problem document", () => {
+  it("says the caller's words in a bounded length, however long they were", () => {
+    const errors = Array.from({ length: 10_000 }, () => ({
+      code: "request_invalid",
+      pointer: `/${long}`,
+      detail: long,
+    }));
+    const found = problem("request_invalid", `The body has no member "${long}".`, {
+      pointer: `/a/${long}`,
+      errors,
     });
+    expect(JSON.stringify(found).length).toBeLessThan(32_768);
+    expect(found).toMatchObject({ code: "request_invalid", pointer: "/a" });
+    expect(found.detail).toMatch(/^The body has no member "AAA.* …$/);
+    expect(found.errors?.length).toBeGreaterThan(5);
   });
 
-  it("has the status that the specification gives its code", () => {
-    const statuses = Object.fromEntries(
-      Object.entries(problemCodes).map(([code, { status }]) => [code, status]),
+  it("tells short faults whole and in order", () => {
+    const errors = Array.from({ length: 20 }, (_, index) => ({
+      code: "request_invalid",
+      pointer: `/records/${index}`,
+      detail: "A record is base64.",
+    }));
+    expect(problem("request_invalid", "x", { pointer: "", errors })).toMatchObject({
+      detail: "x",
+      pointer: "",
+      errors,
+    });
+  });
+});
+
+describe("a refusal", () => {
+  it("has a bounded detail, never half a character, and a pointer to something that is there", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 40 }).map((part) => part.repeat(40));
+    fc.assert(
+      fc.property(text, fc.array(text), (detail, names) => {
+        const pointer = names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+        const refusal = refuse("x", detail, pointer);
+        expect(refusal.detail.length).toBeLessThanOrEqual(detailLengthMax);
+        expect(refusal.detail.isWellFormed()).toBe(true);
+        expect(refusal.pointer?.length).toBeLessThanOrEqual(pointerLengthMax);
+        expect([...pointer, "/"].join("")).toContain(`${refusal.pointer}/`);
+      }),
     );
-    expect(statuses).toMatchObject({
-      request_invalid: 400,
-      signature_missing: 401,
-      signature_invalid: 401,
-      signature_expired: 401,
-      key_unknown: 401,
-      digest_mismatch: 401,
-      nonce_reused: 401,
-      allowance_exhausted: 402,
-      source_not_allowed: 403,
-      not_found: 404,
-      method_not_allowed: 405,
-      idempotency_in_progress: 409,
-      record_too_large: 413,
-      idempotency_key_reused: 422,
-      rate_limited: 429,
-      unavailable: 503,
-    });
   });
 
-  it("has a title of its own for every code", () => {
-    const titles = Object.values(problemCodes).map(({ title }) => title);
-    expect(new Set(titles).size).toBe(titles.length);
-    for (const code of Object.keys(problemCodes)) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  it("keeps a pointer that is short enough", () => {
+    expect(boundedPointer("/a/b~1c/0")).toBe("/a/b~1c/0");
+    expect(boundedPointer(`/${long}`)).toBe("");
   });
 });

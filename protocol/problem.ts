@@ -1,5 +1,7 @@
 // Problem details (RFC 9457) with a stable `code` (specification, «Errors»).
 
+import { boundedPointer, boundedText } from "./result.ts";
+
 export const problemMediaType = "application/problem+json";
 
 /** Every code with its HTTP status and title. Codes never change their meaning. */
@@ -67,8 +69,40 @@ export interface Problem extends ProblemExtras {
   readonly detail: string;
 }
 
-/** The problem document of a code (RFC 9457 §3). */
+/** Faults that one document tells at most, and how long they are all together, in UTF-16 code units. */
+const errorsMax = 50;
+const errorsLengthMax = 8_192;
+
+/**
+ * The problem document of a code (RFC 9457 §3). Some of its words are the caller's: texts and pointers are cut to a bounded
+ * length, and of many faults the first are told, so that no document is larger than about 32 KiB.
+ */
 export function problem(code: ProblemCode, detail: string, extras: ProblemExtras = {}): Problem {
   const { status, title } = problemCodes[code];
-  return { type: `urn:svc:problem:${code}`, title, status, code, detail, ...extras };
+  const { pointer, errors } = extras;
+  return {
+    type: `urn:svc:problem:${code}`,
+    title,
+    status,
+    code,
+    detail: boundedText(detail),
+    ...extras,
+    ...(pointer === undefined ? {} : { pointer: boundedPointer(pointer) }),
+    ...(errors === undefined ? {} : { errors: boundedErrors(errors) }),
+  };
+}
+
+type ProblemError = NonNullable<ProblemExtras["errors"]>[number];
+
+function boundedErrors(errors: readonly ProblemError[]): readonly ProblemError[] {
+  const bounded: ProblemError[] = [];
+  let length = 0;
+  for (const error of errors.slice(0, errorsMax)) {
+    const { code, pointer, detail } = error;
+    const next = { code, pointer: boundedPointer(pointer), detail: boundedText(detail) };
+    length += code.length + next.pointer.length + next.detail.length;
+    if (length > errorsLengthMax && bounded.length > 0) break;
+    bounded.push(next);
+  }
+  return bounded;
 }

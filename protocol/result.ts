@@ -24,9 +24,27 @@ export function ok<T>(value: T): Ok<T> {
   return { ok: true, value };
 }
 
-/** The answer where something expected did: `detail` is for a person, callers decide by `code` alone. */
+/** The answer where something expected did: `detail` is for a person, callers decide by `code` alone. Both texts are bounded. */
 export function refuse<C extends string>(code: C, detail: string, pointer?: string): Refusal<C> {
-  return pointer === undefined ? { ok: false, code, detail } : { ok: false, code, detail, pointer };
+  const bounded = boundedText(detail);
+  return pointer === undefined
+    ? { ok: false, code, detail: bounded }
+    : { ok: false, code, detail: bounded, pointer: boundedPointer(pointer) };
+}
+
+/** UTF-16 code units of a sentence, and of a pointer, that is told to somebody who may have sent its words himself. */
+export const detailLengthMax = 512;
+export const pointerLengthMax = 512;
+
+/** The text, cut where it is longer than {@link detailLengthMax}. */
+export function boundedText(text: string): string {
+  return text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax - 2).toWellFormed()} …`;
+}
+
+/** The pointer, or that of the nearest container whose pointer is short enough: what is left still points somewhere. */
+export function boundedPointer(pointer: string): string {
+  if (pointer.length <= pointerLengthMax) return pointer;
+  return pointer.slice(0, pointer.lastIndexOf("/", pointerLengthMax));
 }
 
 /** The reasons a verifier gives, shared by every verifier (specification, «Errors», verification reason codes). */

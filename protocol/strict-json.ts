@@ -8,24 +8,28 @@ import type { JsonValue } from "./canonical-json.ts";
 import { endOfString, readTokens, type TokenFault } from "./json-reader.ts";
 import { ok, type Result, refuse } from "./result.ts";
 
-export type JsonFault = "utf8_invalid" | "depth_exceeded" | TokenFault;
+export type JsonFault = "utf8_invalid" | "depth_exceeded" | "values_exceeded" | TokenFault;
 
 /** Depth allowed unless told otherwise. */
 export const defaultDepthMax = 64;
 
 /**
  * Reads untrusted bytes in time linear in their length, without recursion. The outermost array or object has depth 1.
+ * With `valuesMax`, a text with more commas and brackets than that is refused before anything is made of it: an object
+ * in memory costs thirty times the three bytes that it may take to write one.
  * Faults that have a place name it by an RFC 6901 pointer. `__proto__` is a member like any other.
  */
 export function parseStrictJson(
   bytes: Uint8Array,
-  options: { readonly depthMax?: number } = {},
+  options: { readonly depthMax?: number; readonly valuesMax?: number } = {},
 ): Result<JsonValue, JsonFault> {
   const depthMax = options.depthMax ?? defaultDepthMax;
   const text = parseUtf8(bytes);
   if (text === null) return refuse("utf8_invalid", "The bytes are not UTF-8.");
-  const colons = countColons(text, depthMax);
-  if (colons === null) return refuse("depth_exceeded", `The JSON is nested deeper than ${depthMax}.`);
+  const valuesMax = options.valuesMax ?? Number.POSITIVE_INFINITY;
+  const colons = countColons(text, { depthMax, valuesMax });
+  if (colons === "depth_exceeded") return refuse(colons, `The JSON is nested deeper than ${depthMax}.`);
+  if (colons === "values_exceeded") return refuse(colons, `The JSON has more than ${valuesMax} values.`);
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -38,21 +42,29 @@ export function parseStrictJson(
 
 const quote = 0x22;
 const colon = 0x3a;
+const comma = 0x2c;
 
-/** Colons outside strings, which in JSON is the number of members written; null when the text is too deep. */
-function countColons(text: string, depthMax: number): number | null {
+/** Colons outside strings, which in JSON is the number of members written, or the limit that the text exceeds. */
+function countColons(
+  text: string,
+  limits: { readonly depthMax: number; readonly valuesMax: number },
+): number | "depth_exceeded" | "values_exceeded" {
   let colons = 0;
   let depth = 0;
+  let values = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === quote) index = endOfString(text, index);
     else if (code === colon) colons += 1;
+    else if (code === comma) values += 1;
     else if (code === 0x7b || code === 0x5b) {
+      values += 1;
       depth += 1;
-      if (depth > depthMax) return null;
+      if (depth > limits.depthMax) return "depth_exceeded";
+      if (values > limits.valuesMax) return "values_exceeded";
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return colons;
+  return values > limits.valuesMax ? "values_exceeded" : colons;
 }
 
 /** Members in a parsed value; NaN, which equals nothing, when one of its numbers is not finite. */

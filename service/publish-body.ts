@@ -1,10 +1,14 @@
 // The body of POST /v1/publish/{type}: `{batch_seal, records[]}` (specification, «B. Business machine API»).
+//   B1. However large the body is and whatever it holds, reading it leaves the thread free again after a short step: the
+//       records are taken out of it one by one, and only what is left, which is small, is parsed as a whole.
+//   B2. No more items are counted than a batch may have, and nothing is made of an item before its length is judged.
 
-import { parseBase64 } from "../protocol/bytes.ts";
+import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
+import { type ItemPlace, type SplitOutcome, splitArray } from "../protocol/json-records.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { type Problem, problem } from "../protocol/problem.ts";
-import { type Result, refuse } from "../protocol/result.ts";
+import { type Refusal, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 
 /** Specification, «Limits». */
@@ -19,14 +23,52 @@ export interface PublishBody {
 
 const members = ["batch_seal", "records"];
 const faultsMax = 20;
+/** JSON makes six characters of one at most (`\u0041`). */
+const escapedLengthMax = 6;
+/** Of the body without its records. */
+const restBytesMax = 65_536;
+/** Bytes that are looked at before the thread is left to others. */
+const stepBytes = 131_072;
+
+/** Lets others have the thread. */
+export type Pause = () => Promise<void>;
 
 export type BodyOutcome =
   | { readonly ok: true; readonly value: PublishBody }
   | { readonly ok: false; readonly problem: Problem };
 
 /** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, naming the place by a JSON pointer. */
-export function parsePublishBody(body: Uint8Array): BodyOutcome {
-  const json = parseStrictJson(body);
+export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<BodyOutcome> {
+  const limits = { itemsMax: recordsMax, stringBytesMax: escapedLengthMax * recordCharactersMax, stepBytes };
+  const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
+  if (split.kind === "too_many") return tooMany();
+  if (split.kind === "malformed") {
+    return invalid(`The body is not strict JSON: byte ${split.at} is not what records goes on with.`, "");
+  }
+  if (split.kind === "too_long") {
+    if (split.item === null) return restTooLong();
+    const { code, detail } = recordTooLarge();
+    return failed(problem(code, detail, { pointer: `/records/${split.item}` }));
+  }
+  if (split.rest.length > restBytesMax) return restTooLong();
+  return parseParts(body, split, pause);
+}
+
+/** Runs what comes in steps, with a pause after each. */
+async function inSteps<R>(work: Generator<void, R>, pause: Pause): Promise<R> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await pause();
+  }
+}
+
+async function parseParts(
+  body: Uint8Array,
+  { items, rest }: Extract<SplitOutcome, { kind: "split" }>,
+  pause: Pause,
+): Promise<BodyOutcome> {
+  const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
   if (value === null || typeof value !== "object" || Array.isArray(value))
@@ -49,7 +91,9 @@ export function parsePublishBody(body: Uint8Array): BodyOutcome {
       problem("seal_invalid", envelope.detail, { reason: envelope.code, pointer: "/batch_seal" }),
     );
   }
-  const parsed = parseRecords(records);
+  const places = items ?? placesOf(records);
+  if (places === null) return invalid("records is an array of base64 strings.", "/records");
+  const parsed = await inSteps(parseRecords(body, places), pause);
   return parsed.ok ? { ok: true, value: { batchSeal: envelope.value, records: parsed.value } } : parsed;
 }
 
@@ -57,21 +101,32 @@ type RecordsOutcome =
   | { readonly ok: true; readonly value: readonly Uint8Array[] }
   | { readonly ok: false; readonly problem: Problem };
 
-function parseRecords(records: unknown): RecordsOutcome {
-  if (!Array.isArray(records)) return invalid("records is an array of base64 strings.", "/records");
-  if (records.length === 0) return invalid("records has at least one item.", "/records");
-  if (records.length > recordsMax) {
-    return invalid(`records has at most ${recordsMax} items; publish more by a bulk file.`, "/records");
-  }
+/** Records that were small enough to be parsed with the rest: their texts. */
+function placesOf(records: unknown): readonly (string | null)[] | null {
+  if (!Array.isArray(records)) return null;
+  return records.map((record: unknown) => (typeof record === "string" ? record : null));
+}
+
+function* parseRecords(
+  body: Uint8Array,
+  places: readonly (ItemPlace | string)[],
+): Generator<void, RecordsOutcome> {
+  if (places.length === 0) return invalid("records has at least one item.", "/records");
+  if (places.length > recordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
-  for (const [index, record] of records.entries()) {
-    const outcome = parseRecordText(record);
+  let charactersRead = 0;
+  for (const [index, place] of places.entries()) {
+    const pointer = `/records/${index}`;
+    const outcome = parseRecord(body, place);
     if (outcome.ok) parsed.push(outcome.value);
-    else if (outcome.code === "record_too_large") {
-      return failed(problem("record_too_large", outcome.detail, { pointer: `/records/${index}` }));
-    } else if (faults.length < faultsMax)
-      faults.push({ pointer: `/records/${index}`, detail: outcome.detail });
+    else if (outcome.code === "record_too_large")
+      return failed(problem("record_too_large", outcome.detail, { pointer }));
+    else if (faults.length < faultsMax) faults.push({ pointer, detail: outcome.detail });
+    charactersRead += place === null || typeof place === "string" ? 1 : place.end - place.start;
+    if (charactersRead < stepBytes) continue;
+    charactersRead = 0;
+    yield;
   }
   const [first] = faults;
   if (!first) return { ok: true, value: parsed };
@@ -83,16 +138,43 @@ function parseRecords(records: unknown): RecordsOutcome {
   );
 }
 
-function parseRecordText(record: unknown): Result<Uint8Array, "record_too_large" | "request_invalid"> {
-  if (typeof record !== "string") return refuse("request_invalid", "A record is a base64 string.");
-  if (record.length > recordCharactersMax) {
-    return refuse("record_too_large", `A record has at most ${recordCharactersMax} base64 characters.`);
+type RecordOutcome = Result<Uint8Array, "record_too_large" | "request_invalid">;
+
+function parseRecord(body: Uint8Array, place: ItemPlace | string): RecordOutcome {
+  if (typeof place === "string") return parseRecordText(place);
+  if (place === null) return refuse("request_invalid", "A record is a base64 string.");
+  const written = parseUtf8(body.subarray(place.start, place.end));
+  if (written === null) return refuse("request_invalid", "The record's text is not UTF-8.");
+  return written.includes("\\") ? parseEscaped(written) : parseRecordText(written);
+}
+
+function parseEscaped(written: string): RecordOutcome {
+  try {
+    return parseRecordText(JSON.parse(`"${written}"`) as string);
+  } catch {
+    return refuse("request_invalid", "The record's text is not a JSON string.");
   }
+}
+
+function parseRecordText(record: string): RecordOutcome {
+  if (record.length > recordCharactersMax) return recordTooLarge();
   const bytes = parseBase64(record);
   if (bytes === null || bytes.length === 0) {
     return refuse("request_invalid", "A record is the base64 (RFC 4648 §4, padded) of its exact bytes.");
   }
   return { ok: true, value: bytes };
+}
+
+function recordTooLarge(): Refusal<"record_too_large"> {
+  return refuse("record_too_large", `A record has at most ${recordCharactersMax} base64 characters.`);
+}
+
+function restTooLong(): { readonly ok: false; readonly problem: Problem } {
+  return invalid(`Besides the items of records the body has at most ${restBytesMax} bytes.`, "");
+}
+
+function tooMany(): { readonly ok: false; readonly problem: Problem } {
+  return invalid(`records has at most ${recordsMax} items; publish more by a bulk file.`, "/records");
 }
 
 function invalid(detail: string, pointer: string): { readonly ok: false; readonly problem: Problem } {

@@ -30,7 +30,7 @@ import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
-import { type PublishBody, parsePublishBody } from "./publish-body.ts";
+import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
 import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
@@ -52,6 +52,8 @@ export interface PublishDeps {
   readonly acceptWithinMs?: number | undefined;
   /** Record id of a product: keyed by the business and its own product id. */
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
+  /** Between two steps of reading a body (B1 in publish-body.ts). */
+  readonly pause: Pause;
 }
 
 export interface PublishRequest {
@@ -143,7 +145,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (capped) return capped;
   const verified = checkVerified(facts);
   if (!verified.ok) return refused(verified.problem);
-  const body = parsePublishBody(request.body);
+  const body = await parsePublishBody(request.body, deps.pause);
   if (!body.ok) return refused(body.problem);
   const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);

@@ -120,6 +120,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
       acceptWithinMs: acceptWithinMs(parts.night),
+      pause: () => Promise.resolve(),
     },
     search: createSearch({ index, register, receipts, budget: null }),
     fetch: createFetch({ records, register, receipts, budget: null, clock, verifyUrl, delayUntil }),

@@ -1,0 +1,200 @@
+// Reads one large array of strings out of a JSON object without parsing the whole of it: a batch's records are 32 MiB of
+// text, and the thread that reads them decides everything else too.
+//   J1. Work is linear in the bytes and comes in steps; between two of them the caller may do something else.
+//   J2. What is read is what `JSON.parse` would read. Anything unusual is left in `rest` for the strict parser, which
+//       also sees duplicate members, for only the one array is taken out.
+//   J3. Nothing is allocated for an item but its place, and no more than `itemsMax` places.
+
+/** Where an item's text lies between its quotes; null for an item that is not a string. */
+export type ItemPlace = { readonly start: number; readonly end: number } | null;
+
+export type SplitOutcome =
+  | {
+      readonly kind: "split";
+      /** Null where the object has no such member with an array; the whole text is then in `rest`. */
+      readonly items: readonly ItemPlace[] | null;
+      /** The object with `[]` in place of the array. */
+      readonly rest: Uint8Array;
+    }
+  | { readonly kind: "too_many" }
+  /** A string has more than `stringBytesMax` bytes; `item` is its place in the array, null where it is not in it. */
+  | { readonly kind: "too_long"; readonly item: number | null }
+  /** The text is not JSON; `at` is the offset of the first byte that cannot be. */
+  | { readonly kind: "malformed"; readonly at: number };
+
+export interface SplitOptions {
+  /** Name of the array's member, of letters only. */
+  readonly member: string;
+  readonly itemsMax: number;
+  /** Bytes between the quotes of any string. */
+  readonly stringBytesMax: number;
+  /** Bytes of one step. */
+  readonly stepBytes: number;
+}
+
+/** White space in a row; more is no JSON that anybody writes. */
+const spaceMax = 65_536;
+
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Takes the array `member` out of the JSON object in `bytes`. Yields after each step; returns the outcome. */
+export function* splitArray(bytes: Uint8Array, options: SplitOptions): Generator<void, SplitOutcome> {
+  const reader = new Reader(bytes, options);
+  const whole: SplitOutcome = { kind: "split", items: null, rest: bytes };
+  reader.skipSpace();
+  if (!reader.take(openObject)) return whole;
+  for (;;) {
+    reader.skipSpace();
+    const name = reader.next() === quote ? yield* reader.string() : null;
+    if (reader.isTooLong) return { kind: "too_long", item: null };
+    reader.skipSpace();
+    if (name === null || !reader.take(colon)) return whole;
+    reader.skipSpace();
+    if (reader.next() === openArray && reader.isText(name, options.member)) {
+      const from = reader.at;
+      const items = yield* readItems(reader, options.itemsMax);
+      if ("kind" in items) return items;
+      return { kind: "split", items, rest: without(bytes, from, reader.at) };
+    }
+    if (!(yield* reader.skipValue())) return reader.isTooLong ? { kind: "too_long", item: null } : whole;
+    reader.skipSpace();
+    if (!reader.take(comma)) return whole;
+  }
+}
+
+function without(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  const rest = new Uint8Array(from + 2 + bytes.length - to);
+  rest.set(bytes.subarray(0, from));
+  rest.set([openArray, closeArray], from);
+  rest.set(bytes.subarray(to), from + 2);
+  return rest;
+}
+
+type Items = readonly ItemPlace[] | Exclude<SplitOutcome, { readonly kind: "split" }>;
+
+function* readItems(reader: Reader, itemsMax: number): Generator<void, Items> {
+  const items: ItemPlace[] = [];
+  reader.take(openArray);
+  reader.skipSpace();
+  if (reader.take(closeArray)) return items;
+  for (;;) {
+    if (items.length === itemsMax) return { kind: "too_many" };
+    if (reader.next() === quote) {
+      const place = yield* reader.string();
+      if (place === null) return itemFault(reader, items.length);
+      items.push(place);
+    } else {
+      if (!(yield* reader.skipValue())) return itemFault(reader, items.length);
+      items.push(null);
+    }
+    reader.skipSpace();
+    if (reader.take(closeArray)) return items;
+    if (!reader.take(comma)) return { kind: "malformed", at: reader.at };
+    reader.skipSpace();
+  }
+}
+
+function itemFault({ isTooLong, at }: Reader, item: number): Exclude<Items, readonly ItemPlace[]> {
+  return isTooLong ? { kind: "too_long", item } : { kind: "malformed", at };
+}
+
+/** A place in the bytes, and when the caller is next given a turn. */
+class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #options: SplitOptions;
+  #pauseAt: number;
+  at = 0;
+  /** Whether the last string was longer than a string may be. */
+  isTooLong = false;
+
+  constructor(bytes: Uint8Array, options: SplitOptions) {
+    this.#bytes = bytes;
+    this.#options = options;
+    this.#pauseAt = options.stepBytes;
+  }
+
+  next(): number | undefined {
+    return this.#bytes[this.at];
+  }
+
+  take(byte: number): boolean {
+    if (this.#bytes[this.at] !== byte) return false;
+    this.at += 1;
+    return true;
+  }
+
+  skipSpace(): void {
+    const bytes = this.#bytes;
+    const end = this.at + spaceMax;
+    let at = this.at;
+    for (
+      let byte = bytes[at];
+      byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d);
+      byte = bytes[at]
+    ) {
+      // Form feeds and vertical tabs are no white space of JSON; whoever reads on stops at them.
+      if (byte === 0x0b || byte === 0x0c || at === end) break;
+      at += 1;
+    }
+    this.at = at;
+  }
+
+  isText({ start, end }: { readonly start: number; readonly end: number }, text: string): boolean {
+    if (end - start !== text.length) return false;
+    for (let index = 0; index < text.length; index += 1) {
+      if (this.#bytes[start + index] !== text.charCodeAt(index)) return false;
+    }
+    return true;
+  }
+
+  /** The string that begins here, without its quotes; null when it does not end. */
+  *string(): Generator<void, { readonly start: number; readonly end: number } | null> {
+    const start = this.at + 1;
+    const within = this.#bytes.subarray(start, start + this.#options.stringBytesMax + 1);
+    for (let length = within.indexOf(quote); length !== -1; length = within.indexOf(quote, length + 1)) {
+      const end = start + length;
+      this.at = end + 1;
+      if (this.at >= this.#pauseAt) yield* this.#pause();
+      if (!this.#isEscaped(end, start)) return { start, end };
+    }
+    this.at = start + within.length;
+    this.isTooLong = within.length > this.#options.stringBytesMax;
+    return null;
+  }
+
+  /** Whether an odd number of backslashes stands before `at`. */
+  #isEscaped(at: number, from: number): boolean {
+    let slashes = 0;
+    while (at - slashes > from && this.#bytes[at - slashes - 1] === backslash) slashes += 1;
+    return slashes % 2 === 1;
+  }
+
+  /** Goes behind the value that begins here, looking only at its brackets and strings; false when it does not end. */
+  *skipValue(): Generator<void, boolean> {
+    const bytes = this.#bytes;
+    let depth = 0;
+    for (;;) {
+      if (this.at >= this.#pauseAt) yield* this.#pause();
+      const byte = bytes[this.at];
+      if (byte === undefined) return false;
+      if (byte === quote) {
+        if ((yield* this.string()) === null) return false;
+        if (depth === 0) return true;
+        continue;
+      }
+      if (depth === 0 && (byte === comma || byte === closeArray || byte === closeObject)) return true;
+      if (byte === openArray || byte === openObject) depth += 1;
+      this.at += 1;
+      if (byte === closeArray || byte === closeObject) {
+        depth -= 1;
+        if (depth === 0) return true;
+      }
+    }
+  }
+
+  *#pause(): Generator<void, void> {
+    this.#pauseAt = this.at + this.#options.stepBytes;
+    yield;
+  }
+}

@@ -7,7 +7,7 @@ export async function ordered(node: TestNode | undefined, order: string, body: o
   if (node === undefined) throw new Error("There is no node to say it to.");
   const answer = await fetch(`${node.urls.ops}/ops/cluster/${order}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
     body: JSON.stringify(body),
   });
   const text = await answer.text();

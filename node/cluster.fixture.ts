@@ -4,7 +4,7 @@
 //   L2. What was started is gone with the test's process, however that ends (tools/engines/guard.ts).
 
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { nonceRef } from "../actors/messages/refs.ts";
@@ -62,6 +62,8 @@ export interface TestNode {
   isReady(): Promise<boolean>;
   /** Whether it is an active member with a lease, as it says itself. */
   hasJoined(): Promise<boolean>;
+  /** What its operators show. */
+  opsToken(): Promise<string>;
   /** The values of its metrics by series, as /metrics writes them: `name` or `name{label="x"}`. */
   metrics(): Promise<ReadonlyMap<string, number>>;
   /** The end of what it wrote. */
@@ -284,6 +286,10 @@ class ClusterNode implements TestNode {
     } catch {
       return false;
     }
+  }
+
+  async opsToken(): Promise<string> {
+    return (await readFile(join(this.#home, "ops-token"), "utf8")).trim();
   }
 
   async hasJoined(): Promise<boolean> {

@@ -11,6 +11,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -38,6 +39,7 @@ export interface NodeConfig {
     readonly requestsPerSecond: number | null;
     readonly queryCostPerMinute: number | null;
   };
+  readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
 }
@@ -100,12 +102,13 @@ export function loadConfig(
   if (logTo !== "file" && logTo !== "stdout") {
     throw new ConfigError("SVC_LOG_TO", `is ${JSON.stringify(logTo)}; use file or stdout`);
   }
+  const host = options.host ?? env["SVC_HOST"] ?? "127.0.0.1";
   return Object.freeze({
     environment,
     region,
     home: isAbsolute(home) ? home : resolve(home),
     portBase,
-    host: options.host ?? env["SVC_HOST"] ?? "127.0.0.1",
+    host,
     logLevel,
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
@@ -113,6 +116,7 @@ export function loadConfig(
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
+    ops: parseOpsConfig(env, { home, host }),
     cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
   });
 }

@@ -18,6 +18,7 @@ import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { loadOpsAccess } from "./ops-config.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
@@ -52,7 +53,7 @@ export async function startNode(
     ...platform,
     secrets,
   });
-  const surfaces = await listening(services, urls, ports, logger);
+  const surfaces = await listening({ services, urls, ports, logger });
   await services.actors.start();
   // Among others, whoever has the region's actor opens it.
   if (services.cluster === null) {
@@ -76,16 +77,22 @@ export async function startNode(
 }
 
 /** The surfaces, listening. A start that fails leaves nothing open behind. */
-async function listening(
-  services: NodeServices,
-  urls: SandboxUrls,
-  ports: readonly number[],
-  logger: Logger,
-): Promise<Surfaces> {
+async function listening({
+  services,
+  urls,
+  ports,
+  logger,
+}: {
+  readonly services: NodeServices;
+  readonly urls: SandboxUrls;
+  readonly ports: readonly number[];
+  readonly logger: Logger;
+}): Promise<Surfaces> {
   let surfaces: Surfaces | null = null;
   try {
+    const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
     await services.register.refresh();
-    surfaces = buildSurfaces(services, urls, logger);
+    surfaces = buildSurfaces(services, { urls, access, logger });
     await listen(surfaces, services.config, ports);
     return surfaces;
   } catch (error) {
@@ -97,8 +104,16 @@ async function listening(
 const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
 
 async function portsOf(config: NodeConfig): Promise<readonly number[]> {
-  if (config.portBase > 0) return surfaceNames.map((_, index) => config.portBase + index);
-  return Promise.all(surfaceNames.map(() => freePort(config.host)));
+  return Promise.all(
+    surfaceNames.map((name, index) => {
+      if (name === "ops" && config.ops.port !== null) return config.ops.port;
+      return config.portBase > 0 ? config.portBase + index : freePort(hostOf(config, name));
+    }),
+  );
+}
+
+function hostOf(config: NodeConfig, name: (typeof surfaceNames)[number]): string {
+  return name === "ops" ? config.ops.host : config.host;
 }
 
 function freePort(host: string): Promise<number> {
@@ -117,16 +132,20 @@ function freePort(host: string): Promise<number> {
 }
 
 function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
-  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  const [base_url = "", business_url = "", verify_url = "", mcp_url = "", ops_url = ""] = ports.map(
-    (port) => `http://${host}:${port}`,
+  const [base_url = "", business_url = "", verify_url = "", mcp_url = "", ops_url = ""] = surfaceNames.map(
+    (name, index) => {
+      const host = hostOf(config, name);
+      return `http://${host.includes(":") ? `[${host}]` : host}:${ports[index]}`;
+    },
   );
   return { base_url, business_url, verify_url, mcp_url, ops_url, ...config.publicUrls };
 }
 
 async function listen(surfaces: Surfaces, config: NodeConfig, ports: readonly number[]): Promise<void> {
   await Promise.all(
-    surfaceNames.map((name, index) => surfaces[name].listen({ host: config.host, port: ports[index] ?? 0 })),
+    surfaceNames.map((name, index) =>
+      surfaces[name].listen({ host: hostOf(config, name), port: ports[index] ?? 0 }),
+    ),
   );
 }
 

@@ -8,6 +8,7 @@ import type { Route } from "../api/route.ts";
 import { buildTools } from "../api/tools.ts";
 import { buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
@@ -42,8 +43,11 @@ const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
-  urls: SandboxUrls,
-  logger: FastifyBaseLogger,
+  {
+    urls,
+    access,
+    logger,
+  }: { readonly urls: SandboxUrls; readonly access: OpsAccess; readonly logger: FastifyBaseLogger },
 ): Surfaces {
   const metrics = createMetrics();
   const http: HttpDeps = {
@@ -77,6 +81,7 @@ export function buildSurfaces(
     ops: buildOps({
       logger,
       incarnation: services.incarnation,
+      access,
       metrics,
       gauges: () => gaugesOf(services),
       ready: () => readiness(services),

@@ -6,10 +6,16 @@ import { buildOps, type OpsDeps } from "./server.ts";
 
 const report = { ref: { kind: "push", id: "bat_1" }, state: "processing" };
 
+const token = "an-operators-token-of-32-characters";
+const authorization = `Bearer ${token}`;
+/** What a request that is injected names as its host. */
+const hosts = ["localhost:80"];
+
 function open(changes: Partial<OpsDeps> = {}) {
   return buildOps({
     logger: pino({ level: "silent" }),
     incarnation: "t",
+    access: { hosts, token, isLoopback: true },
     metrics: createMetrics(),
     gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
     ready: async () => ({ ready: true, checks: { store: "ok" } }),
@@ -88,6 +94,7 @@ describe("operators of a cluster", () => {
     const answer = await open({ cluster }).inject({
       method: "POST",
       url: `/ops/cluster/${address}`,
+      headers: { authorization },
       payload,
     });
     expect([answer.statusCode, answer.json()]).toEqual([200, { outcome: expected[0] }]);
@@ -105,6 +112,7 @@ describe("operators of a cluster", () => {
     const answer = await open({ cluster }).inject({
       method: "POST",
       url: `/ops/cluster/${address}`,
+      headers: { authorization },
       payload,
     });
     expect(answer.statusCode).toBe(400);
@@ -154,5 +162,48 @@ describe("metrics", () => {
       metrics.observe({ surface: "s", method: `M${index}`, route: "/", status: 200, durationMs: 1 });
     }
     expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
+  });
+});
+
+describe("access to the operators' surface", () => {
+  const cluster = { state: () => ({}), rejoin: async () => "rejoined" } as unknown as ClusterOps;
+  const rejoin = { method: "POST", url: "/ops/cluster/rejoin", payload: { region: "us-east1" } } as const;
+  const outside = { access: { hosts: ["10.0.0.5:7304"], token, isLoopback: false }, cluster };
+  const host = "10.0.0.5:7304";
+
+  it.each([["attacker.example"], ["localhost:81"], ["localhost:80.attacker.example"]])(
+    "is refused to a page that reaches it as %s (G1)",
+    async (name) => {
+      for (const url of ["/healthz", "/ops/actors/push"]) {
+        const answer = await open().inject({ url, headers: { host: name, authorization } });
+        expect([answer.statusCode, answer.json().code]).toEqual([421, "host_not_allowed"]);
+      }
+    },
+  );
+
+  it("changes nothing without the token, on loopback either (G2)", async () => {
+    for (const headers of [{}, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
+      const answer = await open({ cluster }).inject({ ...rejoin, headers });
+      expect([answer.statusCode, answer.json().code]).toEqual([401, "token_invalid"]);
+      expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
+    }
+    expect((await open({ cluster }).inject({ ...rejoin, headers: { authorization } })).statusCode).toBe(200);
+  });
+
+  it("shows others nothing but health without the token (G3)", async () => {
+    for (const url of ["/healthz", "/readyz"])
+      expect((await open(outside).inject({ url, headers: { host } })).statusCode).toBe(200);
+    for (const url of [
+      "/metrics",
+      "/ops/actors/push",
+      "/ops/cluster",
+      "/openapi.json",
+      "/healthz/../metrics",
+    ]) {
+      expect((await open(outside).inject({ url, headers: { host } })).statusCode).toBe(401);
+      expect((await open(outside).inject({ url, headers: { host, authorization } })).statusCode).not.toBe(
+        401,
+      );
+    }
   });
 });

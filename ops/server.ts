@@ -9,6 +9,7 @@ import fastify, {
 } from "fastify";
 import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
 import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
+import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
 
 export interface ReadyReport {
@@ -21,6 +22,7 @@ export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
   /** Begins the request ids of this start of the node. */
   readonly incarnation: string;
+  readonly access: OpsAccess;
   readonly metrics: Metrics;
   readonly gauges: () => readonly Gauge[];
   readonly ready: () => Promise<ReadyReport>;
@@ -49,10 +51,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
       return `ops-${deps.incarnation}-${count.toString(36)}`;
     },
   });
-  server.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id).header("cache-control", "no-store");
-    done();
-  });
+  addManners(server, deps.access);
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
     const report = await deps
@@ -88,6 +87,42 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
   });
   return server;
+}
+
+function addManners(server: FastifyInstance, access: OpsAccess): void {
+  server.addHook("onRequest", (request, reply, done) => {
+    reply.header("request-id", request.id).header("cache-control", "no-store");
+    const refusal = judgeOpsRequest(access, {
+      method: request.method,
+      path: request.url.split("?", 1)[0] ?? "",
+      host: request.headers.host,
+      authorization: request.headers.authorization,
+    });
+    if (refusal === null) done();
+    else refuseAccess(reply, refusal);
+  });
+  // What operators did is kept apart from what was asked, with who did it.
+  server.addHook("onResponse", (request, reply, done) => {
+    const { method, url, id } = request;
+    if (method !== "GET" && method !== "HEAD")
+      request.log.warn(
+        { request_id: id, method, url, from: request.ip, status: reply.statusCode },
+        "ops.acted",
+      );
+    done();
+  });
+}
+
+function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_invalid"): void {
+  if (code === "token_invalid") {
+    reply.header("www-authenticate", 'Bearer realm="operations"');
+    sendProblem(reply, code, "Send the operators' token as «Authorization: Bearer …».");
+  } else
+    sendProblem(
+      reply,
+      code,
+      "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
+    );
 }
 
 function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): FastifyReply {

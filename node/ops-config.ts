@@ -1,0 +1,80 @@
+// Where the operators' surface listens, and what an operator must show. It is not the public's: it has an address of its
+// own, which is loopback unless told otherwise.
+
+import { randomBytes } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join, resolve } from "node:path";
+import { keepFirst } from "../crypto/durable-file.ts";
+import type { OpsAccess } from "../ops/guard.ts";
+import { ConfigError } from "./config-error.ts";
+
+export interface OpsConfig {
+  readonly host: string;
+  /** Null for the fifth of the node's ports. */
+  readonly port: number | null;
+  /** Further values of Host that it answers, lower case with the port. */
+  readonly hosts: readonly string[];
+  /** Absolute path of the file that holds the token; made where it is not there. */
+  readonly tokenFile: string;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const tokenLengthMin = 32;
+
+/** Throws {@link ConfigError}. */
+export function parseOpsConfig(env: Env, node: { readonly home: string; readonly host: string }): OpsConfig {
+  const listen = env["SVC_OPS_LISTEN"];
+  const tokenFile = env["SVC_OPS_TOKEN_FILE"];
+  return Object.freeze({
+    ...(listen === undefined
+      ? { host: isLoopback(node.host) ? node.host : "127.0.0.1", port: null }
+      : parseListen(listen)),
+    hosts: parseHosts(env["SVC_OPS_HOSTS"]),
+    tokenFile: tokenFile === undefined ? join(resolve(node.home), "ops-token") : resolve(tokenFile),
+  });
+}
+
+function parseListen(text: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-f:]+)\]|([^:[\]]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain ?? "";
+  if ((isIP(host) !== 0 || host === "localhost") && Number(port) <= 65_535)
+    return { host, port: Number(port) };
+  throw new ConfigError(
+    "SVC_OPS_LISTEN",
+    `is ${JSON.stringify(text)}; use an address and a port, such as 127.0.0.1:7304`,
+  );
+}
+
+function parseHosts(text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const hosts = text.split(",").map((each) => each.trim().toLowerCase());
+  const odd = hosts.find((each) => !/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?$/.test(each));
+  if (odd === undefined) return hosts;
+  throw new ConfigError(
+    "SVC_OPS_HOSTS",
+    `has ${JSON.stringify(odd)}; use names as clients send them in Host, such as ops.internal:7304`,
+  );
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
+}
+
+/** Reads the token, and makes one where there is none. Throws {@link ConfigError} for one that others can read or guess. */
+export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port: number): Promise<OpsAccess> {
+  const token = (await keepFirst(tokenFile, `${randomBytes(32).toString("base64url")}\n`)).trim();
+  if (((await stat(tokenFile)).mode & 0o077) !== 0) {
+    throw new ConfigError("SVC_OPS_TOKEN_FILE", `${tokenFile} can be read by others; give it mode 0600`);
+  }
+  if (token.length < tokenLengthMin || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new ConfigError(
+      "SVC_OPS_TOKEN_FILE",
+      `${tokenFile} needs one line of at least ${tokenLengthMin} printable characters; remove it and start again to have one made`,
+    );
+  }
+  const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];
+  const own = names.map((name) => `${name.includes(":") ? `[${name}]` : name}:${port}`);
+  return { hosts: [...new Set([...own, ...hosts])], token, isLoopback: isLoopback(host) };
+}

@@ -33,6 +33,8 @@ export const pushActor: ActorDefinition<PushCommand, PushReply> = {
   input: (id) => ({ pushId: id }),
   rows: rowsFor,
   decide,
+  // Any key of a business may ask about any push_id.
+  absent: (command) => (command.type === "push.status" ? { reply: null } : null),
   effects: {
     processChunk: (params: { chunk: number }, view: ActorView): readonly Effect[] => [
       { kind: "activity", name: "processChunk", params: { facts: factsOf(view), chunk: params.chunk } },

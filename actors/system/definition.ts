@@ -72,6 +72,11 @@ export interface ActorDefinition<C extends Message = Message, R = unknown> {
   /** Keyed rows that deciding `command` needs. */
   rows?(command: C, id: string): readonly RowSelection[];
   decide(command: C, view: ActorView): Decision<R>;
+  /**
+   * The answer to a question about an actor that never existed, for a command that only looks; null for any other. Such
+   * an actor is not made by being asked, for anybody may ask about any id.
+   */
+  absent?(command: C): { readonly reply: R } | null;
   /** Named machine actions → effects. An action that is not named here is a bug. */
   readonly effects: Readonly<Record<string, (params: never, view: ActorView) => readonly Effect[]>>;
   /** Turns the persisted snapshot of version `from` into that of `from + 1`. */

@@ -134,3 +134,23 @@ describe("A10: the machine is the documentation", () => {
     expect(await other.inspect({ kind: "nothing", id: "a" })).toBeNull();
   });
 });
+
+describe("a question about an actor that never existed", () => {
+  it("is answered without making it, in memory or in the store", async () => {
+    const { system, store } = newWorld();
+    const node = system();
+    for (let index = 0; index < 20; index += 1)
+      expect(await ask(node, `no-${index}`, { type: "glance" })).toBeNull();
+    expect(node.stats().active).toBe(0);
+    expect(store.callsOf("claim")).toBe(0);
+    expect(await store.listActors("counter", "", 10)).toEqual([]);
+  });
+
+  it("is asked of the actor once there is one, wherever it is", async () => {
+    const { system } = newWorld();
+    const node = system();
+    await ask(node, "a", add);
+    expect(await ask(node, "a", { type: "glance" })).toBe(1);
+    expect(await ask(system(), "a", { type: "glance" })).toBe(1);
+  });
+});

@@ -95,6 +95,21 @@ class Runtime implements LocalActorSystem {
   }
 
   #askHere(to: ActorRef, command: Message, timeoutMs: number, ahead: Envelope["ahead"]): Promise<unknown> {
+    const absent = this.#absentAnswer(to, command);
+    if (absent === null) return this.#askActor(to, command, timeoutMs, ahead);
+    return this.#options.store
+      .readHead(to)
+      .then((head) => (head === null ? absent.reply : this.#askActor(to, command, timeoutMs, ahead)));
+  }
+
+  /** What a question is answered if the store has no such actor; null where it must be asked itself. */
+  #absentAnswer(to: ActorRef, command: Message): { readonly reply: unknown } | null {
+    if (this.#draining || this.#table.get(to) !== undefined) return null;
+    const definition = this.#drivers.get(to.kind)?.definition;
+    return definition?.durability === "journal" ? (definition.absent?.(command) ?? null) : null;
+  }
+
+  #askActor(to: ActorRef, command: Message, timeoutMs: number, ahead: Envelope["ahead"]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const deadlineMs = this.#options.clock.now() + timeoutMs;
       const refusal = this.#post(to, envelopeOf("ask", command, { resolve, reject, ahead, deadlineMs }));

@@ -81,6 +81,8 @@ type CounterEvent =
 
 export type CounterCommand =
   | { readonly type: "add"; readonly by: number }
+  /** Of an actor that never existed: null. */
+  | { readonly type: "glance" }
   | { readonly type: "read" | "arm" | "disarm" | "fail" | "explode" }
   | { readonly type: "forward"; readonly to: string; readonly by: number }
   | { readonly type: "work"; readonly job: string }
@@ -130,6 +132,7 @@ export const counterActor: ActorDefinition<CounterCommand, unknown> = {
   durability: "journal",
   input: () => ({ start: 0 }),
   rows: (command) => (command.type === "add.once" ? [{ rt: 16, keys: [command.id] }] : []),
+  absent: (command) => (command.type === "glance" ? { reply: null } : null),
   decide: decideCounter,
   effects: {
     forward: ({ to, by }: { to: string; by: number }): readonly Effect[] => [
@@ -148,6 +151,8 @@ function decideCounter(command: CounterCommand, view: ActorView): Decision<unkno
   switch (command.type) {
     case "read":
       return { reply: { ...context, state: view.snapshot.value, epoch: view.epoch } };
+    case "glance":
+      return { reply: context.n };
     case "add":
       return { reply: context.n + command.by, events: [event({ type: "added", by: command.by })] };
     case "add.once": {

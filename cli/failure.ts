@@ -3,6 +3,7 @@
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { ConfigError } from "../node/config-error.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { visible } from "./terminal.ts";
 
 export interface Failure {
   readonly lines: readonly string[];
@@ -42,11 +43,12 @@ const advice: Readonly<Record<string, string>> = {
 
 function problemFailure(error: SvcProblemError): Failure {
   const { problem, retryAfterSeconds } = error;
-  const lines = [`The service refused: ${error.detail || error.code} (${error.status} ${error.code})`];
+  const said = visible(error.detail || error.code);
+  const lines = [`The service refused: ${said} (${error.status} ${visible(error.code)})`];
   const { pointer, suggestion, errors } = problem;
-  if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${pointer}`);
+  if (typeof pointer === "string" && pointer !== "") lines.push(`  at ${visible(pointer)}`);
   if (typeof suggestion === "string" && !error.detail.includes(suggestion))
-    lines.push(`  Did you mean ${suggestion}?`);
+    lines.push(`  Did you mean ${visible(suggestion)}?`);
   if (Array.isArray(errors)) lines.push(...errors.slice(0, 10).map((each) => `  ${faultLine(each)}`));
   const help = advice[error.code];
   if (help !== undefined) lines.push(help);
@@ -57,5 +59,7 @@ function problemFailure(error: SvcProblemError): Failure {
 
 function faultLine(fault: unknown): string {
   const { code, pointer, detail } = (fault ?? {}) as { code?: unknown; pointer?: unknown; detail?: unknown };
-  return [code, pointer, detail].filter((part) => typeof part === "string" && part !== "").join("  ");
+  return visible(
+    [code, pointer, detail].filter((part) => typeof part === "string" && part !== "").join("  "),
+  );
 }

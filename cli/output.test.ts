@@ -52,6 +52,16 @@ describe("the terminal", () => {
     expect(visible("a\u001b[31mb\u202ec\u0007")).toBe("a [31mb c ");
   });
 
+  it("lets nothing steer it that is not its own, whoever says it", () => {
+    const { terminal, stdout, stderr } = terminalOf(true);
+    const hostile = "\u001b]0;owned\u0007\u001b[2J\u009b31mx";
+    terminal.print(`${terminal.good("ok")} ${hostile}`);
+    terminal.note(hostile);
+    terminal.status(hostile);
+    expect(stdout.text()).toBe("\u001b[32mok\u001b[0m  ]0;owned  [2J 31mx\n");
+    expect(stderr.text().replaceAll("\r\u001b[2K", "|")).toBe(" ]0;owned  [2J 31mx\n| ]0;owned  [2J 31mx");
+  });
+
   it("aligns columns and cuts the last one", () => {
     const lines = formatTable(
       ["ID", "NAME"],

@@ -24,6 +24,8 @@ export const start: Command = {
 
 async function runStart(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, start);
+  // Whatever this process writes is the node's own.
+  process.umask(0o077);
   const { terminal } = context;
   const home = args.text("home");
   const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });

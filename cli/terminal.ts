@@ -54,7 +54,7 @@ export function createTerminal(
     columns,
     print: (line) => {
       clearStatus();
-      stdout.write(`${line}\n`);
+      stdout.write(`${harmless(line)}\n`);
     },
     write: (text) => {
       clearStatus();
@@ -62,11 +62,11 @@ export function createTerminal(
     },
     note: (line) => {
       clearStatus();
-      stderr.write(`${line}\n`);
+      stderr.write(`${harmless(line)}\n`);
     },
     status: (line) => {
       if (!isWatched) return;
-      stderr.write(`${clearLine}${line.slice(0, columns - 1)}`);
+      stderr.write(`${clearLine}${visible(line).slice(0, columns - 1)}`);
       statusShown = true;
     },
     bold: style(1),
@@ -78,6 +78,16 @@ export function createTerminal(
 
 // Control characters: a served text must not be able to steer the terminal that shows it.
 const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** The styles that are written here, and every other control character but line feed and tab. */
+const styleOrControl = /\p{Cc}\[(?:0|1|2|31|32)m|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** What is said may have words of a service's in it: nothing of them steers the terminal. */
+function harmless(text: string): string {
+  return text.replaceAll(styleOrControl, (found) =>
+    found.length > 1 && found.startsWith("\u001b") ? found : visible(found),
+  );
+}
 
 /** Served text made safe for a terminal: control and direction characters become spaces. */
 export function visible(text: string): string {

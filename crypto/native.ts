@@ -59,7 +59,9 @@ function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boo
 }
 
 function keyOf(jwk: PublicJwk): KeyObject | null {
-  const name = jwk.kty === "OKP" ? jwk.x : jwk.kty === "EC" ? `${jwk.x}.${jwk.y}` : jwk.pub;
+  const value = jwk.kty === "OKP" ? jwk.x : jwk.kty === "EC" ? `${jwk.x}.${jwk.y}` : jwk.pub;
+  // A value of one type of key must never find the key of another.
+  const name = `${jwk.kty} ${value}`;
   const known = keys.get(name);
   if (known !== undefined) {
     keys.delete(name);

@@ -3,7 +3,7 @@
 //   N2. Closing takes no new connections, finishes what is under way on those that are open, hands the actors back, then
 //       closes the stores.
 
-import { mkdir } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -41,6 +41,8 @@ export async function startNode(
   const config = loadConfig(options);
   const secrets = loadSecrets(config);
   await mkdir(config.home, { recursive: true, mode: 0o700 });
+  // A folder that was there before may be open to others; journals, receipts and the log in it are nobody else's.
+  await chmod(config.home, 0o700);
   // Written in blocks, off the requests' path; flushed when the node stops.
   const log = pino.destination({
     dest: config.logTo === "file" ? join(config.home, "node.log") : 1,

@@ -7,7 +7,7 @@ const given = {
   SVC_REGIONS: "eu-west1,us-east1",
   SVC_CASSANDRA: "10.0.0.1,10.0.0.2:9142",
   SVC_ELASTICSEARCH: "http://10.0.0.3:9200",
-  SVC_CLUSTER_SECRET: "0123456789abcdef0123456789abcdef",
+  SVC_CLUSTER_SECRET: "7c1f90b2d4e85a6307be1f42c98d3a56",
 };
 
 describe("a node among others", () => {
@@ -38,7 +38,7 @@ describe("a node among others", () => {
   it("keeps secrets out of the configuration", () => {
     const env = { ...given, SVC_CASSANDRA_USERNAME: "svc", SVC_CASSANDRA_PASSWORD: "hush-hush" };
     const config = loadConfig({}, env);
-    expect(JSON.stringify(config)).not.toMatch(/hush-hush|0123456789abcdef/);
+    expect(JSON.stringify(config)).not.toMatch(/hush-hush|7c1f90b2d4e8/);
     expect(loadSecrets(config, env)).toMatchObject({ cassandraPassword: "hush-hush" });
   });
 
@@ -71,11 +71,49 @@ describe("a node among others", () => {
     [{ SVC_CASSANDRA_CA_FILE: "/ca", SVC_CASSANDRA_CERT_FILE: "/c" }, /SVC_CASSANDRA_KEY_FILE: is missing/],
     [{ SVC_SAMPLES: "some" }, /SVC_SAMPLES.*yes or no/],
     [{ SVC_CLUSTER_SECRET: undefined }, /SVC_CLUSTER_SECRET.*32 characters/],
+    [{ SVC_CLUSTER_SECRET: "a".repeat(32) }, /SVC_CLUSTER_SECRET.*few different/],
+    [{ SVC_CLUSTER_SECRET: "0123456789abcdef0123456789abcdef" }, /SVC_CLUSTER_SECRET.*repeats itself/],
     [{ SVC_CLUSTER_SECRET: "short" }, /SVC_CLUSTER_SECRET.*32 characters/],
     [{ SVC_CASSANDRA_USERNAME: "svc" }, /SVC_CASSANDRA_PASSWORD: is missing/],
     [{ SVC_ELASTICSEARCH_PASSWORD: "p" }, /SVC_ELASTICSEARCH_USERNAME: is missing/],
   ])("refuses %j, naming the setting and the fix", (change, message) => {
     const env: Record<string, string | undefined> = { ...given, ...change };
     expect(() => loadSecrets(loadConfig({}, env), env)).toThrow(message);
+  });
+});
+
+describe("a production node among others", () => {
+  const production = { ...given, SVC_ENVIRONMENT: "production" };
+  const tls = {
+    SVC_CASSANDRA_CA_FILE: "/ca",
+    SVC_ELASTICSEARCH: "https://10.0.0.3:9200",
+    SVC_NODE_TLS_KEY_FILE: "/k",
+    SVC_NODE_TLS_CERT_FILE: "/c",
+    SVC_NODE_TLS_CA_FILE: "/ca",
+  };
+
+  it("speaks nothing in the clear unless it is told channel by channel", () => {
+    expect(() => loadConfig({}, production)).toThrow(/SVC_CASSANDRA_INSECURE.*SVC_CASSANDRA_CA_FILE/);
+    const one = { ...production, SVC_CASSANDRA_INSECURE: "yes" };
+    expect(() => loadConfig({}, one)).toThrow(/SVC_ELASTICSEARCH_INSECURE.*https/);
+    const two = { ...one, SVC_ELASTICSEARCH_INSECURE: "yes" };
+    expect(() => loadConfig({}, two)).toThrow(/SVC_NODE_INSECURE.*SVC_NODE_TLS_KEY_FILE/);
+    expect(() => loadConfig({}, { ...two, SVC_NODE_INSECURE: "sure" })).toThrow(
+      /SVC_NODE_INSECURE.*yes or no/,
+    );
+    const three = { ...two, SVC_NODE_INSECURE: "yes" };
+    expect(loadConfig({}, three).plainText).toEqual(["cassandra", "elasticsearch", "nodes"]);
+  });
+
+  it("starts with TLS everywhere, and in a sandbox without", () => {
+    expect(loadConfig({}, { ...production, ...tls }).plainText).toEqual([]);
+    expect(loadConfig({}, { ...production, ...tls, SVC_NODE_INSECURE: "yes" }).plainText).toEqual([]);
+    expect(loadConfig({}, given).plainText).toEqual([]);
+  });
+
+  it("is told that such a setting says nothing to a node alone", () => {
+    expect(() => loadConfig({}, { SVC_NODE_INSECURE: "yes" })).toThrow(
+      /SVC_NODE_INSECURE.*SVC_STORE=cassandra/,
+    );
   });
 });

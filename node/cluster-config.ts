@@ -117,11 +117,25 @@ export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSec
       `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
     );
   }
+  if (isGuessable(cluster)) {
+    throw new ConfigError(
+      "SVC_CLUSTER_SECRET",
+      "repeats itself or has few different characters; make one with `openssl rand -hex 32`",
+    );
+  }
   return {
     cluster,
     cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
     elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
   };
+}
+
+const distinctMin = 10;
+
+/** What a person types to fill 32 characters. A random one of 32 hexadecimal digits is never taken for it. */
+function isGuessable(secret: string): boolean {
+  const period = `${secret}${secret}`.indexOf(secret, 1);
+  return period < secret.length || new Set(secret).size < distinctMin;
 }
 
 function password(env: Env, prefix: string, username: string | null): string | null {

@@ -12,6 +12,7 @@ import {
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
+import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -42,6 +43,8 @@ export interface NodeConfig {
   readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
+  /** Channels that production speaks in the clear, because settings say that it may. */
+  readonly plainText: readonly string[];
 }
 
 export interface NodeOptions {
@@ -102,6 +105,7 @@ export function loadConfig(
   if (logTo !== "file" && logTo !== "stdout") {
     throw new ConfigError("SVC_LOG_TO", `is ${JSON.stringify(logTo)}; use file or stdout`);
   }
+  const cluster = isClustered(env) ? parseClusterConfig(env, region) : null;
   const host = options.host ?? env["SVC_HOST"] ?? "127.0.0.1";
   return Object.freeze({
     environment,
@@ -117,7 +121,8 @@ export function loadConfig(
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
     ops: parseOpsConfig(env, { home, host }),
-    cluster: isClustered(env) ? parseClusterConfig(env, region) : null,
+    cluster,
+    plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
   });
 }
 
@@ -175,7 +180,7 @@ function isClustered(env: Readonly<Record<string, string | undefined>>): boolean
   if (store !== "sqlite") {
     throw new ConfigError("SVC_STORE", `is ${JSON.stringify(store)}; use sqlite or cassandra`);
   }
-  const idle = clusterSettings.find((name) => env[name] !== undefined);
+  const idle = [...clusterSettings, ...plainTextSettings].find((name) => env[name] !== undefined);
   if (idle !== undefined) {
     throw new ConfigError(
       idle,

@@ -220,7 +220,8 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });
-  return { ready: Object.values(checks).every((state) => state === "ok"), checks };
+  const ready = Object.values(checks).every((state) => state === "ok");
+  return { ready, checks, plain_text: services.config.plainText };
 }
 
 /** What needs no account: everything that anyone may check. */

@@ -18,7 +18,7 @@ function open(changes: Partial<OpsDeps> = {}) {
     access: { hosts, token, isLoopback: true },
     metrics: createMetrics(),
     gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
-    ready: async () => ({ ready: true, checks: { store: "ok" } }),
+    ready: async () => ({ ready: true, checks: { store: "ok" }, plain_text: [] }),
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
@@ -45,13 +45,13 @@ describe("operators", () => {
   });
 
   it("are told 503 while the node is not ready, or cannot tell", async () => {
-    const notReady = async () => ({ ready: false, checks: { store: "unreachable" } });
+    const notReady = async () => ({ ready: false, checks: { store: "unreachable" }, plain_text: [] });
     expect(await open({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
     const broken = async () => Promise.reject(new Error("no store"));
     const answer = await open({ ready: broken }).inject("/readyz");
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
-      { ready: false, checks: { readiness: "Error: no store" } },
+      { ready: false, checks: { readiness: "Error: no store" }, plain_text: [] },
     ]);
   });
 

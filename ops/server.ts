@@ -16,6 +16,8 @@ export interface ReadyReport {
   readonly ready: boolean;
   /** What was looked at, each `ok` or what is wrong with it. */
   readonly checks: Readonly<Record<string, string>>;
+  /** Channels that are in the clear because settings allow it; none is the right answer in production. */
+  readonly plain_text: readonly string[];
 }
 
 export interface OpsDeps {
@@ -56,7 +58,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   server.get("/readyz", async (_request, reply) => {
     const report = await deps
       .ready()
-      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) } }));
+      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) }, plain_text: [] }));
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {

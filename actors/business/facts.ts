@@ -5,7 +5,7 @@ import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type { BusinessCommand, KeyFacts, PublishingFacts, RegisterReadReply } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
 import { mandatesOf } from "./mandates.ts";
-import { mandateIdOf, parseHead, registerOf, rt } from "./rows.ts";
+import { parseHead, publicName, registerOf, rt } from "./rows.ts";
 
 type FactsCommand = Extract<BusinessCommand, { type: "publishing.facts" }>;
 
@@ -48,11 +48,4 @@ export function registerRead(keys: readonly string[], view: ActorView): Register
       return [{ ...publicName(key, row.partition), ...row }];
     }),
   };
-}
-
-/** Names in the public register are of all parties together, and a mandate_id is unique within its business only. */
-function publicName(key: string, party: string): { readonly table: string; readonly key: string } {
-  const slash = key.indexOf("/");
-  const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];
-  return { table, key: mandateIdOf(key) === null ? name : `${party}/${name}` };
 }

@@ -154,3 +154,10 @@ export function registerOf(view: ActorView, key: string): RegisterRow | undefine
 export function mandateIdOf(key: string): string | null {
   return key.startsWith(mandatePrefix) ? key.slice(mandatePrefix.length) : null;
 }
+
+/** Names in the public register are of all parties together, and a mandate_id is unique within its business only. */
+export function publicName(key: string, party: string): { readonly table: string; readonly key: string } {
+  const slash = key.indexOf("/");
+  const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];
+  return { table, key: mandateIdOf(key) === null ? name : `${party}/${name}` };
+}

@@ -131,19 +131,13 @@ export function createRegister(deps: RegisterDeps): Register {
       : loadEntry(deps, progress, { table, kept, key });
   };
   /** What changed last comes first: certificates, policies and custody statements never change after they are issued. */
-  const list = async <T>(
-    table: RegisterTable,
-    uuid: string,
-    keep: (facts: readonly T[]) => readonly T[] = (facts) => facts,
-  ): Promise<readonly T[]> => {
+  const list = async <T>(table: RegisterTable, uuid: string): Promise<readonly T[]> => {
     const name = `${table}/${uuid}`;
     const known = cache.lists.get(name);
     if (known !== undefined && counts(known.readAtMs)) return known.facts as readonly T[];
     const { seen } = progress;
     const readAtMs = deps.clock.now();
-    const entries = await deps.store.list(table, uuid);
-    const newestFirst = entries.toSorted((a, b) => b.change - a.change);
-    const facts = keep(newestFirst.map((entry) => JSON.parse(entry.body) as T));
+    const facts = newestFirst<T>(table, await deps.store.list(table, uuid));
     if (seen === progress.seen) cache.lists.set(name, { facts, readAtMs });
     return facts;
   };
@@ -166,7 +160,7 @@ export function createRegister(deps: RegisterDeps): Register {
     },
     certificates: (uuid) => list<CertificateFacts>("certificate", uuid),
     keys: (uuid) => list<KeyFacts>("key", uuid),
-    mandates: (uuid) => list<MandateFacts>("mandate", uuid, firstOfEach),
+    mandates: (uuid) => list<MandateFacts>("mandate", uuid),
     policies: (uuid) => list<PolicyFacts>("policy", uuid),
     custody: (uuid) => list<CustodyFacts>("custody", uuid),
     blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
@@ -174,10 +168,15 @@ export function createRegister(deps: RegisterDeps): Register {
   };
 }
 
-/** An earlier release named mandates differently, so one that changed since has two entries: the later one counts. */
-function firstOfEach(mandates: readonly MandateFacts[]): readonly MandateFacts[] {
+function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[]): readonly T[] {
+  const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
+  if (table !== "mandate") return facts;
+  // An earlier release named mandates differently, so one that changed since has two entries: the later one counts.
   const seen = new Set<string>();
-  return mandates.filter(({ mandate_id: id }) => !seen.has(id) && seen.add(id));
+  return facts.filter((each) => {
+    const { mandate_id: id } = each as unknown as MandateFacts;
+    return !seen.has(id) && seen.add(id);
+  });
 }
 
 async function loadEntry<T>(

@@ -3,8 +3,8 @@
 //   O2. A row is never changed or deleted. So one that is readable anywhere is in force, and no other region is asked.
 //   O3. When the outcome of a claim is unknown the row is read with what is under way; while there is none it is claimed
 //       again, which is the same claim.
-//   O4. A key that is in the register and was never claimed was registered by an earlier release, for the party that the
-//       register names. All regions are asked for it while they can be reached.
+//   O4. A key that is in the register and has no claim belongs to the party that the register names: an earlier release
+//       registered it, or its claim was lost with a region. All regions are asked for it while they can be reached.
 
 import { StoreError } from "../actor-store.ts";
 import { textOf } from "./columns.ts";

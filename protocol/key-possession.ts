@@ -1,5 +1,5 @@
 // Proof of possession: a key signs that it is to be registered, for whom and as what, so nobody registers a key of
-// somebody else. The challenge is of whoever registers it, so a proof that was made for another occasion proves nothing.
+// somebody else. The challenge is chosen for this registration, so a proof that was made for another one proves nothing.
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";

@@ -73,7 +73,7 @@ export interface Parties {
   /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   /**
-   * For whoever knows that the party has the private half: it was generated here, or has just signed a request. A key of
+   * For callers that know that the party has the private half: it was generated here, or has just signed a request. A key of
    * another party is `key_taken`, for ever.
    */
   registerKey(key: KeyFacts): Promise<void>;

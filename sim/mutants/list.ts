@@ -240,7 +240,7 @@ const serving: readonly Mutant[] = [
       };
     },
   }),
-  mutant("keyIsEverybodys", "a key belongs to whoever claims it", {
+  mutant("keyIsEverybodys", "a key belongs to everyone who claims it", {
     register: (register) => ({ ...bound(register), claimKey: async (_keyId, party) => party }),
   }),
   mutant("receiptIsNotAwaited", "an answer leaves before its receipt is durable", {

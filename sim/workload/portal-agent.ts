@@ -132,7 +132,7 @@ export class PortalAgent {
     await this.#journal.revoked(key.keyId);
   }
 
-  /** Whoever is told that the key is registered has it for ever. */
+  /** A business that is told that the key is registered has it for ever. */
   async #contest(): Promise<void> {
     const { uuid } = this.#business;
     const key = this.#contested;

@@ -129,6 +129,22 @@ describe("a queued push", () => {
     expect([...push.timers.values()]).toEqual([]);
   });
 
+  it("answers an awaiting caller once every chunk is settled, whatever an index has confirmed (U5)", () => {
+    const push = open(250);
+    settle(push, 0, 200, ["us-east1"]);
+    expect(push.send({ type: "push.await" })).toBeUndefined();
+    settle(push, 1, 50, ["us-east1"]);
+    expect(push.send({ type: "push.await" })).toMatchObject({
+      state: "processing",
+      settled: 250,
+      completed_at: null,
+      results: { length: 250 },
+    });
+    for (const chunk of [0, 1])
+      push.send({ type: "chunk.indexed", chunk, region: "us-east1" } as never);
+    expect(push.send({ type: "push.await" })).toMatchObject({ state: "complete" });
+  });
+
   it("lets an awaiting caller wait until it is settled", () => {
     const push = open(10);
     expect(push.send({ type: "push.await" })).toBeUndefined();

@@ -101,6 +101,9 @@ describe.each([
       completed_at: null,
       poll_after_seconds: 1,
     });
+    // For the business it waits for nothing any more.
+    const pending = async () => (await node.services.parties.facts(business.party.uuid, "")).pending;
+    await expect.poll(pending).toEqual([]);
     // Sent again, it is answered the same.
     const again = jsonOf(await inTime(publish(node.services, business, body)));
     expect(again["results"]).toEqual(answer["results"]);

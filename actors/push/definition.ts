@@ -136,14 +136,14 @@ function fact(event: Message & Record<string, unknown>): Message {
   return event;
 }
 
-function isFinal(view: ActorView): boolean {
-  return view.snapshot.matches("complete") || view.snapshot.matches("failed");
+/** Nothing of it is published any more. */
+function isOver({ snapshot }: ActorView): boolean {
+  return snapshot.matches("indexing") || snapshot.matches("complete") || snapshot.matches("failed");
 }
 
 /** U5. A held push is answered as held, and one that was never accepted as unknown. */
 function isAnswered(view: ActorView): boolean {
-  if (contextOf(view).facts === null || isFinal(view)) return true;
-  return view.snapshot.matches("held") || view.snapshot.matches("indexing");
+  return contextOf(view).facts === null || view.snapshot.matches("held") || isOver(view);
 }
 
 function accept(
@@ -153,7 +153,7 @@ function accept(
   if (contextOf(view).facts) {
     const reply = { status: "known", state: reportedState(view) } as const;
     // Whoever accepts a push that is over staged its leaves and admitted it once more: that is undone.
-    return isFinal(view) ? { reply, effects: finishEffects(view) } : { reply };
+    return isOver(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
   if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
   return {

@@ -108,7 +108,9 @@ describe.each([
     const again = jsonOf(await inTime(publish(node.services, business, body)));
     expect(again["results"]).toEqual(answer["results"]);
     comeBack();
-    await expect.poll(() => statusOf(batch.push_id), { timeout: 30_000 }).toMatchObject({ state: "complete" });
+    await expect
+      .poll(() => statusOf(batch.push_id), { timeout: 30_000 })
+      .toMatchObject({ state: "complete" });
     expect(await found()).toBe(10);
   });
 

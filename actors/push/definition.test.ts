@@ -161,8 +161,7 @@ describe("a queued push", () => {
       completed_at: null,
       results: { length: 250 },
     });
-    for (const chunk of [0, 1])
-      push.send({ type: "chunk.indexed", chunk, region: "us-east1" } as never);
+    for (const chunk of [0, 1]) push.send({ type: "chunk.indexed", chunk, region: "us-east1" } as never);
     expect(push.send({ type: "push.await" })).toMatchObject({ state: "complete" });
   });
 

@@ -21,7 +21,7 @@ export type IntegrationKeyCommand =
       /** Of the worker that answers the request, and of nobody else; nodes of earlier releases send none. */
       readonly token?: string;
       /** Only renews a claim that is still the worker's own: anything else is answered `in_progress` and begins nothing. */
-      readonly renewal?: true;
+      readonly renewal?: boolean;
     })
   | (Message & {
       readonly type: "idempotency.settle";

@@ -220,7 +220,7 @@ describe("idempotency (Q3, Q4)", () => {
     expect(statusOf(key, begin("e", "c"))).toBe("fresh");
   });
 
-  it("keeps the first answer, whoever else worked on it", () => {
+  it("keeps the first answer, although another worker gives one too", () => {
     const key = open();
     key.send(begin("d"));
     key.nowMs += 6_000;

@@ -22,7 +22,7 @@ interface Told {
   readonly waitMs: number | null;
 }
 
-/** The push's activities, with a region `us-east1` that never answers whoever waits, and what regions were told. */
+/** The push's activities, with a region `us-east1` that confirms nothing, and what regions were told. */
 function activitiesOf(stored: string[]) {
   const told: Told[] = [];
   const tree = buildTree([leafHash(record, sha256)], sha256);

@@ -12,6 +12,7 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { sourceOf } from "../service/source-address.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import { isRefused, parseQuery, single } from "./request-parts.ts";
@@ -109,6 +110,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     bytesMax: publishBytesMax,
     timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
   };
+  const { trustedProxies = [] } = deps.http;
   const answer = async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
     const query = parseQuery(request.raw.url ?? "", []);
     if (isRefused(query)) return query;
@@ -118,7 +120,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: request.ip,
+      sourceIp: sourceOf(request.socket.remoteAddress, forwardedFor(request), trustedProxies),
     });
   };
   return {
@@ -154,6 +156,11 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       answer,
     }),
   };
+}
+
+/** All its fields in the order they came, as one list (RFC 9110 §5.3). */
+function forwardedFor(request: FastifyRequest): string | null {
+  return single(request.headers["x-forwarded-for"]);
 }
 
 /** One form for one digest, however the verified header wrote it. */

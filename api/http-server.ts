@@ -17,6 +17,7 @@ import { type Problem, type ProblemCode, problem, problemMediaType } from "../pr
 import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
+import type { AddressRange } from "../service/source-address.ts";
 import { leaveBodyUnread } from "./body.ts";
 import { type OpenApiInfo, openApi } from "./open-api.ts";
 import { send, sendProblem } from "./reply.ts";
@@ -31,8 +32,8 @@ export interface HttpDeps {
   /** How long a request's head, and then its body, may take to arrive. */
   readonly headTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  /** Addresses of proxies whose X-Forwarded-For is believed; none by default. */
-  readonly trustedProxies?: readonly string[];
+  /** Addresses of the proxies whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly AddressRange[];
   /**
    * How long a server that closes serves the connections that are open, each answer the last one of its connection. A
    * caller whose connection just ends cannot know what became of its request. None by default.
@@ -70,7 +71,6 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     // Bodies have their own, longer, time: see bodyTimeoutMs. This one ends a connection that neither finishes nor fails.
     requestTimeout:
       (deps.headTimeoutMs ?? headTimeoutMsDefault) + 10 * (deps.bodyTimeoutMs ?? bodyTimeoutMsDefault),
-    trustProxy: deps.trustedProxies ? [...deps.trustedProxies] : false,
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,

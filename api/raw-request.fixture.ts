@@ -13,6 +13,8 @@ export interface RawAnswer {
 export interface RawOptions {
   /** Called again and again to go on sending after the first bytes; null when there is no more. */
   readonly next?: () => string | Uint8Array | null;
+  /** Address to connect from. */
+  readonly localAddress?: string;
 }
 
 /** Sends bytes and answers what came back once the server ended the connection, or a whole answer is there. */
@@ -23,7 +25,11 @@ export function sendRaw(
 ): Promise<RawAnswer> {
   const url = new URL(base);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(url.port), url.hostname);
+    const { localAddress } = options;
+    const socket = connect({
+      ...{ port: Number(url.port), host: url.hostname },
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
     let text = "";
     let ended = false;
     const finish = (): void => {

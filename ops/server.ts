@@ -40,7 +40,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     forceCloseConnections: true,
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },

@@ -28,6 +28,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
+import { isRefused, parseQuery } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -231,7 +232,9 @@ function withOpenApi(surface: Surface): readonly Route[] {
     tags: [],
     isPublic: true,
     doc: { summary: "This document", answers: { 200: { description: "OpenAPI 3.1" } } },
-    handle: async (_request, reply) => {
+    handle: async (request, reply) => {
+      const query = parseQuery(request.raw.url ?? "", []);
+      if (isRefused(query)) return send(reply, query);
       const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
       return send(reply, { kind: "answer", status: 200, headers, body: text });
     },

@@ -244,6 +244,12 @@ const vocabularyDoc: RouteDoc = {
       description: "The latest when left out.",
       schema: { type: "integer", minimum: 1 },
     },
+    {
+      name: "If-None-Match",
+      in: "header",
+      description: "ETags that the caller holds: 304 when one of them is current.",
+      schema: { type: "string" },
+    },
   ],
   answers: {
     200: { description: "The vocabulary; its ETag serves conditional requests" },

@@ -33,6 +33,12 @@ export interface OpsDeps {
 }
 
 const listLimit = 100;
+/** Of the list of actors; whatever else is asked is refused. */
+const listQuery = {
+  type: "object",
+  properties: { after: { type: "string" } },
+  additionalProperties: false,
+} as const;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
   let count = 0;
@@ -67,8 +73,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
     "/ops/actors/:kind",
+    { schema: { querystring: listQuery } },
     async (request) => {
-      const ids = await deps.listActors(request.params.kind, String(request.query.after ?? ""), listLimit);
+      const ids = await deps.listActors(request.params.kind, request.query.after ?? "", listLimit);
       return { kind: request.params.kind, ids, next_after: ids.length === listLimit ? ids.at(-1) : null };
     },
   );
@@ -95,9 +102,14 @@ function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): Fa
   return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
 }
 
-const answer = (description: string): object => ({
-  get: { summary: description, responses: { 200: { description } } },
+const answer = (description: string, parameters: readonly object[] = []): object => ({
+  get: { summary: description, parameters, responses: { 200: { description } } },
 });
+
+const parameter = (where: "path" | "query", name: string, description: string): object => ({
+  ...{ name, in: where, required: where === "path", description, schema: { type: "string" } },
+});
+const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
 const openApiOf = (isClustered: boolean): object => ({
   openapi: "3.1.0",
@@ -106,9 +118,13 @@ const openApiOf = (isClustered: boolean): object => ({
     "/healthz": answer("The process answers"),
     "/readyz": answer("The node can serve; 503 while it cannot"),
     "/metrics": answer("Prometheus text format"),
-    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page"),
+    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page", [
+      kind,
+      parameter("query", "after", "`next_after` of the page before."),
+    ]),
     "/ops/actors/{kind}/{id}": answer(
       "State of an actor: machine state, context, timers, unacknowledged effects, last events",
+      [kind, parameter("path", "id", "Id of the actor.")],
     ),
     ...(isClustered ? clusterPaths : {}),
   },

@@ -1,9 +1,8 @@
 // What the platform would answer by itself, in its own words or none, answered like everything else: as problems, with a
 // request id, in the logs and in the metrics.
-//   P1. Every field of a head is looked at or the request is refused: none is dropped because there are too many.
-//   P2. What is wrong with a head is said before a route is asked. Only the Host of a signed request is left to its
+//   P1. What is wrong with a head is said before a route is asked. Only the Host of a signed request is left to its
 //       signature, which covers it: a request with two of them is addressed to nobody.
-//   P3. A request is answered once: what turns out to be wrong with a body after that ends the connection, for the next
+//   P2. A request is answered once: what turns out to be wrong with a body after that ends the connection, for the next
 //       in front of it might take a second answer for that of another request.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -29,8 +28,7 @@ const exchanges = new WeakMap<
 
 /** Takes over what the server would answer or refuse by itself. */
 export function takeOver(server: Server, answers: PlatformAnswers): void {
-  // One more than is allowed, so that it shows.
-  server.maxHeadersCount = headFieldsMax + 1;
+  server.maxHeadersCount = headFieldsMax;
   server.prependListener("request", (request, response) => {
     exchanges.set(request.socket, { request, response });
   });
@@ -64,7 +62,10 @@ function clientProblem(code: string): Problem {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return problem("request_timeout", "The request did not arrive in time.");
     case "HPE_HEADER_OVERFLOW":
-      return problem("header_too_large", `The headers are at most ${headBytesMax} bytes.`);
+      return problem(
+        "header_too_large",
+        `The headers are at most ${headBytesMax} bytes in ${headFieldsMax} fields.`,
+      );
     case "HPE_INVALID_VERSION":
     case "HPE_PAUSED_H2_UPGRADE":
       return versionProblem();
@@ -96,10 +97,8 @@ function answerAndEnd(
 
 /** What of a request's head alone refuses it; null for nothing. */
 export function headFault(request: IncomingMessage, isSigned: boolean): Problem | null {
-  const { httpVersion, rawHeaders } = request;
+  const { httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return versionProblem();
-  if (rawHeaders.length > 2 * headFieldsMax)
-    return problem("header_too_large", `A request has at most ${headFieldsMax} fields.`);
   if (!isHostPlain(request, isSigned)) {
     return problem("request_invalid", "A request names its host in exactly one Host field.", {
       pointer: "/headers/host",

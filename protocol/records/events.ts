@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../canonical-json.ts";
 import { isDecimal, parseTimestamp } from "../identifiers.ts";
+import { millionthsOf } from "../money.ts";
 import {
   boolean,
   code,
@@ -76,7 +77,7 @@ function pricesInOrder(names: { readonly min: string; readonly max: string; read
       typeof max === "string" &&
       isDecimal(min) &&
       isDecimal(max) &&
-      Number(max) < Number(min)
+      millionthsOf(max) < millionthsOf(min)
     ) {
       faults.add("value_invalid", `/${names.max}`, `Must not be less than ${names.min}.`);
     }

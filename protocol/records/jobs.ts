@@ -3,6 +3,7 @@
 
 import type { JsonObject } from "../canonical-json.ts";
 import { isDecimal } from "../identifiers.ts";
+import { millionthsOf } from "../money.ts";
 import {
   code,
   form,
@@ -58,5 +59,6 @@ function salaryInOrder({ salary: offered }: JsonObject, faults: FaultList): void
   if (!isObject(offered)) return;
   const { min, max } = offered;
   if (typeof min !== "string" || typeof max !== "string" || !isDecimal(min) || !isDecimal(max)) return;
-  if (Number(max) < Number(min)) faults.add("value_invalid", "/salary/max", "Must not be less than min.");
+  if (millionthsOf(max) < millionthsOf(min))
+    faults.add("value_invalid", "/salary/max", "Must not be less than min.");
 }

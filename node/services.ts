@@ -21,7 +21,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
@@ -94,7 +94,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const lists = await loadContentLists(config.contentLists);
+  const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
   // The cluster begins them once it has joined: by then all that they are made of is there.
@@ -115,7 +115,7 @@ export async function openNodeServices(
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
-    lists,
+    lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: async (uuid: string) =>
@@ -132,6 +132,8 @@ export async function openNodeServices(
     await stores.close();
   };
   try {
+    // Records are judged by the names of the companies in it, as soon as the node has actors.
+    await register.refresh();
     await beginActing(common, actors, abandoned);
   } catch (error) {
     await close();

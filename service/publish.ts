@@ -5,7 +5,7 @@
 //   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
 //   W4. Idempotent answers are kept for final outcomes only: never 401, 409, 429 or 5xx.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
@@ -21,12 +21,12 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { acceptPush } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { decideOwnNames } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
@@ -135,7 +135,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
-  const question = factsQuestion(deps, request.caller.key.key_id);
+  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
   const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
   if (!mandate.ok) return refused(mandate.problem);
@@ -254,7 +254,7 @@ async function storeAndAdmit(
     deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
-  const ownNames = await decideOwnNames(deps, batch.facts);
+  const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
@@ -273,7 +273,7 @@ async function storeAndAdmit(
     });
   }
   await acceptPush(deps.actors, push, {
-    facts: { ...pushFacts(deps, request, batch, admitted.number), ...ownNamesFact(ownNames) },
+    facts: { ...pushFacts(deps, request, batch, admitted.number), own_names: ownNames },
     held_reasons: admitted.held_reasons,
     stagingAtMs,
     acceptWithinMs: deps.acceptWithinMs,

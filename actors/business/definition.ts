@@ -21,7 +21,7 @@ import { pushRef } from "../messages/refs.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
-import { businessFilePrefix, publishingFacts, registerRead } from "./facts.ts";
+import { publishingFacts, registerRead } from "./facts.ts";
 import { changeRegister, registerKeysOf } from "./register.ts";
 import { removeRecord } from "./remove.ts";
 import { answerKey, type HeadRow, headOf, rt } from "./rows.ts";
@@ -37,8 +37,6 @@ export type BusinessReply =
 
 /** Mandates of a party are read together, with the few entries whose names come after theirs. */
 const mandatesMax = 2_000;
-/** Business files of a party that are read together; it has one, as a rule. */
-const businessFilesMax = 20;
 
 export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   kind: "business",
@@ -71,9 +69,6 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [
         { rt: rt.register, keys: [`key/${command.key_id}`] },
         { rt: rt.register, after: { k: 0, k2: "mandate/" }, limit: mandatesMax },
-        ...(command.with_business_files
-          ? [{ rt: rt.head, after: { k: 0, k2: businessFilePrefix }, limit: businessFilesMax }]
-          : []),
       ];
     case "register.read":
       return [{ rt: rt.register, keys: command.keys }];

@@ -55,3 +55,33 @@ export function wordsOf(folded: string): readonly string[] {
 export function foldedWords(text: string): readonly string[] {
   return wordsOf(foldWithoutApostrophes(text));
 }
+
+/** A word as it stands in a text, for rules that look at how it is written. */
+export interface WrittenWord {
+  /** As {@link foldedWords} gives it. */
+  readonly folded: string;
+  /** As it is written, in compatibility form (NFKC), with the apostrophes inside it. */
+  readonly written: string;
+  /** Its place in {@link WrittenText.text}. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface WrittenText {
+  /** The text in compatibility form, without invisible characters. */
+  readonly text: string;
+  readonly words: readonly WrittenWord[];
+}
+
+const writtenWords = /[\p{L}\p{N}\p{M}]+(?:['\u2019\u02bc]+[\p{L}\p{N}\p{M}]+)*/gu;
+
+/** The words of {@link foldedWords}, as they are written. */
+export function writtenText(source: string): WrittenText {
+  const text = notAscii.test(source) ? source.normalize("NFKC").replace(invisible, "") : source;
+  const words: WrittenWord[] = [];
+  for (const { 0: written, index: start } of text.matchAll(writtenWords)) {
+    const folded = foldWithoutApostrophes(written);
+    if (folded !== "") words.push({ folded, written, start, end: start + written.length });
+  }
+  return { text, words };
+}

@@ -46,7 +46,7 @@ export const jobs: RecordType = {
     work_arrangement: code(workArrangements, "Where the work is done."),
     salary: optional(salary),
     closing_date: optional(timestamp("When applications close.")),
-    city: optional(text(100, "City.")),
+    city: optional(text(100, "City.", "place")),
     region: optional(form(subdivisionForm, "ISO 3166-2 subdivision.")),
     geo: optional(geopoint("Where the work place is.")),
     job_url: optional(form(httpsUrlForm, "Page of the job.")),

@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
+import { noCertifiedNames } from "./content-lists.ts";
 import { judgeRecord } from "./judge-record.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const rules = {
   collection: "products",
   countries: ["US", "CA"],
-  lists: { protectedNames: ["Fellside"], blockedHosts: [] },
+  lists: { protectedNames: ["Fellside"], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
   ownNames: [],
 } as const;
 

@@ -60,7 +60,7 @@ export const products: RecordType = {
     vertical: code(verticalCodes, "Vertical of the taxonomy."),
     category: code(categoryCodes, "Category of the taxonomy, one of the vertical's."),
     channel: code(channels, "How the product is obtained."),
-    brand: text(100, "Brand of the product."),
+    brand: text(100, "Brand of the product.", "name"),
     tags: tags("Terms by which the product is also found."),
     short_description: longText(500, "What the product is, in a sentence or two."),
     prices: array(

@@ -164,6 +164,20 @@ const pushes: readonly Mutant[] = [
       truly(command.type === "chunk.settle" ? ({ ...command, unindexed: [] } as Message) : command, view),
     ),
   }),
+  mutant("companiesAreNotFollowed", "a node that starts does not read which companies there are", {
+    register: (store) => ({
+      ...bound(store),
+      follow: () => {
+        const feed = store.follow();
+        return {
+          next: async (limit) => {
+            const { entries, more } = await feed.next(limit);
+            return { entries: entries.filter(({ table }) => table !== "certificate"), more };
+          },
+        };
+      },
+    }),
+  }),
   mutant("acceptedTwice", "a known push is accepted anew", {
     ...deciding("push", (truly, command, view) => {
       const decision = truly(command, view);

@@ -5,10 +5,10 @@
 // Bounded by the companies there are: of each one the change, and while it is active its legal name and its words.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
-import { openCertificate } from "../protocol/certificate.ts";
-import type { Envelope } from "../protocol/dsse.ts";
-import { type CertifiedNames, isFindableCompany } from "../protocol/records/content-lists.ts";
-import { wordsWithoutLegalForm } from "../protocol/records/legal-form.ts";
+import { parseCertificate } from "../protocol/certificate.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { companyWords } from "../protocol/records/company-name-rule.ts";
+import type { CertifiedNames } from "../protocol/records/content-lists.ts";
 import { createNameIndex } from "../protocol/records/name-index.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 
@@ -35,19 +35,16 @@ export function createCertifiedNames(): FollowedNames {
       const legalName = activeName(JSON.parse(body) as CertificateFacts);
       companies.set(uuid, { change, legalName });
       if (known?.legalName === legalName) return;
-      if (known !== undefined && known.legalName !== null) index.remove(findable(known.legalName));
-      if (legalName !== null) index.add(findable(legalName));
+      if (known !== undefined && known.legalName !== null) index.remove(companyWords(known.legalName));
+      if (legalName !== null) index.add(companyWords(legalName));
     },
   };
 }
 
 function activeName({ status, envelope }: CertificateFacts): string | null {
   if (status !== "active") return null;
-  const opened = openCertificate(JSON.parse(envelope) as Envelope);
-  return opened.ok ? opened.value.certificate.legal_name : null;
-}
-
-function findable(legalName: string): readonly string[] {
-  const words = wordsWithoutLegalForm(legalName);
-  return isFindableCompany(words) ? words : [];
+  const payload = openEnvelope(JSON.parse(envelope) as Envelope, payloadTypes["certificate.v1"]);
+  const certificate = payload.ok ? parseCertificate(payload.value) : payload;
+  // A later format is for nodes that know it: this one goes on following the register.
+  return certificate.ok ? certificate.value.legal_name : null;
 }

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { collectionNames, isUuidV4 } from "../../protocol/identifiers.ts";
+import { companyWords } from "../../protocol/records/company-name-rule.ts";
 import { contentFaults } from "../../protocol/records/content-rules.ts";
-import { wordsWithoutLegalForm } from "../../protocol/records/legal-form.ts";
 import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { ownNames } from "../../protocol/records/own-names.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
@@ -33,7 +33,7 @@ function faultsOf({ collection, record }: SampleRecord, legalName: string): read
   const parsed = parseRecord(collection, canonicalBytes(record));
   if (!parsed.ok) return parsed.faults;
   const others = [...sampleBusinesses, ...sampleCompanies].filter((each) => each.legalName !== legalName);
-  const index = createNameIndex(others.map((each) => wordsWithoutLegalForm(each.legalName)));
+  const index = createNameIndex(others.map((each) => companyWords(each.legalName)));
   const certified = { index, legalNameOf: () => null };
   const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified };
   return contentFaults(collection, parsed.record, lists, ownNames([legalName], []));

@@ -12,9 +12,10 @@
 //   N5. where a member that is a name (a brand) is that name and nothing else.
 // Words that are part of a longer name that the business may say name only that one.
 
+import { nameLettersMin } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
 import { type WrittenText, type WrittenWord, writtenText } from "./fold-text.ts";
-import { legalFormAt } from "./legal-form.ts";
+import { legalFormAt, mayBeLegalForm, wordsWithoutLegalForm } from "./legal-form.ts";
 import type { NameIndex, NameMatch } from "./name-index.ts";
 
 export interface NamingText {
@@ -32,6 +33,13 @@ const longWordsMin = 3;
 const uncasedLengthMin = 6;
 /** German and Luxembourgish. */
 const capitalNouns = new Set(["de", "lb"]);
+
+/** Folded words by which a certified company is looked for: none of a name too short, or without a letter («24/7 Ltd»). */
+export function companyWords(legalName: string): readonly string[] {
+  const words = wordsWithoutLegalForm(legalName);
+  const joined = words.join("");
+  return joined.length >= nameLettersMin && /\p{L}/u.test(joined) ? words : [];
+}
 
 /** The first words of a text that name a company of the index, as they are written; null where there are none. */
 export function findCompany(
@@ -56,24 +64,38 @@ export function findCompany(
 
 function createNaming(written: WrittenText, { role, language }: NamingText): (match: NameMatch) => boolean {
   let sentences: readonly Sentence[] | null = null;
-  return (match) => {
-    const words = written.words.slice(match.start, match.end);
-    const first = words[0] as WrittenWord;
-    const last = words.at(-1) as WrittenWord;
+  return ({ start, end, isInflected }) => {
+    const { written: first } = written.words[start] as WrittenWord;
+    const last = written.words[end - 1] as WrittenWord;
     // Of a company there is only one: «Apples» are none of Apple Ltd's, «Apple's» are.
-    if (match.isInflected && !/['\u2019\u02bc]+s$/i.test(last.written)) return false;
-    if (role === "name" && words.length === written.words.length) return true;
-    const hasCapitals = isCapital(first.written) && isCapital(last.written);
-    const form = legalFormAt(written.text.slice(last.end, last.end + formReach));
+    if (isInflected && !/['\u2019\u02bc]+s$/i.test(last.written)) return false;
+    const isAll = start === 0 && end === written.words.length;
+    if (role === "name" && isAll) return true;
+    const hasCapitals = isCapital(first) && isCapital(last.written);
+    const form = formBehind(written, end);
     if (form === "plain" || (form === "capitals" && hasCapitals)) return true;
-    if (words.filter(({ folded }) => folded.length >= longWordLength).length >= longWordsMin) return true;
-    if (words.length > 1 || !hasCapitals) return hasCapitals;
-    if (!hasCase(first.written)) return first.folded.length >= uncasedLengthMin;
-    if (/\p{Ll}\p{Lu}/u.test(first.written)) return true;
+    if (end - start > 1) return hasCapitals || longWords(written, start, end) >= longWordsMin;
+    if (!hasCapitals) return false;
+    if (!hasCase(first)) return first.length >= uncasedLengthMin;
+    if (/\p{Ll}\p{Lu}/u.test(first)) return true;
     if (capitalNouns.has(language)) return false;
     sentences ??= sentencesOf(written);
-    return isCapitalInRunningText(sentences[match.start] as Sentence, match.start);
+    return isCapitalInRunningText(sentences[start] as Sentence, start);
   };
+}
+
+function longWords({ words }: WrittenText, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; at += 1) if ((words[at]?.folded.length ?? 0) >= longWordLength) count += 1;
+  return count;
+}
+
+function formBehind({ text, words }: WrittenText, end: number): ReturnType<typeof legalFormAt> {
+  const word = words[end];
+  const last = words[end - 1];
+  return word !== undefined && last !== undefined && mayBeLegalForm(word.folded)
+    ? legalFormAt(text.slice(last.end, last.end + formReach))
+    : null;
 }
 
 /** Characters behind a name in which its legal form is looked for. */

@@ -35,17 +35,12 @@ export interface CertifiedNames {
 
 export const noCertifiedNames: CertifiedNames = { index: createNameIndex(), legalNameOf: () => null };
 
-const nameLettersMin = 3;
+/** Names of fewer letters are looked for nowhere. */
+export const nameLettersMin = 3;
 
-/** Whether a name of the operator's lists is looked for at all: not one of fewer than three letters. */
+/** Whether a name of the operator's lists is looked for at all. */
 export function isFindable(name: string): boolean {
   return foldedWords(name).join("").length >= nameLettersMin;
-}
-
-/** Whether a certified name is looked for, without its legal form: it also has a letter, for «24/7» names nobody. */
-export function isFindableCompany(words: readonly string[]): boolean {
-  const joined = words.join("");
-  return joined.length >= nameLettersMin && /\p{L}/u.test(joined);
 }
 
 const namesByOwner = new WeakMap<OperatorLists["protectedNames"], ReadonlyMap<string, readonly string[]>>();

@@ -79,9 +79,12 @@ const writtenWords = /[\p{L}\p{N}\p{M}]+(?:['\u2019\u02bc]+[\p{L}\p{N}\p{M}]+)*/
 export function writtenText(source: string): WrittenText {
   const text = notAscii.test(source) ? source.normalize("NFKC").replace(invisible, "") : source;
   const words: WrittenWord[] = [];
-  for (const { 0: written, index: start } of text.matchAll(writtenWords)) {
+  let from = 0;
+  for (const written of text.match(writtenWords) ?? []) {
+    const start = text.indexOf(written, from);
+    from = start + written.length;
     const folded = foldWithoutApostrophes(written);
-    if (folded !== "") words.push({ folded, written, start, end: start + written.length });
+    if (folded !== "") words.push({ folded, written, start, end: from });
   }
   return { text, words };
 }

@@ -25,8 +25,8 @@ export function wordsWithoutLegalForm(name: string): readonly string[] {
   return list.slice(0, end);
 }
 
-/** `Ltd`, `, Inc.`, `S.p.A.`, and the word after it in the same sentence. */
-const next = /^[\s,]{1,3}((?:\p{L}\.){2,5}\p{L}?|\p{L}+)(?:[^\S\n,&]+(\p{L}+))?/u;
+/** `Ltd`, `, Inc.`, `& Co.`, `S.p.A.`, and the word after it in the same sentence. */
+const next = /^[\s,&]{1,4}((?:\p{L}\.){2,5}\p{L}?|\p{L}+)(?:[^\S\n,&]+(\p{L}+))?/u;
 
 /**
  * Whether a text, from the end of a name on, goes on with a legal form. `plain` is one that is nothing else; `capitals`
@@ -43,6 +43,11 @@ export function legalFormAt(rest: string): "plain" | "capitals" | null {
   const after = found[2] ?? "";
   const isInTitle = /^\p{Lu}/u.test(after) && !isForm(foldText(after));
   return isWritten && !isInTitle ? "capitals" : null;
+}
+
+/** Whether a folded word is a legal form, or the first letter of one in dots. */
+export function mayBeLegalForm(word: string): boolean {
+  return word.length === 1 || isForm(word);
 }
 
 function isForm(word: string): boolean {

@@ -25,6 +25,7 @@ const nameWordsMax = 24;
 /** Marks of a word: it is a name; it begins a name of two words; it begins a longer one. */
 const [isName, beginsTwo, beginsMore] = [1, 2, 4];
 
+/** An index of these names, each as its folded words. */
 export function createNameIndex(names: Iterable<readonly string[]> = []): NameIndex {
   /** Names by their words, with how often each was put in. */
   const counts = new Map<string, number>();

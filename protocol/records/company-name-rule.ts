@@ -41,20 +41,26 @@ export function companyWords(legalName: string): readonly string[] {
   return joined.length >= nameLettersMin && /\p{L}/u.test(joined) ? words : [];
 }
 
-/** The first words of a text that name a company of the index, as they are written; null where there are none. */
+/**
+ * The first words of a text that name a company of the index, as they are written; null where there are none. `words` are
+ * the folded words of the text. Most texts have no word of a certified name: only where they do is looked at how they are
+ * written.
+ */
 export function findCompany(
   naming: NamingText,
+  words: readonly string[],
   names: NameIndex,
   isFreeIn: (words: readonly string[]) => IsFree,
 ): string | null {
-  const written = writtenText(naming.text);
-  const words = written.words.map(({ folded }) => folded);
+  if (!names.some(words, () => true)) return null;
+  const written = writtenText(naming.text, words);
+  const folded = written.words.map((word) => word.folded);
   const isNamed = createNaming(written, naming);
   let named: string | null = null;
   let isFree: IsFree | null = null;
-  names.some(words, (match) => {
+  names.some(folded, (match) => {
     if (!isNamed(match)) return false;
-    isFree ??= isFreeIn(words);
+    isFree ??= isFreeIn(folded);
     if (isFree(match)) return false;
     named = written.text.slice(written.words[match.start]?.start, written.words[match.end - 1]?.end);
     return true;

@@ -98,10 +98,7 @@ function namingFault(
     return true;
   });
   if (named !== null) return `The text names another company or brand: "${named}".`;
-  const { index } = lists.certified;
-  // Most texts have no word of a certified name; how the words are written is looked at where they do.
-  if (!index.some(words, () => true)) return null;
-  const company = findCompany(placed, index, isFreeIn);
+  const company = findCompany(placed, words, lists.certified.index, isFreeIn);
   return company === null
     ? null
     : `The text names another company: "${company}". Where the words are not meant as its name, write them without capitals.`;

@@ -75,9 +75,13 @@ export interface WrittenText {
 
 const writtenWords = /[\p{L}\p{N}\p{M}]+(?:['\u2019\u02bc]+[\p{L}\p{N}\p{M}]+)*/gu;
 
-/** The words of {@link foldedWords}, as they are written. */
-export function writtenText(source: string): WrittenText {
-  const text = notAscii.test(source) ? source.normalize("NFKC").replace(invisible, "") : source;
+/** The words of {@link foldedWords}, given as `folded`, as they are written. */
+export function writtenText(source: string, folded: readonly string[]): WrittenText {
+  return notAscii.test(source) || source.includes("'") ? foldedAgain(source) : wordsInPlace(source, folded);
+}
+
+function foldedAgain(source: string): WrittenText {
+  const text = source.normalize("NFKC").replace(invisible, "");
   const words: WrittenWord[] = [];
   let from = 0;
   for (const written of text.match(writtenWords) ?? []) {
@@ -87,4 +91,18 @@ export function writtenText(source: string): WrittenText {
     if (folded !== "") words.push({ folded, written, start, end: from });
   }
   return { text, words };
+}
+
+/** Where folding changed nothing but capitals, words are at their places. */
+function wordsInPlace(text: string, words: readonly string[]): WrittenText {
+  const lower = text.toLowerCase();
+  let end = 0;
+  return {
+    text,
+    words: words.map((folded) => {
+      const start = lower.indexOf(folded, end);
+      end = start + folded.length;
+      return { folded, written: text.slice(start, end), start, end };
+    }),
+  };
 }

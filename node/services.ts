@@ -22,7 +22,7 @@ import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
@@ -101,7 +101,7 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const lists = await loadContentLists(config.contentLists);
+  const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
   const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
   // The cluster begins them once it has joined: by then all that they are made of is there.
@@ -125,7 +125,7 @@ export async function openNodeServices(
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
-    lists,
+    lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
     hostedSigner: async (uuid: string) =>
@@ -142,6 +142,8 @@ export async function openNodeServices(
     await stores.close();
   };
   try {
+    // Records are judged by the names of the companies in it, as soon as the node has actors.
+    await register.refresh();
     await beginActing(common, actors, abandoned);
   } catch (error) {
     await close();
@@ -149,15 +151,12 @@ export async function openNodeServices(
   }
   const stopFollowing = follow(register, log);
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: common.timers });
-  const settleHome = async (party: string): Promise<void> => {
-    if (cluster !== null && cluster.placement.homeOf(party) === null)
-      await cluster.placement.assignHome(party);
-  };
   return {
     ...common,
     actors,
     parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
+      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys },
+      settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     [Symbol.asyncDispose]: async () => {
@@ -165,6 +164,11 @@ export async function openNodeServices(
       await close(stopSweeping());
     },
   };
+}
+
+/** Gives a party that has no home yet its home in this region. */
+async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
+  if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
 
 function newIncarnation(): string {

@@ -1,7 +1,7 @@
 // Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it, as a push of
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -13,7 +13,7 @@ import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { acceptPush, awaitSettled } from "./accept-push.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { decideOwnNames } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
 import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
 
@@ -72,7 +72,8 @@ async function accept(
 ): Promise<Result<never> | null> {
   const business = businessRef(request.businessUuid);
   const actor = pushRef(request.businessUuid, push.pushId);
-  const facts = await deps.actors.ask<PublishingFacts>(business, factsQuestion(deps, seal.key_id));
+  const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
+  const facts = await deps.actors.ask<PublishingFacts>(business, question);
   if (facts.certificate?.status !== "active" || facts.certificate.cert_id !== seal.cert_id) {
     return refuse("certificate_not_in_force", "The seal names a certificate other than the active one.");
   }
@@ -86,7 +87,7 @@ async function accept(
     envelope: JSON.stringify(request.seal),
     tree_size: null,
   });
-  const ownNames = await decideOwnNames(deps, facts);
+  const ownNames = decideOwnNames(deps.lists, request.businessUuid, facts);
   const admitted = await admit(deps, {
     businessUuid: request.businessUuid,
     pushId: push.pushId,
@@ -101,7 +102,7 @@ async function accept(
   });
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
-    facts: { ...pushFacts(deps, request, seal, push, admitted.number), ...ownNamesFact(ownNames) },
+    facts: { ...pushFacts(deps, request, seal, push, admitted.number), own_names: ownNames },
     held_reasons: [],
     stagingAtMs,
   });

@@ -6,7 +6,7 @@
 //   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. No index is
 //       waited for. One that is not settled in time is refused as unavailable, and sending it again goes on with it.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
@@ -22,13 +22,13 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { acceptPush, awaitSettled } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { decideOwnNames } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
@@ -110,7 +110,7 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
-  const question = factsQuestion(deps, request.caller.key.key_id);
+  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
   const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
   if (!mandate.ok) return refused(mandate.problem);
@@ -227,7 +227,7 @@ async function storeAndAdmit(
     deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
-  const ownNames = await decideOwnNames(deps, batch.facts);
+  const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
@@ -246,7 +246,7 @@ async function storeAndAdmit(
     });
   }
   await acceptPush(deps.actors, push, {
-    facts: { ...pushFacts(deps, request, batch, admitted.number), ...ownNamesFact(ownNames) },
+    facts: { ...pushFacts(deps, request, batch, admitted.number), own_names: ownNames },
     held_reasons: admitted.held_reasons,
     stagingAtMs,
     acceptWithinMs: deps.acceptWithinMs,

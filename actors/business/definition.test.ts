@@ -299,24 +299,6 @@ describe("register", () => {
     });
   });
 
-  it("names its live business files to whoever asks for them", () => {
-    const business = open();
-    const { number } = admit(business, "bat_1");
-    const ids = ["aip_a", "bf_a", "bf_b", "evt_a", "svc_a"];
-    assign(
-      business,
-      "bat_1",
-      number,
-      ids.map((id, index) => leaf(index, id)),
-    );
-    remove(business, "bf_a");
-    const facts = { type: "publishing.facts", key_id: "k" };
-    expect(business.send(facts)).not.toHaveProperty("business_files");
-    expect(business.send({ ...facts, with_business_files: true } as never)).toMatchObject({
-      business_files: ["bf_b"],
-    });
-  });
-
   it("accepts AI policy versions one after the other", () => {
     const business = open();
     const policy = (version: number) =>

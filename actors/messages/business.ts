@@ -130,12 +130,7 @@ export type BusinessCommand =
   | (Message & { readonly type: "group.block"; readonly group: string })
   | (Message & { readonly type: "group.unblock"; readonly group: string })
   /** Read-only: what publishing needs to know, from the actor that owns it. */
-  | (Message & {
-      readonly type: "publishing.facts";
-      readonly key_id: string;
-      /** Asks for `business_files`, too. */
-      readonly with_business_files?: true;
-    })
+  | (Message & { readonly type: "publishing.facts"; readonly key_id: string })
   /** Numbers a push and decides its hold; repeatable by push_id. */
   | (Message & {
       readonly type: "push.admit";
@@ -199,8 +194,6 @@ export interface PublishingFacts {
   readonly listings: number;
   /** Pushes numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
-  /** Record ids of live business files, a few at most; only where they were asked for. */
-  readonly business_files?: readonly string[];
 }
 
 export type AdmitReply =

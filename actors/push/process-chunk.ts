@@ -14,7 +14,7 @@ import { concatBytes } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
-import type { ContentLists } from "../../protocol/records/content-rules.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";

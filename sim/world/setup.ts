@@ -1,7 +1,7 @@
 // The parties of a world, registered while the weather is calm: businesses with integration keys under mandates, and AI
 // companies with retrieval keys.
 
-import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { KeyFacts, PartyKind } from "../../actors/messages/business.ts";
 import {
   actionNames,
   aiPolicyBytes,
@@ -15,6 +15,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
+import { certifiedName } from "../workload/product.ts";
 import type { SimNode } from "./sim-node.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -53,7 +54,7 @@ export async function registerBusiness(
   given: NewBusiness,
 ): Promise<SimBusiness> {
   const { uuid, caps } = given;
-  const certId = await openParty(parts, node, uuid, "business");
+  const certId = await openParty(parts, node, { uuid, kind: "business" });
   const keys = await addKeys(parts, node, given);
   if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, hosted: keys.hosted, version: 1 });
   return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, ...keys, caps };
@@ -98,20 +99,25 @@ export function registerKey(
 }
 
 export async function registerCompany(parts: WorldParts, node: SimNode, uuid: string): Promise<SimCompany> {
-  await openParty(parts, node, uuid, "ai_company");
+  await openParty(parts, node, { uuid, kind: "ai_company" });
   const key = parts.crypto.newSigner();
   await node.parties.registerKey(keyFacts(parts, uuid, key, "retrieval"));
   return { uuid, key };
 }
 
+/** A company that publishes nothing, whose name no other may say. */
+export async function registerNamed(parts: WorldParts, node: SimNode, uuid: string): Promise<void> {
+  await openParty(parts, node, { uuid, kind: "business", legalName: `${certifiedName} Ltd` });
+}
+
 async function openParty(
   parts: WorldParts,
   node: SimNode,
-  uuid: string,
-  kind: "business" | "ai_company",
+  party: { readonly uuid: string; readonly kind: PartyKind; readonly legalName?: string },
 ): Promise<string> {
+  const { uuid, kind, legalName = `Party ${uuid.slice(0, 4)}` } = party;
   const since = formatTimestamp(parts.kernel.startMs - dayMs);
-  const names = { legal_name: `Party ${uuid.slice(0, 4)}`, country: "GB" };
+  const names = { legal_name: legalName, country: "GB" };
   await node.parties.open({ uuid, kind, ...names, group: uuid, blocked_groups: [] });
   return node.parties.issueCertificate({
     ...{ uuid, kind, ...names },

@@ -11,6 +11,7 @@ import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { Clock } from "../../crypto/port.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
@@ -91,7 +92,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index } = stores;
+  const { register, records, trees, parsed, index, lists } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -119,7 +120,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       requestRate: null,
     },
     publishing: {
-      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
@@ -148,6 +149,7 @@ interface NodeStores {
   readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  readonly lists: ContentLists;
 }
 
 function openStores({ parts, slot, life, clock }: Process): NodeStores {
@@ -157,9 +159,11 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
   const records = variation.records(openSimRecordStore(client));
   const rows = parts.indexes.get(slot.region);
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
+  const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records },
-    register: createRegister({ store: registerStore, clock }),
+    ...{ client, registerStore, records, register },
+    // Of the operator's lists there are none: what a world protects are the companies that it certified.
+    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
@@ -173,7 +177,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees, parsed } = stores;
+  const { records, receipts, register, registerStore, index, trees, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -183,7 +187,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     ...pushActivities({
       ...{ records, crypto, trees, parsed, region: slot.region, regions },
       ...{ projection: keys.projection, sidecar: keys.sidecar },
-      ...{ recordIdOf: parts.recordIdOf, lists: parts.lists },
+      ...{ recordIdOf: parts.recordIdOf, lists },
     }),
     ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),
   };
@@ -204,8 +208,9 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
 }
 
 /**
- * Starts as production does: requests are taken once the register was read, and a node alone, on a store of its own, has
- * dropped what was abandoned: only such a one can tell that nobody is about to accept what is staged.
+ * Starts as production does: it has actors once the register was read, for records are judged by the companies in it, and
+ * takes requests once a node alone, on a store of its own, has dropped what was abandoned: only such a one can tell that
+ * nobody is about to accept what is staged.
  */
 function opener(
   process: Process,
@@ -216,9 +221,12 @@ function opener(
   let stopSweeping = (): Promise<void> => Promise.resolve();
   const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
   const { parts, slot, life } = process;
+  let hasJoined = false;
   const prepare = async (): Promise<void> => {
-    if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     await register.refresh();
+    if (!hasJoined) place.join();
+    hasJoined = true;
+    if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     isReady = true;
     stopSweeping = sweepAbandoned(sweep);
     follow(life, register, slot.name);
@@ -228,10 +236,7 @@ function opener(
   };
   return {
     isReady: () => isReady,
-    start: () => {
-      place.join();
-      attempt();
-    },
+    start: attempt,
     leave: async () => {
       const stopped = stopSweeping();
       await place.leave(drainMs);

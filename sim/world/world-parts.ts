@@ -3,7 +3,6 @@
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import type { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
@@ -53,7 +52,6 @@ export interface WorldParts {
   readonly crypto: SimCrypto;
   readonly recordIdKey: Uint8Array;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  readonly lists: ContentLists;
   readonly limits: Partial<ActorLimits>;
   readonly operations: Random;
   /** Null in worlds that are over before a day is. */

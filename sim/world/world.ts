@@ -124,7 +124,6 @@ export class World {
           collection,
           crypto.hmacSha256(recordIdKey, utf8(`${business}\n${collection}\n${localId}`)),
         ),
-      lists: { protectedNames: ["Zeppelin Works"], blockedHosts: [] },
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
       night: mayReadOld ? null : drawNight(random.fork("night")),

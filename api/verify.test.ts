@@ -70,7 +70,7 @@ describe("POST /v1/verify", () => {
     [
       "a flipped bit and no sidecar",
       "seal",
-      "inclusion_invalid",
+      "hash_mismatch",
       () => ({ record_base64: flipped(), seal: world.fetched.json["seal"] }),
     ],
     [

@@ -8,6 +8,7 @@ const keyId = "A".repeat(43);
 const uuid = "00000000-0000-4000-8000-000000000001";
 const input: VerifyInput = {
   bytes: new Uint8Array(),
+  hash: `sha256:${"1".repeat(64)}`,
   seal: null,
   sidecar: null,
   row: null,
@@ -51,7 +52,7 @@ function mandateOf(mandates: readonly MandateFacts[]): unknown {
     policies: { versions: [], isComplete: true },
     mandates,
   };
-  return sealEvidence(input, { seal, sidecar: null, expectedHash: null }, standing).mandate?.envelope;
+  return sealEvidence(input, { seal, sidecar: null, row: null }, standing).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {

@@ -106,7 +106,33 @@ describe("a fetch answer", () => {
       evidence,
     );
     expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
-    expect(reasonOf(report, "seal")).toBe("ai_policy_version_mismatch");
+    // The answer was changed, and the record's seal was not.
+    expect(reasonOf(report, "seal")).toBe("ok");
+  });
+
+  it("that names no AI policy, or one older than the record was sealed under, is ai_policy_version_mismatch", () => {
+    for (const served of ["null", '{"version":0,"record":null,"seal":null}']) {
+      const answer = body.replace(/"ai_policy":\{.*\}$/s, `"ai_policy":${served}}`);
+      expect(answer).not.toBe(body);
+      const report = verifier.fetchAnswer(utf8(answer), evidence);
+      expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
+      expect(reasonOf(report, "seal")).toBe("ok");
+    }
+  });
+
+  it("with a sidecar of another version, or about another seal, has a good seal: the sidecar alone is refused", () => {
+    const facts = sidecarFacts(business, bytes);
+    const others = [
+      { ...facts, sha256: `sha256:${"0".repeat(64)}`, generation: 2 },
+      { ...facts, sealed_at: "2026-03-01T12:00:00.001Z" },
+    ];
+    for (const other of others) {
+      const sidecar = sidecarEnvelope(service, other);
+      const report = verifier.fetchAnswer(utf8(fetchBody(service, business, bytes, { sidecar })), evidence);
+      expect(reasonOf(report, "sidecar")).toBe("hash_mismatch");
+      expect(reasonOf(report, "seal")).toBe("ok");
+      expect(report.valid).toBe(false);
+    }
   });
 
   it("of a business whose certificate was revoked before sealing is certificate_not_in_force", () => {

@@ -30,7 +30,8 @@ import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
-import { type SealEvidence, type SealReport, verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal } from "./seal.ts";
+import type { SealVerdict } from "./seal-report.ts";
 import { verifySearchAnswer } from "./search-answer.ts";
 import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
 import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
@@ -60,7 +61,8 @@ export interface Verifier {
     about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
   ): Verdict<CustodyState>;
   mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
-  seal(evidence: SealEvidence): Verdict<SealReport>;
+  /** A refusal says what the seal claims, under a name of its own, and which checks were made. */
+  seal(evidence: SealEvidence): SealVerdict;
   sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
   receipt(envelope: JsonValue, subject?: ReceiptSubject): Verdict<Receipt>;
   /** Signature of a row; `servedAt` from a verified receipt. */

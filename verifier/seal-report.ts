@@ -78,6 +78,7 @@ export const nothingChecked: SealChecks = {
   key_event: "not_checked",
 };
 
+/** What a seal claims, as it was read. */
 export function sealClaims(seal: OpenedSeal): SealClaims {
   const { payload } = seal;
   return {

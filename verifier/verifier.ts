@@ -8,6 +8,7 @@ import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts"
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
 import type { Mandate } from "../protocol/mandate.ts";
+import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
@@ -27,6 +28,7 @@ import { verifyFetchAnswer } from "./fetch-answer.ts";
 import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
+import { verifyProjectionDocument } from "./projection-document.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
@@ -69,6 +71,8 @@ export interface Verifier {
   rowSignature(row: JsonValue, servedAt?: string): Verdict<IndexRow>;
   /** Runs the row's projection again on the exact record bytes. */
   projection(row: IndexRow, bytes: Uint8Array): Verdict<void>;
+  /** A specification as `GET /v1/projections/{type}/{version}` answers it; one of another hash than its version has is refused. */
+  projectionDocument(document: JsonValue): Verdict<ProjectionSpecification>;
   policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
   /** Body of a search answer, exactly as received. */
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
@@ -123,6 +127,7 @@ function verifierOf(trust: Trust): Verifier {
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
     rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),
     projection: (row, bytes) => verifyProjection(trust, row, bytes),
+    projectionDocument: verifyProjectionDocument,
     policyBits: (bits, policy) => verifyPolicyBits(trust, bits, policy),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),

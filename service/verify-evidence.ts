@@ -64,7 +64,7 @@ export async function findStanding(
     const key = await deps.register.key(seal.key_id);
     return key === null ? null : deps.standings.read(key.party_uuid, at);
   }
-  const uuid = valueOf(sidecar)?.business_uuid ?? valueOf(row)?.business_uuid;
+  const uuid = heldOf(sidecar)?.business_uuid ?? heldOf(row)?.business_uuid;
   return uuid === undefined ? null : deps.standings.read(uuid, at);
 }
 
@@ -89,11 +89,11 @@ export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Sta
 
 /** Another hash than that of the bytes, when all that the service signed of the caller's documents names others. */
 export function otherHash({ sidecar, row }: Claimed, hash: string): string | null {
-  const named = [valueOf(sidecar)?.sha256, valueOf(row)?.adl_origin].filter((each) => each !== undefined);
+  const named = [heldOf(sidecar)?.sha256, heldOf(row)?.adl_origin].filter((each) => each !== undefined);
   return named.includes(hash) ? null : (named[0] ?? null);
 }
 
-function valueOf<T>(verdict: Verdict<T> | null): T | null {
+function heldOf<T>(verdict: Verdict<T> | null): T | null {
   return verdict?.ok === true ? verdict.value : null;
 }
 
@@ -104,7 +104,7 @@ function findMandate(
 ): MandateFacts | null {
   if (seal === null) return null;
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
-  const stated = valueOf(sidecar);
+  const stated = heldOf(sidecar);
   if (stated !== null && sidecarFault(stated, { hash, seal }) === null) {
     // Where the register here has not heard of that mandate, its authority is what the sidecar states.
     return ofKey.find((mandate) => mandate.mandate_id === stated.scope.mandate_id) ?? null;

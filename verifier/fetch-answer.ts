@@ -15,16 +15,16 @@ import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-
 import { custodyAt } from "./key-custody.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
-import { type Check, checkOf, type Report, reportOf, unchecked } from "./report.ts";
+import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
 import { verifySeal } from "./seal.ts";
-import type { SealReport } from "./seal-report.ts";
+import type { SealReport, SealVerdict } from "./seal-report.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 /**
  * Checks the body of a fetch answer, exactly as it was received. The checks are `receipt`, `sidecar`, `source_line`,
  * `certificate`, `business_keys`, `seal`, `ai_policy` and `key_custody`; those whose evidence is missing are
- * `not_checked`.
+ * `not_checked`. There is a failed check `answer` where the body is no such answer or calls the record another type.
  */
 export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const parsed = parseFetched(body, { record: evidence.record, policyRecord: evidence.policyRecord });
@@ -34,11 +34,24 @@ export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: Answ
   const { checks, seal } = businessChecks(trust, fetched, evidence);
   const sidecar = fetchSidecar(trust, fetched, hash, seal);
   return reportOf([
+    ...typeCheck(fetched, sidecar, seal),
     checkOf("receipt", fetchReceipt(trust, fetched, hash, evidence), receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
     sourceLineCheck(fetched, hash, sidecar),
     ...checks,
   ]);
+}
+
+/** Nobody signed what the answer calls the record: a check is made of it only where it is wrong. */
+function typeCheck(
+  { type }: FetchedRecord,
+  sidecar: Verdict<Sidecar>,
+  seal: Verdict<SealReport> | null,
+): readonly Check[] {
+  const signed = [seal, sidecar].flatMap((each) => (each?.ok === true ? [each.value.record_type] : []));
+  if (signed.every((each) => each === type)) return [];
+  const detail = "The answer calls the record something else than is signed.";
+  return [checkOf("answer", refuse("record_type_mismatch", detail, "/type"))];
 }
 
 /** A sidecar is held against the record, and against its seal where that stands. */
@@ -117,7 +130,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: AnswerEv
   const business = { certificates: certificates.value, keys: keys.value };
   const policy = policySeal(trust, fetched.policy, business);
   const seal = recordSeal(trust, fetched, { ...business, policy }, evidence);
-  const found = checkOf(
+  const found = sealCheckOf(
     "seal",
     seal,
     (report) => `Sealed at ${report.sealed_at} by the ${report.key_kind} key ${report.key_id}.`,
@@ -147,10 +160,10 @@ function recordSeal(
   fetched: FetchedRecord,
   { policy, ...business }: Business & { readonly policy: Verdict<SealReport | null> },
   evidence: AnswerEvidence,
-): Verdict<SealReport> {
+): SealVerdict {
   const stated = verifySidecar(trust, fetched.sidecar);
   const policies = timelineOf(policy);
-  const seal = verifySeal(trust, {
+  return verifySeal(trust, {
     ...business,
     bytes: fetched.bytes,
     seal: fetched.seal,
@@ -159,12 +172,6 @@ function recordSeal(
     ...(policies === null ? {} : { policies }),
     ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
   });
-  if (!seal.ok || seal.value.record_type === fetched.type) return seal;
-  return refuse(
-    "record_type_mismatch",
-    "The answer calls the record something else than the seal does.",
-    "/type",
-  );
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   makeBusiness,
   publishedKeys,
   recordBytes,
+  sealedAt,
   sealedMandate,
   sidecarEnvelope,
   sidecarFacts,
@@ -85,6 +86,10 @@ describe("a fetch answer", () => {
     expect(report.valid).toBe(false);
     expect(reasonOf(report, "sidecar")).toBe("hash_mismatch");
     expect(reasonOf(report, "seal")).toBe("hash_mismatch");
+    expect(report.checks.find((check) => check.name === "seal")?.refused_seal).toMatchObject({
+      claimed: { key_id: business.system.keyId, sealed_at: sealedAt, hash: null, leaf: { tree_size: 1 } },
+      checks: { certificate: "not_checked", scope: "not_checked" },
+    });
     expect(reasonOf(report, "receipt")).toBe("receipt_row_mismatch");
     expect(reasonOf(report, "source_line")).toBe("hash_mismatch");
   });
@@ -95,12 +100,11 @@ describe("a fetch answer", () => {
   });
 
   it("of another type or policy version than was sealed does not stand", () => {
-    expect(
-      reasonOf(
-        verifier.fetchAnswer(utf8(fetchBody(service, business, bytes, { type: "events" })), evidence),
-        "seal",
-      ),
-    ).toBe("record_type_mismatch");
+    const renamed = utf8(fetchBody(service, business, bytes, { type: "events" }));
+    for (const known of [evidence, {}]) {
+      expect(reasonOf(verifier.fetchAnswer(renamed, known), "answer")).toBe("record_type_mismatch");
+    }
+    expect(reasonOf(verifier.fetchAnswer(renamed, evidence), "seal")).toBe("ok");
     const report = verifier.fetchAnswer(
       utf8(body.replace('"ai_policy":{"version":1', '"ai_policy":{"version":2')),
       evidence,

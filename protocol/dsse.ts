@@ -75,7 +75,7 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
   const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
   if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
   const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
-  // Any string may be a type; whoever opens the envelope refuses one that is not expected, the empty one too.
+  // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
   if (typeof type !== "string") return malformed("payloadType is a string.", "/payloadType");
   if (typeof payload !== "string" || parseBase64(payload) === null)
     return malformed("payload is base64.", "/payload");

@@ -1,7 +1,7 @@
 // What the service itself knows of a leaf of a batch, so that a verification tells altered bytes from a wrong path.
 //   L1. Nothing is looked up for a batch seal that the business did not make: nobody learns from one of their own making.
-//   L2. What is told is that the path of a record seal is that leaf's own. Whoever has that path was served the record;
-//       which leaves of a batch were published cannot be asked for.
+//   L2. What is told is that the path of a record seal is that leaf's own. A caller who has that path was served the
+//       record; which leaves of a batch were published cannot be asked for.
 //   L3. A store or an actor that is away, and a version of which too little is left, is a leaf that is not known.
 
 import type { PushCommand, PushReport } from "../actors/messages/push.ts";

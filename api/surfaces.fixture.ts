@@ -177,7 +177,7 @@ function verificationRoutesOf(
   clock: Clock,
   options: { readonly bodyTimeoutMs?: number },
 ) {
-  const { register, records, keys, anchors } = services;
+  const { register, records, actors, keys, anchors } = services;
   const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
   return verificationRoutes({
     verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
@@ -186,6 +186,8 @@ function verificationRoutesOf(
       register,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
       statement: keys.statement,
       crypto: nativeCrypto,
       clock,

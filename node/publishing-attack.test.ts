@@ -202,6 +202,8 @@ describe("a batch seal", () => {
       (await publishOver(node, business, await sealedBody({}, options))).json["reason"];
     expect(await refusal({ type: payloadTypes["batch-seal.v1"] })).toBe("payload_type_mismatch");
     expect(await refusal({ type: payloadTypes["seal.v2"] })).toBe("payload_type_mismatch");
+    expect(await refusal({ type: "" })).toBe("payload_type_mismatch");
+    expect(await refusal({ type: "application/json" })).toBe("payload_type_mismatch");
     expect(await refusal({ twice: true })).toBe("key_mismatch");
     expect(await refusal({ passkey: true })).toBe("envelope_malformed");
   });

@@ -128,8 +128,7 @@ export async function openNodeServices(
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
-    hostedSigner: async (uuid: string) =>
-      createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
+    hostedSigner: (uuid: string) => hostedSigner(keyStore, uuid),
   };
   const abandoned: AbandonedDeps = {
     actors,
@@ -164,6 +163,10 @@ export async function openNodeServices(
       await close(stopSweeping());
     },
   };
+}
+
+async function hostedSigner(keyStore: FileKeyStore, uuid: string): Promise<Signer> {
+  return createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519"));
 }
 
 /** Gives a party that has no home yet its home in this region. */

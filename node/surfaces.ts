@@ -227,7 +227,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
 
 /** What needs no account: everything that anyone may check. */
 function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Route[] {
-  const { register, keys, clock, anchors, records } = services;
+  const { register, keys, clock, anchors, records, actors } = services;
   const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
@@ -237,6 +237,8 @@ function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Rou
       environment: keys.environment,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
     }),
     verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
   });

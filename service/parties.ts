@@ -16,14 +16,20 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";
+import {
+  type CertificateStatus,
+  certIdOf,
+  certificatePayload,
+  parseCertificate,
+} from "../protocol/certificate.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
 import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
-import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
+import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
 import { openMandate } from "../protocol/mandate.ts";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
+import type { Verdict } from "../protocol/result.ts";
 import { openSeal } from "../protocol/seal.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
@@ -202,6 +208,7 @@ async function buildCertificate(
     previous,
     ...sandboxMark(deps),
   });
+  assertReadable(parseCertificate(payload));
   const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
   return {
     cert_id: certIdOf(payload, deps.crypto.sha256),
@@ -212,6 +219,11 @@ async function buildCertificate(
     issued_at: issuedAt,
     envelope: JSON.stringify(envelope),
   };
+}
+
+/** What nobody could read back is not signed: it would be in the register for ever, and verify for nobody. */
+function assertReadable(read: Verdict<unknown>): void {
+  if (!read.ok) throw new RegisterRefused(read.code, `${read.pointer ?? "/"}: ${read.detail}`);
 }
 
 /** Only an owner's or admin's passkey, or the key held for the business, seals what the register then says. */
@@ -277,6 +289,7 @@ async function buildCustody(
     effective_from: request.effective_from,
     ...sandboxMark(deps),
   });
+  assertReadable(parseKeyCustody(payload));
   const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),

@@ -92,7 +92,6 @@ describe("the scope of an integration key", () => {
     expect(stated({ permissions: ["publish:events"] })).toBe("out_of_scope");
     expect(stated({ kind: "passkey" })).toBe("out_of_scope");
     expect(stated({ basis: "role" })).toBe("out_of_scope");
-    expect(stated({ key_id: business.hosted.keyId })).toBe("key_mismatch");
     const other = sidecarEnvelope(service, { ...facts, scope: { ...facts.scope, mandate_id: "man_2" } });
     expect(code({ ...pushed, sidecar: other })).toBe("out_of_scope");
   });

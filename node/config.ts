@@ -1,6 +1,7 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
 import {
@@ -11,6 +12,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { parsePasskeys } from "./passkey-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -29,6 +31,8 @@ export interface NodeConfig {
   readonly keys: string;
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
+  /** Where people use their passkeys; published in the anchors. */
+  readonly passkeys: PasskeyOrigins;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
@@ -110,6 +114,7 @@ export function loadConfig(
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
     publicUrls: parsePublicUrls(env),
+    passkeys: parsePasskeys(env, environment),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),

@@ -198,7 +198,7 @@ async function publishFile(
   const who = { uuid: business.party.uuid, certId: business.certId };
   const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
   const published = await publishRecord(
-    { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys },
+    { ...services, crypto: nativeCrypto },
     {
       businessUuid: business.party.uuid,
       collection: "business_files",

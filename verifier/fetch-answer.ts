@@ -7,7 +7,7 @@ import { parseEnvelope } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { openSeal } from "../protocol/seal.ts";
+import { openSeal, sealedAtSkewMs } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
@@ -154,7 +154,11 @@ function timelineOf(policy: FetchedPolicy): PolicyTimeline | null {
   const envelope = parseEnvelope(policy.seal);
   const seal = envelope.ok ? openSeal(envelope.value) : envelope;
   if (!seal.ok) return null;
-  return { versions: [{ version: policy.version, live_from: seal.value.sealed_at }], isComplete: false };
+  return {
+    versions: [{ version: policy.version, live_from: seal.value.sealed_at }],
+    isComplete: false,
+    uncertainMs: sealedAtSkewMs,
+  };
 }
 
 function policyCheck(trust: Trust, policy: FetchedPolicy, business: Business): Check {

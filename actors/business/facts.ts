@@ -1,10 +1,12 @@
 // Read-only answers of the business actor.
 
 import type { BusinessContext } from "../../machines/business.ts";
+import type { Envelope } from "../../protocol/dsse.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
 import type {
   BusinessCommand,
   KeyFacts,
+  ListedMandate,
   MandateFacts,
   PublishingFacts,
   RegisterReadReply,
@@ -23,6 +25,7 @@ export function publishingFacts(
   const context = view.snapshot.context as BusinessContext;
   const key = registerOf(view, `key/${keyId}`);
   return {
+    at_ms: view.nowMs,
     party: context.party && { ...context.party, blocked_groups: context.blockedGroups },
     certificate: context.certificate && { ...context.certificate, uuid: context.uuid },
     policy: context.policy,
@@ -45,14 +48,18 @@ function keyStatus(key: KeyFacts): "live" | "revoked" {
   return key.revoked_at === null && key.compromised_from === null ? "live" : "revoked";
 }
 
-function mandatesOf(keyId: string, view: ActorView): readonly Omit<MandateFacts, "envelope">[] {
+function mandatesOf(keyId: string, view: ActorView): readonly ListedMandate[] {
   return view
     .rowsOf(rt.register)
     .filter((row) => row.k2.startsWith("mandate/"))
     .map((row) => JSON.parse((JSON.parse(row.body) as RegisterRow).body) as MandateFacts)
     .filter((mandate) => mandate.key_id === keyId)
-    .map(({ envelope: _envelope, ...facts }) => facts)
+    .map(({ envelope, ...facts }) => ({ ...facts, sealed_by: signerOf(envelope) }))
     .sort((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
+}
+
+function signerOf(envelope: string): string {
+  return (JSON.parse(envelope) as Envelope).signatures[0]?.keyid ?? "";
 }
 
 export function registerRead(keys: readonly string[], view: ActorView): RegisterReadReply {

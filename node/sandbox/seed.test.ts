@@ -139,10 +139,7 @@ async function openWorld(home: string): Promise<World> {
         registerKey: (key) => around(() => services.parties.registerKey(key)),
         acceptPolicy: (request) => around(() => services.parties.acceptPolicy(request)),
       },
-      publishRecord: (request) =>
-        around(() =>
-          publishRecord({ ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys }, request),
-        ),
+      publishRecord: (request) => around(() => publishRecord({ ...services, crypto: nativeCrypto }, request)),
       fetch: (url, init) => around(() => surface(url, init)),
     };
     return await seedSandbox({ ...deps, ...change(deps) });

@@ -108,7 +108,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
-      passkeys: { rp_ids: [], origins: [] },
+      trust: parts.keys.trust,
       settleHome: place.settleHome,
     }),
     authentication: {
@@ -119,6 +119,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     },
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+      trust: parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
     },
     search: createSearch({ index, register, receipts, budget: null }),

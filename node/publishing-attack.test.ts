@@ -327,7 +327,9 @@ describe("the mandate", () => {
       await tellBusiness(node, other, { type: "mandate.revoke", mandate_id: mandate.mandate_id, revoked_at });
     }
     const nowMs = Date.now();
-    await giveMandate(node, other, { fromMs: nowMs - 60_000, untilMs: nowMs - 1 });
+    // Not before the key that seals it was valid.
+    const sinceMs = Date.parse(facts.mandates[0]?.valid_from ?? "");
+    await giveMandate(node, other, { fromMs: sinceMs, untilMs: sinceMs + 1 });
     await giveMandate(node, other, { fromMs: nowMs + 60_000, untilMs: nowMs + 120_000 });
     expect(await code(other)).toBe("mandate_missing");
     expect((await readOver(node, other, "/v1/seal-context")).json["mandate"]).toBeNull();

@@ -1,16 +1,18 @@
 // Accepting an AI policy: everything that a verifier judges of it, by the verifier's own functions, and besides what only
 // the receiver of a seal can know. What is stored verifies for everybody.
 
-import type { PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
+import type { KeyFacts, PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
+import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { keysOf, readEntries, readIssuances, readSigner } from "./home-evidence.ts";
@@ -45,15 +47,32 @@ export async function judgePolicy(
   if (seal.v !== 2) return refuse("version_unknown", "An AI policy is sealed in format 2.");
   const name = `policy/${request.uuid}/${seal.ai_policy_version}`;
   const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
-  if (body !== undefined) return knownPolicy(JSON.parse(body) as PolicyFacts, request.record);
-  const judged = await judgeNew(deps, request, { seal, facts });
+  const key = await readSigner(deps.actors, request.uuid, request.seal);
+  const sealed = { seal, key };
+  if (body !== undefined) return judgeKnown(deps, request, { ...sealed, policy: JSON.parse(body) });
+  const judged = await judgeNew(deps, request, { ...sealed, facts });
   if (!judged.ok) return judged;
   const policy = policyFacts(deps, request, seal);
   return policy.ok ? ok({ policy: policy.value, isKnown: false }) : policy;
 }
 
-/** The same record again is accepted already, whatever its seal's signature bytes. */
-function knownPolicy(policy: PolicyFacts, record: Uint8Array) {
+interface Sealed {
+  readonly seal: SealV2;
+  /** The key that the envelope names as its signer, where the business has it. */
+  readonly key: KeyFacts | null;
+}
+
+/** The same record again, under any seal of the business, is accepted already; what is kept is the first. */
+function judgeKnown(
+  deps: AcceptPolicyDeps,
+  { uuid, record, seal: envelope }: PolicyRequest,
+  { seal, key, policy }: Sealed & { readonly policy: PolicyFacts },
+): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
+  if (seal.hash !== hashOf(record, deps.crypto.sha256))
+    return refuse("hash_mismatch", "The seal is over other bytes than the AI policy record.");
+  const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
+  const sealer = verifySealer(deps.trust, keysOf(uuid, [key]), envelope, rule);
+  if (!sealer.ok) return sealer;
   return policy.record_base64 === toBase64(record)
     ? ok({ policy, isKnown: true })
     : refuse("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
@@ -62,11 +81,10 @@ function knownPolicy(policy: PolicyFacts, record: Uint8Array) {
 async function judgeNew(
   deps: AcceptPolicyDeps,
   { uuid, record, seal: envelope }: PolicyRequest,
-  { seal, facts }: { readonly seal: SealV2; readonly facts: PublishingFacts },
+  { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
 ): Promise<Result<unknown>> {
   const verified = judgeVerified(facts);
   if (!verified.ok || facts.certificate === null) return verified;
-  const key = await readSigner(deps.actors, uuid, envelope);
   const verdict = verifySeal(deps.trust, {
     document: "ai_policy",
     bytes: record,

@@ -14,7 +14,7 @@ import { buildTree, leafHash } from "../protocol/merkle.ts";
 import { reasonCodes } from "../protocol/result.ts";
 import { readEntries } from "../service/home-evidence.ts";
 import { RegisterRefused } from "../service/parties.ts";
-import { publishBatch } from "../service/publish.ts";
+import { type PublishDeps, publishBatch } from "../service/publish.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { policyRecord } from "../verifier/business.fixture.ts";
 import { altered } from "../verifier/scene.fixture.ts";
@@ -208,9 +208,10 @@ export async function send(
   business: PastBusiness,
   sent: Sent,
   { path, environment }: Pick<SealPlan, "path" | "environment">,
+  changes: Partial<Pick<PublishDeps, "actors">> = {},
 ): Promise<Answer> {
   const { services } = world;
-  const deps = { ...services, crypto: nativeCrypto, trust: world.trust(environment) };
+  const deps = { ...services, crypto: nativeCrypto, trust: world.trust(environment), ...changes };
   const { envelope, records } = sent;
   const [record = new Uint8Array()] = records;
   const { uuid } = business;
@@ -235,7 +236,7 @@ async function sendBatch(
   { services }: SealingWorld,
   { uuid, caller, facts }: PastBusiness,
   { envelope, records }: Sent,
-  deps: Parameters<typeof publishBatch>[0],
+  deps: PublishDeps,
 ): Promise<Answer> {
   const name = `key/${caller.keyId}`;
   const body = publishBody(envelope, records);

@@ -82,6 +82,9 @@ export function singleFaults(): readonly Scenario[] {
     withKey(good(path), { revoked: { atMs: -minuteMs, compromisedMs: -2 * hourMs } }),
     withPlan(good(path), { certificate: -1 }),
     withPlan(good(path), { version: 1 }),
+    ...[-2 * minuteMs, -minuteMs, -minuteMs + 1].map((sealedMs) =>
+      withPlan(withPast(good(path), { policiesMs: [-minuteMs] }), { sealedMs }),
+    ),
     withPast(good(path), { certificates: [first, ended("closed", -minuteMs)] }),
     withPlan(withPast(good(path), { certificates: histories[2] ?? [] }), { certificate: 1 }),
     withPlan(withPast(good(path), { certificates: histories[3] ?? [] }), {

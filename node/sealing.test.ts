@@ -2,6 +2,7 @@
 // where everybody's verifier lets them stand.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ActorSystem } from "../actors/system/definition.ts";
 import { readEntries } from "../service/home-evidence.ts";
 import { publishedKeys } from "../service/published-keys.ts";
 import { type Answer, prepare, type SealPlan, send } from "./sealing-attempt.fixture.ts";
@@ -201,6 +202,30 @@ describe("an AI policy", () => {
     expect(codeOf(await sendOne({ ...next, key: business.owner, kind: "passkey" }, path))).toBe("accepted");
   });
 });
+
+it.each(["A", "B"] as const)(
+  "what is sent on path %s while an AI policy comes into force stays right",
+  async (path) => {
+    const business = await makePast(world, pastOf(path));
+    const { actors } = world.services;
+    // The business's clock is ahead: only when it was received tells which version it had to name.
+    const plan = planOf(path, { sealedMs: 4 * minuteMs });
+    const ask: ActorSystem["ask"] = async (ref, command, options) => {
+      if (command.type === "push.admit") {
+        world.time.nowMs += 1_000;
+        await acceptPolicy(world, business, world.time.nowMs);
+        world.time.nowMs += 1_000;
+      }
+      return actors.ask(ref, command, options);
+    };
+    const between = { actors: { ...actors, ask } };
+    const answer = await send(world, business, prepare(business, plan), plan, between);
+    if (answer.kind !== "accepted") throw new Error(answer.code);
+    const findings = await findingOfPublished(world, business, { ...plan, recordIds: answer.recordIds });
+    expect(new Set(findings)).toEqual(new Set(["ok"]));
+    expect((await world.services.parties.facts(business.uuid, "")).policy.version).toBe(1);
+  },
+);
 
 describe("a record sealed alone", () => {
   it("is published only under a seal that stands for everybody", async () => {

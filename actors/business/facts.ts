@@ -59,7 +59,7 @@ function mandatesOf(keyId: string, view: ActorView): readonly ListedMandate[] {
 }
 
 function signerOf(envelope: string): string {
-  return (JSON.parse(envelope) as Envelope).signatures[0]?.keyid ?? "";
+  return (JSON.parse(envelope) as Partial<Envelope>).signatures?.[0]?.keyid ?? "";
 }
 
 export function registerRead(keys: readonly string[], view: ActorView): RegisterReadReply {

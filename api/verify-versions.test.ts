@@ -63,7 +63,7 @@ async function publishFile(changes: object): Promise<Version> {
   const record = canonicalBytes({ ...sampleRecords.business_files, ...changes } as never);
   const sealed = { record, record_type: "business_files", ai_policy_version: 1 } as const;
   const outcome = await publishRecord(
-    { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys },
+    { ...services, crypto: nativeCrypto },
     {
       businessUuid: party.uuid,
       collection: "business_files",

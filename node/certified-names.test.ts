@@ -57,7 +57,7 @@ async function publishFile(business: TestBusiness, changes: Readonly<Record<stri
   const { uuid } = business.party;
   const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
   const published = await publishRecord(
-    { ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys },
+    { ...node.services, crypto: nativeCrypto },
     {
       businessUuid: uuid,
       collection: "business_files",

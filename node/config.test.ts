@@ -19,6 +19,42 @@ describe("configuration", () => {
     expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
   });
 
+  it("knows where passkeys are used: by itself in the sandbox, from its settings in production", () => {
+    const portal = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
+    expect(loadConfig({}, {}).passkeys).toEqual(portal);
+    const env = {
+      SVC_PASSKEY_ORIGINS: "https://portal.example, https://admin.shop.example:8443",
+      SVC_PASSKEY_RP_IDS: "portal.example,shop.example",
+    };
+    expect(loadConfig({ environment: "production" }, env).passkeys).toEqual({
+      rp_ids: ["portal.example", "shop.example"],
+      origins: ["https://portal.example", "https://admin.shop.example:8443"],
+    });
+    const local = { SVC_PASSKEY_ORIGINS: "http://localhost:8080", SVC_PASSKEY_RP_IDS: "localhost" };
+    expect(loadConfig({}, local).passkeys.origins).toEqual(["http://localhost:8080"]);
+    expect(() => loadConfig({ environment: "production" }, local)).toThrow(/SVC_PASSKEY_ORIGINS.*https/);
+    expect(() => loadConfig({ environment: "production" }, {})).toThrow(/SVC_PASSKEY_ORIGINS.*is missing/);
+  });
+
+  it.each([
+    ["https://portal.example", undefined, /SVC_PASSKEY_RP_IDS.*is missing/],
+    [undefined, "portal.example", /SVC_PASSKEY_ORIGINS.*is missing/],
+    ["", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*https:\/\/portal\.example/],
+    ["https://portal.example/", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://Portal.example", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://*.example", "portal.example", /SVC_PASSKEY_/],
+    ["https://portal.example,https://portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*twice/],
+    ["https://portal.example", "other.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "ortal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "Portal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example,https://shop.test", "portal.example", /SVC_PASSKEY_RP_IDS.*shop\.test/],
+  ])("refuses passkeys of %j under %j", (origins, rpIds, message) => {
+    const env = { SVC_PASSKEY_ORIGINS: origins, SVC_PASSKEY_RP_IDS: rpIds };
+    expect(() => loadConfig({}, env)).toThrow(message);
+  });
+
   it("has no content lists unless it is told of their file", () => {
     expect(loadConfig({}, {}).contentLists).toBeNull();
     expect(loadConfig({}, { SVC_CONTENT_LISTS: "/etc/svc/lists.json" }).contentLists).toBe(

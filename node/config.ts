@@ -1,6 +1,7 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../service/source-address.ts";
@@ -13,6 +14,7 @@ import {
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
+import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
 
 export interface NodeConfig {
@@ -34,6 +36,8 @@ export interface NodeConfig {
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
   /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
   readonly trustedProxies: readonly AddressRange[];
+  /** Where people use their passkeys; published in the anchors. */
+  readonly passkeys: PasskeyOrigins;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
@@ -121,6 +125,7 @@ export function loadConfig(
     keys: isAbsolute(keys) ? keys : resolve(keys),
     publicUrls: parsePublicUrls(env),
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
+    passkeys: parsePasskeys(env, environment),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),

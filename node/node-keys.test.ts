@@ -9,8 +9,6 @@ import { loadNodeKeys } from "./node-keys.ts";
 const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const passkeys = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
-
 async function load(region: string, name: string, environment = "sandbox") {
   const config = loadConfig(
     { home: join(folder, region) },
@@ -22,9 +20,11 @@ async function load(region: string, name: string, environment = "sandbox") {
       SVC_CASSANDRA: "127.0.0.1",
       SVC_ELASTICSEARCH: "http://127.0.0.1:9200",
       SVC_KEYS: join(folder, name),
+      SVC_PASSKEY_ORIGINS: "https://portal.example",
+      SVC_PASSKEY_RP_IDS: "portal.example",
     },
   );
-  return loadNodeKeys(config, await FileKeyStore.open(config.keys), passkeys, Date.UTC(2026, 0, 1));
+  return loadNodeKeys(config, await FileKeyStore.open(config.keys), Date.UTC(2026, 0, 1));
 }
 
 describe("the keys of nodes that share a folder", () => {
@@ -35,6 +35,10 @@ describe("the keys of nodes that share a folder", () => {
     const [first, second] = all;
     expect(new Set(all.map(({ keys }) => keys.keySet)).size).toBe(1);
     expect(new Set(all.map(({ recordIdKey }) => recordIdKey.toHex())).size).toBe(1);
+    expect(first?.anchors.passkeys).toEqual({
+      rp_ids: ["portal.example"],
+      origins: ["https://portal.example"],
+    });
     const { keys } = JSON.parse(first?.keys.keySet ?? "{}");
     const receipts = keys.filter((key: { use: string }) => key.use === "receipt");
     expect(receipts).toMatchObject([

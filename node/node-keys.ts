@@ -42,7 +42,6 @@ type Pair = readonly [classical: Signer, postQuantum: Signer];
 export async function loadNodeKeys(
   config: NodeConfig,
   store: FileKeyStore,
-  passkeys: Anchors["passkeys"],
   nowMs: number,
 ): Promise<NodeKeys> {
   // Nodes that share their keys share the set in which these were issued.
@@ -87,7 +86,7 @@ export async function loadNodeKeys(
       v: 1,
       environment: config.environment,
       roots: [anchorOf(root[0], root[1]), anchorOf(root[1], root[0])],
-      passkeys,
+      passkeys: config.passkeys,
       log: { origin: `${config.environment}.svc/log`, key_name: "svc-log" },
     },
     recordIdKey,

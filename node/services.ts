@@ -30,8 +30,10 @@ import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import { ownTrust } from "../service/standing.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -52,6 +54,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
+  /** In this service's own keys, by the anchors that everybody has. */
+  readonly trust: Trust;
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
@@ -67,12 +71,6 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
-
-/** Passkeys of the sandbox are made in software for this origin; a deployment names its portal here. */
-const passkeys: Anchors["passkeys"] = {
-  rp_ids: ["portal.svc.example"],
-  origins: ["https://portal.svc.example"],
-};
 
 const drainMs = 10_000;
 /** Between two sweeps of abandoned pushes. */
@@ -103,7 +101,8 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
-  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
+  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, clock.now());
+  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
   // The cluster begins them once it has joined: by then all that they are made of is there.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
@@ -120,6 +119,7 @@ export async function openNodeServices(
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     keys,
     anchors,
+    trust,
     cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
@@ -154,7 +154,7 @@ export async function openNodeServices(
     ...common,
     actors,
     parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys },
+      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, trust },
       settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),

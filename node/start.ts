@@ -173,8 +173,7 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       keyStore,
       grantKey: grant,
       hostedSigner,
-      publishRecord: (request) =>
-        publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
+      publishRecord: (request) => publishRecord({ ...services, crypto: nativeCrypto }, request),
       fetch,
     }),
   );

@@ -90,8 +90,9 @@ function parseIpv4(text: string): bigint | null {
 function parseIpv6(text: string): bigint | null {
   const halves = text.split("::");
   if (halves.length > 2) return null;
-  const head = parseGroups(halves[0] ?? "");
-  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "") : [];
+  // Only the end of an address may be written as an IPv4 address.
+  const head = parseGroups(halves[0] ?? "", halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "", true) : [];
   if (head === null || tail === null) return null;
   const missing = 8 - head.length - tail.length;
   if (halves.length === 2 ? missing < 1 : missing !== 0) return null;
@@ -99,12 +100,12 @@ function parseIpv6(text: string): bigint | null {
   return groups.reduce((value, group) => (value << 16n) | group, 0n);
 }
 
-function parseGroups(text: string): bigint[] | null {
+function parseGroups(text: string, isEnd: boolean): bigint[] | null {
   if (text === "") return [];
   const groups: bigint[] = [];
   const parts = text.split(":");
   for (const [index, part] of parts.entries()) {
-    const v4 = index === parts.length - 1 ? parseIpv4(part) : null;
+    const v4 = isEnd && index === parts.length - 1 ? parseIpv4(part) : null;
     if (v4 !== null) groups.push(v4 >> 16n, v4 & 0xffffn);
     else if (/^[0-9a-fA-F]{1,4}$/.test(part)) groups.push(BigInt(`0x${part}`));
     else return null;

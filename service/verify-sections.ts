@@ -54,7 +54,7 @@ export async function judgeSeal(
 function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): SealRefusal {
   const verdict = verifySeal(trust, {
     ...{ bytes, seal },
-    certificates: { uuid: "", issuances: [] },
+    certificates: { issuances: [] },
     keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
   });
   if (verdict.ok) throw new Error("A seal stands by the keys of nobody.");

@@ -10,7 +10,7 @@ const plan: ClusterPlan = {
   folder: "/data/cluster",
   portBase: 7400,
   replication: 1,
-  secret: "s".repeat(64),
+  secret: "7c1f90b2d4e85a6307be1f42c98d3a567c1f90b2d4e85a63",
 };
 
 describe("the nodes of the local cluster", () => {

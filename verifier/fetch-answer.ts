@@ -6,6 +6,7 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { sealedAtSkewMs } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
@@ -181,7 +182,7 @@ function recordSeal(
 function timelineOf(policy: Verdict<SealReport | null>): PolicyTimeline | null {
   if (!policy.ok || policy.value === null || policy.value.ai_policy_version === null) return null;
   const { ai_policy_version: version, sealed_at: from } = policy.value;
-  return { versions: [{ version, live_from: from }], isComplete: false };
+  return { versions: [{ version, live_from: from }], isComplete: false, uncertainMs: sealedAtSkewMs };
 }
 
 /** The seal of the AI policy; null where the answer says that there is none. */

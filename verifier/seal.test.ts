@@ -326,11 +326,7 @@ describe("a refused seal", () => {
       { seal: batchSeal(business, batch, 1, { key: { ...business.hosted, keyId: business.system.keyId } }) },
       {},
     ],
-    [
-      "certificate_unknown",
-      { certificates: { uuid: business.uuid, issuances: [] } },
-      { certificate: "failed" },
-    ],
+    ["certificate_unknown", { certificates: { issuances: [] } }, { certificate: "failed" }],
     [
       "ai_policy_version_mismatch",
       { policies: { versions: [], isComplete: true } },

@@ -20,7 +20,7 @@ import {
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
-import { type CertificateHistory, certificateAt } from "./certificate.ts";
+import { certificateAt, type Issuances } from "./certificate.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
@@ -45,7 +45,7 @@ export interface SealEvidence {
   /** An envelope, or for a pushed record `{batch_seal, leaf_index, tree_size, proof[]}`; parsed JSON. */
   readonly seal: JsonValue;
   /** Verified, complete back to the certificate that the seal names. */
-  readonly certificates: CertificateHistory;
+  readonly certificates: Issuances;
   /** Verified. */
   readonly keys: BusinessKeys;
   /**

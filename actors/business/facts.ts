@@ -12,6 +12,7 @@ export function publishingFacts({ key_id: keyId }: FactsCommand, view: ActorView
   const context = view.snapshot.context as BusinessContext;
   const key = registerOf(view, `key/${keyId}`);
   return {
+    at_ms: view.nowMs,
     party: context.party && { ...context.party, blocked_groups: context.blockedGroups },
     certificate: context.certificate && { ...context.certificate, uuid: context.uuid },
     policy: context.policy,

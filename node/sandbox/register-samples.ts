@@ -119,12 +119,12 @@ function keyFactsFor(deps: RegisterDeps, partyUuid: string) {
   });
 }
 
-/** Seals and registers the AI policies, version by version; `sealedAtMs` is that of version 1, the others follow it. */
+/** Seals and registers the AI policies, version by version; answers when the last came into force: a timestamp, or null. */
 export async function registerPolicies(
   deps: RegisterDeps,
   business: SampleBusiness,
-  sealing: { readonly sealer: Sealer; readonly certId: string; readonly sealedAtMs: number },
-): Promise<void> {
+  sealing: { readonly sealer: Sealer; readonly certId: string },
+): Promise<string | null> {
   for (const [index, policy] of business.policies.entries()) {
     const record = aiPolicyBytes(policy);
     const payload = sealPayload({
@@ -132,13 +132,14 @@ export async function registerPolicies(
       key_id: sealing.sealer.keyId,
       cert_id: sealing.certId,
       hash: hashOf(record),
-      sealed_at: formatTimestamp(sealing.sealedAtMs + index),
+      sealed_at: formatTimestamp(deps.now()),
       record_type: "ai_policy",
       ai_policy_version: index + 1,
     });
     const seal = await sealing.sealer.seal(payloadTypes["seal.v2"], payload);
     await deps.parties.acceptPolicy({ uuid: business.uuid, record, seal });
   }
+  return (await deps.parties.facts(business.uuid, "")).policy.live_from;
 }
 
 /** A mandate in force for some time to come, sealed anew where there is none; answers its id. */

@@ -103,9 +103,11 @@ async function newHome(): Promise<string> {
   return home;
 }
 
-async function openWorld(home: string): Promise<World> {
+async function openWorld(home: string, laterMs = 0): Promise<World> {
   const services = await openNodeServices(
     loadConfig({ home, environment: "sandbox", region: "local-test1" }, {}),
+    () => {},
+    { clock: { now: () => Date.now() + laterMs } },
   );
   await services.actors.start();
   const keyStore = await FileKeyStore.open(join(home, "keys"));
@@ -139,10 +141,7 @@ async function openWorld(home: string): Promise<World> {
         registerKey: (key) => around(() => services.parties.registerKey(key)),
         acceptPolicy: (request) => around(() => services.parties.acceptPolicy(request)),
       },
-      publishRecord: (request) =>
-        around(() =>
-          publishRecord({ ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys }, request),
-        ),
+      publishRecord: (request) => around(() => publishRecord({ ...services, crypto: nativeCrypto }, request)),
       fetch: (url, init) => around(() => surface(url, init)),
     };
     return await seedSandbox({ ...deps, ...change(deps) });
@@ -225,6 +224,22 @@ describe("a new sandbox", () => {
       expect(new Set(await generations(second.services))).toEqual(new Set([1]));
       await opened.pop()?.close();
     }
+  });
+
+  it("is filled also by who goes on hours later, when the seals of before are too old to be taken", async () => {
+    const home = await newHome();
+    for (const [steps, hours] of [
+      [20, 0],
+      [40, 1],
+    ] as const) {
+      const interrupted = await openWorld(home, hours * 3_600_000);
+      await expect(interrupted.seed(steps)).rejects.toThrow(Killed);
+      await opened.pop()?.close();
+    }
+    const last = await openWorld(home, 2 * 3_600_000);
+    await last.seed();
+    expect(await counts(last.services)).toEqual(complete);
+    expect(new Set(await generations(last.services))).toEqual(new Set([1]));
   });
 
   it("has ended when it fails, so that it is begun again at once", async () => {

@@ -49,7 +49,7 @@ import {
 } from "./sample.ts";
 import type { Sandbox, SandboxBusiness, SandboxCompany, SandboxKey } from "./sandbox-file.ts";
 import { createHostedSealer, createSoftwarePasskey, type Sealer } from "./sealer.ts";
-import { openSeedJournal, type SeedJournal } from "./seed-state.ts";
+import { openSeedJournal, type SealingInstants, type SeedJournal, sealingInstants } from "./seed-state.ts";
 import { together } from "./together.ts";
 
 export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
@@ -217,15 +217,17 @@ async function publishSamples(
   deps: SeedDeps,
   { register, journal, businesses, sandbox }: Filling,
 ): Promise<void> {
-  const sealingMs = parseTimestamp(journal.state.sealing_at ?? "") ?? deps.clock.now();
-  const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? sealingMs;
-  await together(
-    businesses.map((open) => registerPolicies(register, open.business, { ...open, sealedAtMs: sealingMs })),
-  );
+  const instants = sealingInstants(journal, deps.clock);
+  const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? deps.clock.now();
+  const liveFrom = await together(businesses.map((open) => registerPolicies(register, open.business, open)));
   const failed = new AbortController();
   const [published] = await together(
     [
-      together(businesses.map((open) => publishRecords(deps, open, { sealingMs, firstStartMs }))),
+      together(
+        businesses.map((open, index) =>
+          publishRecords(deps, open, { instants, firstStartMs, liveFrom: liveFrom[index] ?? null }),
+        ),
+      ),
       pushCatalogue(deps, sandbox, failed.signal),
     ],
     (error) => failed.abort(error),
@@ -233,24 +235,62 @@ async function publishSamples(
   await journal.advance({ is_complete: true, example_record_id: published.flat()[0] ?? null });
 }
 
+interface Sealing {
+  readonly instants: SealingInstants;
+  /** When the AI policy that the records name came into force. */
+  readonly liveFrom: string | null;
+}
+
 /** Publishes a business's own records one by one (path B); answers their ids. */
 async function publishRecords(
   deps: SeedDeps,
   open: OpenBusiness,
-  at: { readonly sealingMs: number; readonly firstStartMs: number },
+  at: Sealing & { readonly firstStartMs: number },
 ): Promise<readonly string[]> {
-  const { business } = open;
-  const records = business.records(calendarFrom(at.firstStartMs));
-  // After the business's last AI policy, which they name.
-  const sealedAt = formatTimestamp(at.sealingMs + business.policies.length);
-  return await together(records.map((sample) => publishOne(deps, open, { sample, sealedAt })));
+  const records = open.business.records(calendarFrom(at.firstStartMs));
+  return await together(records.map((sample) => publishOne(deps, open, { ...at, sample })));
 }
 
+/**
+ * The same seal again is recognised however old it is; a new one is taken for some minutes only. So what was published by an
+ * interrupted filling is found under an instant of its own, and the rest is sealed at one more.
+ */
 async function publishOne(
+  deps: SeedDeps,
+  open: OpenBusiness,
+  { instants, liveFrom, sample }: Sealing & { readonly sample: SampleRecord },
+): Promise<string> {
+  let tried = 0;
+  const attempt = async (): Promise<Result<PublishOutcome> | null> => {
+    for (const instant of instants.kept().slice(tried)) {
+      tried += 1;
+      // After the business's last AI policy, which the record names.
+      const after = formatTimestamp((parseTimestamp(instant) ?? 0) + open.business.policies.length);
+      const sealedAt = liveFrom !== null && liveFrom > after ? liveFrom : after;
+      const outcome = await sealAndPublish(deps, open, { sample, sealedAt });
+      if (outcome.ok || outcome.code !== "sealed_at_skew") return outcome;
+    }
+    return null;
+  };
+  let outcome = await attempt();
+  if (outcome === null) {
+    await instants.another();
+    outcome = await attempt();
+  }
+  const name = `${open.business.name}: ${sample.collection} ${String(sample.record["business_product_id"])}`;
+  if (outcome === null) throw new Error(`The sample ${name} was sealed too late.`);
+  if (!outcome.ok) throw new Error(`The sample ${name} was refused: ${outcome.code}, ${outcome.detail}`);
+  const { record_id, errors } = outcome.value;
+  if (record_id === null || errors.length > 0)
+    throw new Error(`The sample ${name} was rejected: ${JSON.stringify(errors)}`);
+  return record_id;
+}
+
+async function sealAndPublish(
   deps: SeedDeps,
   { business, sealer, certId }: OpenBusiness,
   { sample, sealedAt }: { readonly sample: SampleRecord; readonly sealedAt: string },
-): Promise<string> {
+): Promise<Result<PublishOutcome>> {
   const record = canonicalBytes(sample.record);
   const payload = sealPayload({
     v: 2,
@@ -262,18 +302,7 @@ async function publishOne(
     ai_policy_version: business.policies.length,
   });
   const seal = await sealer.seal(payloadTypes["seal.v2"], payload);
-  const outcome = await deps.publishRecord({
-    businessUuid: business.uuid,
-    collection: sample.collection,
-    record,
-    seal,
-  });
-  const name = `${business.name}: ${sample.collection} ${String(sample.record["business_product_id"])}`;
-  if (!outcome.ok) throw new Error(`The sample ${name} was refused: ${outcome.code}, ${outcome.detail}`);
-  const { record_id, errors } = outcome.value;
-  if (record_id === null || errors.length > 0)
-    throw new Error(`The sample ${name} was rejected: ${JSON.stringify(errors)}`);
-  return record_id;
+  return deps.publishRecord({ businessUuid: business.uuid, collection: sample.collection, record, seal });
 }
 
 /** The way is short: the service's own advice when to ask again is for clients elsewhere. */

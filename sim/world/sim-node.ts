@@ -109,7 +109,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
-      passkeys: { rp_ids: [], origins: [] },
+      trust: parts.keys.trust,
       settleHome: place.settleHome,
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
@@ -122,6 +122,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
+      trust: parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
     },

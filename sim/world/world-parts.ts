@@ -6,6 +6,7 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import type { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
+import type { Trust } from "../../verifier/trust.ts";
 import type { History } from "../checkers/history.ts";
 import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -26,6 +27,8 @@ export interface WorldKeys {
   /** Receipt keys by region. */
   readonly receipts: ReadonlyMap<string, SimSigner>;
   service(region: string): ServiceKeys;
+  /** What nodes judge seals by. It trusts no key of the service, for no node looks at what another signed. */
+  readonly trust: Trust;
 }
 
 export interface WorldParts {

@@ -11,6 +11,7 @@ import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
 import { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
+import { portal } from "../crypto/sim-passkey.ts";
 import type { JournalFile } from "../journal-file.ts";
 import { Kernel } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
@@ -261,6 +262,16 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[]): WorldKeys {
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
     ...{ projection, sidecar, receipts },
+    trust: {
+      verify: crypto.verify,
+      sha256: crypto.sha256,
+      anchors: {
+        ...{ v: 1, environment: "production", roots: [], passkeys: portal },
+        log: { origin: "svc.test/log", key_name: "svc-log" },
+      },
+      keySet: { v: 1, issued_at: "", keys: [], certificates: [] },
+      keys: new Map(),
+    },
     service: (region): ServiceKeys => ({
       ...{ environment: "production", region, projection, sidecar, statement, issuance },
       receipt: receipts.get(region) ?? projection,

@@ -30,6 +30,7 @@ import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -49,6 +50,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
+  /** Trust in the service's own keys, by the anchors that everybody has; it changes with the key set. */
+  readonly trust: () => Trust;
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
@@ -63,7 +66,7 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
 
-/** Passkeys of the sandbox are made in software for this origin; a deployment names its portal here. */
+/** Passkeys of the sandbox are made in software for this origin; a deployment names its portal in its anchors. */
 const passkeys: Anchors["passkeys"] = {
   rp_ids: ["portal.svc.example"],
   origins: ["https://portal.svc.example"],
@@ -96,7 +99,7 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const lists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
-  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
+  const { keys, anchors, trust, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock);
   // The cluster begins them once it has joined: by then all that they are made of is there.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
@@ -111,6 +114,7 @@ export async function openNodeServices(
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     keys,
     anchors,
+    trust,
     cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
@@ -146,7 +150,10 @@ export async function openNodeServices(
   return {
     ...common,
     actors,
-    parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
+    parties: createParties({
+      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, settleHome },
+      passkeys: anchors.passkeys,
+    }),
     [Symbol.asyncDispose]: async () => {
       stopFollowing();
       await close(stopSweeping());

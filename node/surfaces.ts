@@ -20,7 +20,7 @@ import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -220,8 +220,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
 
 /** What needs no account: everything that anyone may check. */
 function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Route[] {
-  const { register, keys, clock, anchors, records } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { register, keys, clock, trust, records } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
     verification: createVerification({ ...common, keys }),

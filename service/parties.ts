@@ -25,7 +25,6 @@ import { openMandate } from "../protocol/mandate.ts";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { openSeal } from "../protocol/seal.ts";
 import type { ServiceKeys } from "./service-keys.ts";
-import { signEnvelope } from "./sign-envelope.ts";
 import { verifySealing } from "./verify-sealing.ts";
 
 export interface PartiesDeps {
@@ -165,7 +164,7 @@ async function buildCertificate(
     previous,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
+  const envelope = await issued(deps, payloadTypes["certificate.v1"], payload);
   return {
     cert_id: certIdOf(payload, deps.crypto.sha256),
     uuid: request.uuid,
@@ -185,6 +184,12 @@ async function assertSealed(deps: PartiesDeps, uuid: string, envelope: Envelope)
 
 function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {
   return deps.keys.environment === "sandbox" ? { sandbox: true } : {};
+}
+
+async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8Array): Promise<Envelope> {
+  const envelope = await keys.issuance.issue(payloadType, payload);
+  if (!envelope.ok) throw new RegisterRefused(envelope.code, envelope.detail);
+  return envelope.value;
 }
 
 function mandateFacts(envelope: Envelope): MandateFacts {
@@ -240,7 +245,7 @@ async function buildCustody(
     effective_from: request.effective_from,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
+  const envelope = await issued(deps, payloadTypes["key-custody.v1"], payload);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),
     business_uuid: request.uuid,

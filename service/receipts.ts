@@ -3,7 +3,7 @@
 //   T2. Its batch is named by the minute of serving and this incarnation of the node; whoever lost its lease while it
 //       wrote does not answer, for its batch may be closed.
 
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
@@ -16,7 +16,7 @@ import type { Environment } from "./service-keys.ts";
 export interface ReceiptDeps {
   readonly environment: Environment;
   readonly region: string;
-  readonly signer: Signer;
+  readonly signer: SignerAt;
   readonly store: ReceiptStore;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
@@ -122,10 +122,11 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
   // The pre-authentication encoding (DSSE) in one go: a receipt is ASCII, so its characters are its bytes.
   const head = paeHead(payloadType, payload.length);
   const message = utf8(head + payload);
-  const signature = await deps.signer.sign(message);
+  const signer = deps.signer(retrieval.servedAt);
+  const signature = await signer.sign(message);
   const envelope =
     `{"payloadType":"${payloadType}","payload":"${toBase64(message.subarray(head.length))}",` +
-    `"signatures":[{"keyid":"${deps.signer.keyId}","sig":"${toBase64(signature)}"}]}`;
+    `"signatures":[{"keyid":"${signer.keyId}","sig":"${toBase64(signature)}"}]}`;
   return { envelope, served };
 }
 

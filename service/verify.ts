@@ -4,7 +4,7 @@
 //   V2. The statement says what the answer says, and nothing else is signed.
 
 import type { CustodyFacts } from "../actors/messages/business.ts";
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { blockedNames } from "../protocol/ai-policy.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
@@ -38,8 +38,9 @@ export interface VerifyDeps {
   readonly environment: Environment;
   readonly register: Register;
   readonly standings: Standings;
-  readonly trust: Trust;
-  readonly statement: Signer;
+  /** Trust in this service's own keys, as it is now. */
+  readonly trust: () => Trust;
+  readonly statement: SignerAt;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
 }
@@ -135,7 +136,9 @@ async function answer(deps: VerifyDeps, input: VerifyInput): Promise<Outcome> {
     ...(deps.environment === "sandbox" ? { sandbox: true } : {}),
     ...findings,
   });
-  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [deps.statement]);
+  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [
+    deps.statement(checkedAt),
+  ]);
   return answerJson(200, { ...findings, checked_at: checkedAt, statement }, { "cache-control": "no-store" });
 }
 
@@ -161,7 +164,7 @@ async function sealSection(
   const verdict =
     standing === null
       ? sealOfNobody(deps, input)
-      : verifySeal(deps.trust, sealEvidence(input, claimed, standing));
+      : verifySeal(deps.trust(), sealEvidence(input, claimed, standing));
   if (!verdict.ok || standing === null)
     return invalid(verdict as Refusal<ReasonCode>, { checks: failedChecks(verdict as Refusal<ReasonCode>) });
   const report = verdict.value;
@@ -183,7 +186,7 @@ function sealOfNobody(deps: VerifyDeps, input: VerifyInput) {
     certificates: { uuid: "", issuances: [] },
     keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
   } as const;
-  const verdict = verifySeal(deps.trust, nobody);
+  const verdict = verifySeal(deps.trust(), nobody);
   return verdict.ok ? refuse("key_unknown", "The sealing key is not registered here.") : verdict;
 }
 
@@ -248,7 +251,9 @@ function custodyOf(facts: readonly CustodyFacts[], report: SealReport): CustodyS
 
 function sidecarSection(deps: VerifyDeps, input: VerifyInput): Section | null {
   if (input.sidecar === null) return null;
-  const verdict = verifySidecar(deps.trust, input.sidecar, { hash: hashOf(input.bytes, deps.crypto.sha256) });
+  const verdict = verifySidecar(deps.trust(), input.sidecar, {
+    hash: hashOf(input.bytes, deps.crypto.sha256),
+  });
   return verdict.ok
     ? { valid: true, record_id: verdict.value.record_id, generation: verdict.value.generation }
     : invalid(verdict);
@@ -256,10 +261,10 @@ function sidecarSection(deps: VerifyDeps, input: VerifyInput): Section | null {
 
 function projectionSection(deps: VerifyDeps, { row, bytes }: VerifyInput): Section | null {
   if (row === null) return null;
-  const signature = verifyRowSignature(deps.trust, row);
+  const signature = verifyRowSignature(deps.trust(), row);
   if (!signature.ok) return invalid(signature, { row_signature: invalid(signature), projection: null });
   const version = signature.value.adl_proj;
-  const projected = verifyProjection(deps.trust, signature.value, bytes);
+  const projected = verifyProjection(deps.trust(), signature.value, bytes);
   const members = { version, row_signature: { valid: true } };
   return projected.ok
     ? { valid: true, ...members, projection: { valid: true } }
@@ -270,7 +275,7 @@ function bitsSection(deps: VerifyDeps, { input, claimed, standing, warnings }: J
   if (input.policyBits === null) return null;
   if (standing === null) return invalid(refuse("key_unknown", "The sealing key is not registered here."));
   const verdict = verifyPolicyBits(
-    deps.trust,
+    deps.trust(),
     input.policyBits as JsonValue,
     sealEvidence(input, claimed, standing),
   );

@@ -58,8 +58,8 @@ async function prepare(
       lists: { protectedNames, blockedHosts: [] },
       crypto: { sha256 },
       recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: signer,
-      sidecar: signer,
+      projection: () => signer,
+      sidecar: () => signer,
     } as never,
     { facts: of as never, chunk: 0 },
     {

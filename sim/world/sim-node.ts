@@ -99,7 +99,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const receipts = createReceipts({
     ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },
     incarnation: parts.variation.lease(place.lease, incarnation),
-    signer: parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
+    signer: () => parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
@@ -179,7 +179,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     ...pushActivities({
       ...{ records, crypto, trees, parsed, region: slot.region, regions },
-      ...{ projection: keys.projection, sidecar: keys.sidecar },
+      ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists: parts.lists },
     }),
     ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),

@@ -11,6 +11,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -27,6 +28,8 @@ export interface NodeConfig {
   readonly logTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
+  /** Where the node has documents issued. */
+  readonly issuance: KeyConfig["issuance"];
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
@@ -109,6 +112,7 @@ export function loadConfig(
     logLevel,
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
+    ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",

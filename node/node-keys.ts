@@ -17,7 +17,9 @@ import type { Trust } from "../verifier/trust.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { CurrentKeys } from "./keys/current-keys.ts";
+import { createRemoteIssuance } from "./keys/issuance-client.ts";
 import { ensureSandboxKeys } from "./keys/sandbox-keys.ts";
+import { loadSecret } from "./keys/secret-file.ts";
 import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "./keys/trusted-files.ts";
 import { type HeldKey, heldKeyFault, keyNameOf, loadHeldKeys, nodeUses } from "./keys/working-keys.ts";
 
@@ -26,7 +28,7 @@ export interface NodeKeys {
   readonly anchors: Anchors;
   /** Trust in the keys of the set that is in force. */
   readonly trust: () => Trust;
-  readonly current: CurrentKeys;
+  readonly currentKeys: CurrentKeys;
   /** 32 secret bytes: the key of record ids; never rotates. */
   readonly recordIdKey: Uint8Array;
 }
@@ -35,7 +37,8 @@ export interface NodeKeys {
 interface KeySource {
   readonly anchors: Anchors;
   readonly path: string;
-  readonly issuance: Issuance;
+  /** What the node itself issues with; null where another process does. */
+  readonly issuance?: Issuance;
   readonly grant: Signer | null;
 }
 
@@ -51,11 +54,13 @@ export async function loadNodeKeys(
   const source = isSandbox
     ? await sandboxSource(config, store, { passkeys, clock })
     : await productionSource(config, store);
-  const { anchors, path, issuance, grant } = source;
+  const { anchors, path, grant } = source;
   const keySet = await loadKeySet(path, anchors);
   const held = await loadHeldKeys(store, region);
   assertUsable(held, keySet.trust, { config, at: formatTimestamp(clock.now()) });
-  const current = new CurrentKeys({ path, anchors, store, region }, keySet, held);
+  const current = new CurrentKeys({ path, anchors, folder: config.keys, store, region }, keySet, held);
+  const trust = (): Trust => current.keySet.trust;
+  const issuance = source.issuance ?? (await remoteIssuance(config, clock, trust));
   return {
     keys: {
       ...{ environment, region, grant, issuance },
@@ -66,8 +71,8 @@ export async function loadNodeKeys(
       keySet: () => current.keySet.text,
     },
     anchors,
-    trust: () => current.keySet.trust,
-    current,
+    trust,
+    currentKeys: current,
     recordIdKey: await loadRecordIdKey(config, store),
   };
 }
@@ -96,7 +101,15 @@ async function productionSource(config: NodeConfig, store: FileKeyStore): Promis
       "is a private key that certifies others; it must not lie among the keys of a node: take it off this machine",
     );
   const anchors = await loadAnchors(join(config.keys, anchorsFile), "production");
-  return { anchors, path: join(config.keys, keySetFile), issuance: noIssuance, grant: null };
+  return { anchors, path: join(config.keys, keySetFile), grant: null };
+}
+
+/** In a process of its own, where one is configured. */
+async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Trust): Promise<Issuance> {
+  if (config.issuance === null) return noIssuance;
+  const { address, secretFile } = config.issuance;
+  const { environment } = config;
+  return createRemoteIssuance({ address, secret: await loadSecret(secretFile), trust, environment, clock });
 }
 
 /** Everything but this is served without it. */

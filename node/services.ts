@@ -35,6 +35,8 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import type { CurrentKeys } from "./keys/current-keys.ts";
+import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -52,6 +54,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly anchors: Anchors;
   /** Trust in the service's own keys, by the anchors that everybody has; it changes with the key set. */
   readonly trust: () => Trust;
+  /** The key set and signers in force. */
+  readonly currentKeys: CurrentKeys;
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
@@ -99,7 +103,7 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const lists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
-  const { keys, anchors, trust, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock);
+  const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, passkeys, clock);
   // The cluster begins them once it has joined: by then all that they are made of is there.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
@@ -112,9 +116,7 @@ export async function openNodeServices(
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
-    keys,
-    anchors,
-    trust,
+    ...own,
     cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
@@ -142,23 +144,36 @@ export async function openNodeServices(
     throw error;
   }
   const stopFollowing = follow(register, log);
+  const stopWatching = watchKeys(own.currentKeys, log);
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
+  return {
+    ...common,
+    actors,
+    parties: partiesOf({ ...common, actors }, recordIdKey),
+    [Symbol.asyncDispose]: async () => {
+      stopFollowing();
+      stopWatching();
+      await close(stopSweeping());
+    },
+  };
+}
+
+function partiesOf(
+  {
+    actors,
+    clock,
+    keys,
+    anchors,
+    cluster,
+  }: Pick<NodeServices, "actors" | "clock" | "keys" | "anchors" | "cluster">,
+  recordIdKey: Uint8Array,
+): Parties {
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
       await cluster.placement.assignHome(party);
   };
-  return {
-    ...common,
-    actors,
-    parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, settleHome },
-      passkeys: anchors.passkeys,
-    }),
-    [Symbol.asyncDispose]: async () => {
-      stopFollowing();
-      await close(stopSweeping());
-    },
-  };
+  const { passkeys } = anchors;
+  return createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome });
 }
 
 function newIncarnation(): string {

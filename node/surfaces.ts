@@ -10,6 +10,7 @@ import { buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -212,6 +213,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   await check("cluster", () => {
     if (services.lease() === null) throw new Error("no lease: the node joins again");
   });
+  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });

@@ -2,7 +2,9 @@
 //   C1. A set is taken over only when it verifies under the node's anchors and was issued later than the one in force.
 //   C2. The set and the signers change together: what a node publishes as its keys is what it signs with.
 //   C3. A file that is not taken over changes nothing: the set before stays in force.
+//   C4. Files that did not change are not read again.
 
+import { stat } from "node:fs/promises";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import type { SignerAt } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
@@ -13,6 +15,8 @@ export interface KeyPlace {
   /** File of the key set. */
   readonly path: string;
   readonly anchors: Anchors;
+  /** Folder of the private halves, and the store that reads it. */
+  readonly folder: string;
   readonly store: FileKeyStore;
   readonly region: string;
 }
@@ -28,6 +32,8 @@ export class CurrentKeys {
   #keySet: LoadedKeySet;
   #held: readonly HeldKey[];
   #signers: Readonly<Record<NodeUse, SignerAt>>;
+  /** How the files looked when they were read last. */
+  #seen = "";
 
   constructor(place: KeyPlace, keySet: LoadedKeySet, held: readonly HeldKey[]) {
     this.#place = place;
@@ -49,10 +55,13 @@ export class CurrentKeys {
     for (const use of nodeUses) this.#signers[use](at);
   }
 
-  /** Looks at the files again. Never throws: what is wrong with them is in the answer. */
+  /** Looks at the files again (C4). Never throws: what is wrong with them is in the answer, once. */
   async takeOver(): Promise<TakeOver> {
-    const { path, anchors, store, region } = this.#place;
+    const { path, anchors, folder, store, region } = this.#place;
     try {
+      const looks = await looksOf([path, folder]);
+      if (looks === this.#seen) return { status: "same" };
+      this.#seen = looks;
       const held = await loadHeldKeys(store, region, this.#held);
       const keySet = await loadKeySet(path, anchors);
       const isSameSet = keySet.text === this.#keySet.text;
@@ -72,6 +81,17 @@ export class CurrentKeys {
       return { status: "refused", detail: error instanceof Error ? error.message : String(error) };
     }
   }
+}
+
+/** Changes with a file that is replaced or written to, and with what is in a folder. */
+async function looksOf(paths: readonly string[]): Promise<string> {
+  const looks = await Promise.all(
+    paths.map(async (path) => {
+      const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+      return `${ino} ${size} ${mtimeNs}`;
+    }),
+  );
+  return looks.join("/");
 }
 
 function isSame(one: readonly HeldKey[], other: readonly HeldKey[]): boolean {

@@ -2,8 +2,10 @@
 // be certified, and certificates. Nothing in them is believed for being there: a root's owner reads what they certify.
 
 import { createFile, replaceFile } from "../../crypto/durable-file.ts";
+import { parsePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
+import { thumbprint } from "../../protocol/jwk.ts";
 import { keyUses } from "../../protocol/key-set.ts";
 import {
   anything,
@@ -82,6 +84,18 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
     if (envelope.ok) return envelope.value;
     throw new ConfigError(path, `holds something that is no certificate: ${envelope.detail}`);
   });
+}
+
+/** key_ids of a private key, or of every key in a file of public halves. Throws {@link ConfigError}. */
+export async function keyIdsIn(path: string): Promise<readonly string[]> {
+  const value = await loadJson(path, "a key");
+  if (requestsShape.check(value, "") === null) {
+    const { keys } = value as unknown as RequestsFile;
+    return keys.flatMap((each) => each.keys.map(({ key_id }) => key_id));
+  }
+  const key = parsePrivateJwk(value);
+  if (key.ok) return [thumbprint(publicHalfOf(key.value))];
+  throw new ConfigError(path, "holds neither a private key nor public halves");
 }
 
 export interface OutputFile {

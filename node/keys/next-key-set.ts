@@ -184,7 +184,7 @@ function requestsOf(
   const paired = requests.find(({ use }) => isPaired(use));
   if (paired !== undefined)
     return refused(
-      `Key ${paired.keys[0]?.key_id} is a ${paired.use} key: a root certifies it, not the issuance key.`,
+      `Key ${paired.keys[0]?.key_id} is of use ${paired.use}: a root certifies it, not the issuance key.`,
     );
   const holds = new Set(standing.map(keyIdOf));
   const ends = new Map(next.ends);
@@ -193,7 +193,7 @@ function requestsOf(
     const { use, region, keys, valid_from, valid_until } = each.certificate;
     const end = ends.get(keyId);
     if (end !== undefined && isPaired(use))
-      return refused(`Key ${keyId} is a ${use} key: a root certifies when it ends.`);
+      return refused(`Key ${keyId} is of use ${use}: a root certifies when it ends.`);
     ends.delete(keyId);
     const isFallen = !holds.has(keyId) && !isPaired(use);
     if (end === undefined && !isFallen) continue;

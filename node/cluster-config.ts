@@ -37,6 +37,8 @@ export interface ClusterConfig {
 export interface ClusterSecrets {
   /** At least 32 bytes of text, the same on every node. */
   readonly cluster: string;
+  /** Another one that nodes may prove, while the secret changes; null at all other times. */
+  readonly alsoCluster: string | null;
   readonly cassandraPassword: string | null;
   readonly elasticsearchPassword: string | null;
 }
@@ -67,6 +69,7 @@ export const clusterSettings: readonly string[] = [
   "SVC_NODE_TLS_CERT_FILE",
   "SVC_NODE_TLS_CA_FILE",
   "SVC_CLUSTER_SECRET",
+  "SVC_CLUSTER_SECRET_ALSO",
   "SVC_REPLICATE_BEFORE_ACK",
 ];
 
@@ -100,18 +103,28 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
 
 /** Throws {@link ConfigError} when a secret is missing or could be guessed. */
 export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
-  const cluster = env["SVC_CLUSTER_SECRET"] ?? "";
-  if (cluster.length < secretLengthMin) {
+  const cluster = parseSecret("SVC_CLUSTER_SECRET", env["SVC_CLUSTER_SECRET"] ?? "");
+  const also = env["SVC_CLUSTER_SECRET_ALSO"];
+  if (also === cluster) {
     throw new ConfigError(
-      "SVC_CLUSTER_SECRET",
-      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+      "SVC_CLUSTER_SECRET_ALSO",
+      "is the secret itself; name the one that the secret changes from or to, or unset it",
     );
   }
   return {
     cluster,
+    alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also),
     cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
     elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
   };
+}
+
+function parseSecret(setting: string, text: string): string {
+  if (text.length >= secretLengthMin) return text;
+  throw new ConfigError(
+    setting,
+    `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+  );
 }
 
 function password(env: Env, prefix: string, username: string | null): string | null {

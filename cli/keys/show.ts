@@ -29,10 +29,10 @@ export const id: Command = {
   name: "keys id",
   usage: "FILE",
   summary: "print the key_id of a private key, or of each of the public halves in a file",
-  options: {},
+  options: { use: { type: "string", value: "USE", help: "of the keys with this use alone" } },
   run: async (args, context) => {
     const { keyIdsIn } = await import("../../node/keys/exchange-files.ts");
-    for (const keyId of await keyIdsIn(resolve(context.cwd, onlyArgument(args, id))))
+    for (const keyId of await keyIdsIn(resolve(context.cwd, onlyArgument(args, id)), args.text("use")))
       context.terminal.print(keyId);
     return exitCodes.done;
   },

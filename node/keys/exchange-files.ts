@@ -86,12 +86,14 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
   });
 }
 
-/** key_ids of a private key, or of every key in a file of public halves. Throws {@link ConfigError}. */
-export async function keyIdsIn(path: string): Promise<readonly string[]> {
+/** key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
+export async function keyIdsIn(path: string, use: string | null = null): Promise<readonly string[]> {
   const value = await loadJson(path, "a key");
   if (requestsShape.check(value, "") === null) {
     const { keys } = value as unknown as RequestsFile;
-    return keys.flatMap((each) => each.keys.map(({ key_id }) => key_id));
+    return keys
+      .filter((each) => use === null || each.use === use)
+      .flatMap((each) => each.keys.map(({ key_id }) => key_id));
   }
   const key = parsePrivateJwk(value);
   if (key.ok) return [thumbprint(publicHalfOf(key.value))];

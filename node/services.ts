@@ -14,7 +14,6 @@ import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
@@ -35,6 +34,7 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
@@ -124,8 +124,9 @@ export async function openNodeServices(
     lists,
     keyStore,
     recordIdOf: recordIds(recordIdKey),
-    hostedSigner: async (uuid: string) =>
-      createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
+    hostedSigner: createHostedKeys({
+      ...{ store: keyStore, register, recordIdKey, environment: config.environment },
+    }),
   };
   const abandoned: AbandonedDeps = {
     actors,

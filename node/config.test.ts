@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
 
+const issuing = {
+  SVC_ENVIRONMENT: "production",
+  SVC_ISSUANCE: "127.0.0.1:7399",
+  SVC_ISSUANCE_SECRET_FILE: "/run/secret",
+};
+
 describe("configuration", () => {
   it("has defaults for a newcomer", () => {
     expect(loadConfig({ home: "/h" }, {})).toMatchObject({
@@ -33,6 +39,14 @@ describe("configuration", () => {
     expect(loadConfig({}, env).keyLimits).toEqual(limits);
   });
 
+  it("finds the issuance process at a socket or a port of its machine", () => {
+    const issuance = { address: { host: "127.0.0.1", port: 7399 }, secretFile: "/run/secret" };
+    expect(loadConfig({}, issuing).issuance).toEqual(issuance);
+    const socket = loadConfig({}, { ...issuing, SVC_ISSUANCE: "unix:/run/svc.sock" }).issuance;
+    expect(socket?.address).toEqual({ socket: "/run/svc.sock" });
+    expect(loadConfig({}, { SVC_ENVIRONMENT: "production" }).issuance).toBeNull();
+  });
+
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
@@ -55,8 +69,14 @@ describe("configuration", () => {
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_QUERY_COST_PER_MINUTE: "10" }, /SVC_KEY_QUERY_COST_PER_MINUTE.*from 11 to/],
+    [{ SVC_ISSUANCE: "127.0.0.1:7399" }, /SVC_ISSUANCE: says nothing to a sandbox/],
+    [{ ...issuing, SVC_ISSUANCE: undefined }, /SVC_ISSUANCE: is missing; use unix:/],
+    [{ ...issuing, SVC_ISSUANCE: "http://127.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE: "10.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE_SECRET_FILE: undefined }, /SVC_ISSUANCE_SECRET_FILE: is missing/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
-  ])("refuses %j, naming the setting and the fix", (env, message) => {
+  ])("refuses %j, naming the setting and the fix", (given, message) => {
+    const env: Record<string, string | undefined> = given;
     expect(() => loadConfig({}, env)).toThrow(message);
   });
 });

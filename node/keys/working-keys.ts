@@ -101,7 +101,9 @@ export function standingSigners(
         heldKeyFault(each, trust, { region, at: entry.valid_from }) === null;
       return mayEver ? [{ entry, signer: each.signer }] : [];
     });
-    standing.sort((a, b) => (a.entry.valid_from < b.entry.valid_from ? 1 : -1));
+    // Newest first; all nodes choose alike between two that begin together.
+    const order = ({ entry }: Standing): string => `${entry.valid_from} ${entry.key_id}`;
+    standing.sort((a, b) => (order(a) < order(b) ? 1 : -1));
     return [use, (at: string) => signerAt(use, standing, at)] as const;
   });
   return Object.fromEntries(signers) as Record<NodeUse, SignerAt>;

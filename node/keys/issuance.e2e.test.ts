@@ -146,6 +146,12 @@ function post(
 const documentOf = (payloadType: string, payload: Uint8Array): string =>
   JSON.stringify({ payload_type: payloadType, payload: toBase64(payload) });
 
+const options = (changes: Partial<IssuanceProcessOptions> = {}): IssuanceProcessOptions => ({
+  ...{ keys: made.path("issuance"), clients: join(folder, "clients"), audit: join(folder, "never.log") },
+  ...{ listen: { host: "127.0.0.1", port: 0 }, environment: "production", clock: { now: Date.now } },
+  ...changes,
+});
+
 describe("the issuance process", () => {
   it("signs certificates and custody statements that verify, over a port and over a Unix socket", async () => {
     for (const listen of ["127.0.0.1:0", `unix:${join(folder, "issuance.sock")}`]) {
@@ -180,6 +186,19 @@ describe("the issuance process", () => {
     expect(line.key_ids).toHaveLength(2);
     await rm(join(folder, "audit.log"));
   });
+
+  it.runIf(process.platform === "linux")(
+    "gives out no signature that the audit log did not take",
+    async () => {
+      await using issuance = await startIssuance(options({ audit: "/dev/full" }));
+      if ("socket" in issuance.address) throw new Error("unreachable");
+      const address = `${issuance.address.host}:${issuance.address.port}`;
+      expect(await post(address, documentOf(payloadTypes["certificate.v1"], certificate()))).toBe(503);
+      await expect(issuanceAt(address).issue(payloadTypes["certificate.v1"], certificate())).rejects.toThrow(
+        /signed nothing: it answered 503/,
+      );
+    },
+  );
 
   it("signs nothing that is not a certificate or a custody statement of its environment, issued now", async () => {
     const address = await serve("--listen", "127.0.0.1:0");
@@ -258,12 +277,6 @@ describe("the issuance process", () => {
 });
 
 describe("the issuance process does not start", () => {
-  const options = (changes: Partial<IssuanceProcessOptions> = {}): IssuanceProcessOptions => ({
-    ...{ keys: made.path("issuance"), clients: join(folder, "clients"), audit: join(folder, "never.log") },
-    ...{ listen: { host: "127.0.0.1", port: 0 }, environment: "production", clock: { now: Date.now } },
-    ...changes,
-  });
-
   it("with a pair that the set does not list, or that is compromised", async () => {
     const keys = join(folder, "strange");
     const other = await makeProductionKeys(join(folder, "third"), { region: "eu-west1", nowMs: Date.now() });

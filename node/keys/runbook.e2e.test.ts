@@ -47,7 +47,10 @@ async function readRunbook(): Promise<ReadonlyMap<string, readonly Block[]>> {
   for (const part of text.matchAll(/^## (.+)$|^```sh ?(\w*)\n([\s\S]*?)^```$/gm)) {
     const [, title, kind = "", script = ""] = part;
     if (title === undefined) blocks.push({ kind: kind as Block["kind"], script });
-    else found.set(title, (blocks = []));
+    else {
+      blocks = [];
+      found.set(title, blocks);
+    }
   }
   return found;
 }

@@ -22,7 +22,7 @@ export interface Issuable {
   readonly issued_at: string;
 }
 
-/** How far the clock of whoever asks may be from that of the process that signs. */
+/** How far the clock of the node that asks may be from that of the process that signs. */
 const clockSkewMs = 300_000;
 
 /** Reads a document that the issuance key is asked to sign; refuses everything but what this service issues now. */

@@ -20,7 +20,7 @@ export const certify: Command = {
   summary: "a root certifies itself, an issuance pair, or another root",
   details: [
     "Read what is printed before the file leaves the machine: these keys are then trusted as said.",
-    "Two roots that certify each other are a succession: whoever pins one believes what the other certifies.",
+    "Two roots that certify each other are a succession: a verifier that pins one believes what the other certifies.",
   ],
   options: {
     root: { type: "string", value: "DIR", help: "folder of the root's private halves" },

@@ -1,4 +1,4 @@
-// A log that only grows: a JSON line an entry, on the disk before whoever wrote it goes on.
+// A log that only grows: a JSON line an entry, on the disk before its writer goes on.
 //   A1. `append` resolves once its line is flushed. A line that could not be written rejects, and the caller acts on nothing.
 //   A2. Entries stand in the order in which they were asked for. What a crash left of a line ends before the next one.
 

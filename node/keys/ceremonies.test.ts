@@ -197,7 +197,7 @@ describe("what a production node signed", () => {
     await expectAllHold();
   });
 
-  it("stays verifiable under the anchors of before and after a succession of roots", async () => {
+  it("stays verifiable under the old and the new anchors after a succession of roots", async () => {
     await createPair({
       ...{ use: "root", keys: made.path("root-2"), public: out("root-2.json") },
       window: windowOf(Date.now(), 7_000 * dayMs),

@@ -1,6 +1,6 @@
 // Key ceremonies: what an operator does with keys of the service, each step on the machine that has the private halves.
 //   Y1. Private halves are written once, for their owner alone, and never printed; none is written over.
-//   Y2. A window is said when a key is made, and certified as said: whoever certifies reads it.
+//   Y2. A window is said when a key is made, and certified as said; the owner of the root reads it first.
 //   Y3. A key set is judged by everybody's verifier before it is written, and so is the one that it follows.
 
 import { createSigner } from "../../crypto/file-signer.ts";

@@ -3,7 +3,7 @@
 //   G1. No signature leaves before the audit log has a line of it: who asked, what was signed, by which keys.
 //   G2. Who cannot show a node's secret learns nothing but that; nothing of the request is read.
 //   G3. The pair signs only while the key set, verified under the anchors, lists it and it stands.
-//   G4. Bodies, connections and times are bounded: whoever reaches the socket cannot hold the process.
+//   G4. Bodies, connections and times are bounded: nobody who reaches the socket can hold the process.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { chmod, readdir, rm } from "node:fs/promises";

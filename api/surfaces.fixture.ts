@@ -20,7 +20,7 @@ import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -177,8 +177,7 @@ function verificationRoutesOf(
   clock: Clock,
   options: { readonly bodyTimeoutMs?: number },
 ) {
-  const { register, records, actors, keys, anchors } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { register, records, actors, keys, trust } = services;
   return verificationRoutes({
     verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
     verify: createVerify({

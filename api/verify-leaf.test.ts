@@ -19,7 +19,7 @@ import { toBase64, toHex } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { buildTree, leafHash } from "../protocol/merkle.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerify, type VerifyDeps } from "../service/verify.ts";
 import { StoreError } from "../storage/actor-store.ts";
 
@@ -36,7 +36,7 @@ afterAll(() => node.close());
 function verifyDeps(): VerifyDeps {
   const { services } = node;
   const { register, records, actors, keys, clock } = services;
-  const trust = ownTrust(services.anchors, keys.keySet, nativeCrypto);
+  const { trust } = services;
   const standings = createStandings({ register, trust });
   return {
     ...{ register, records, actors, clock, trust, standings },

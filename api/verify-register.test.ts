@@ -17,7 +17,7 @@ import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/
 import { toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { createRegister } from "../service/register.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerify, type Verify } from "../service/verify.ts";
 
 let node: PublishingNode;
@@ -33,7 +33,7 @@ async function slowNode(): Promise<Verify> {
   const { records, actors, keys, clock, registerStore } = services;
   const register = createRegister({ store: registerStore, clock });
   await register.refresh();
-  const trust = ownTrust(services.anchors, keys.keySet, nativeCrypto);
+  const { trust } = services;
   const standings = createStandings({ register, trust });
   return createVerify({
     ...{ register, records, actors, clock, trust, standings },

@@ -42,6 +42,14 @@ describe("a node among others", () => {
     expect(loadSecrets(config, env)).toMatchObject({ cassandraPassword: "hush-hush" });
   });
 
+  it("knows a second secret while the secret changes", () => {
+    const env = { ...given, SVC_CLUSTER_SECRET_ALSO: "fedcba9876543210fedcba9876543210" };
+    const config = loadConfig({}, env);
+    expect(loadSecrets(config, env)?.alsoCluster).toBe("fedcba9876543210fedcba9876543210");
+    expect(loadSecrets(config, given)?.alsoCluster).toBeNull();
+    expect(JSON.stringify(config)).not.toContain("fedcba");
+  });
+
   it("is alone without SVC_STORE", () => {
     const config = loadConfig({}, {});
     expect(config.cluster).toBeNull();
@@ -74,6 +82,8 @@ describe("a node among others", () => {
     [{ SVC_CLUSTER_SECRET: "a".repeat(32) }, /SVC_CLUSTER_SECRET.*few different/],
     [{ SVC_CLUSTER_SECRET: "0123456789abcdef0123456789abcdef" }, /SVC_CLUSTER_SECRET.*repeats itself/],
     [{ SVC_CLUSTER_SECRET: "short" }, /SVC_CLUSTER_SECRET.*32 characters/],
+    [{ SVC_CLUSTER_SECRET_ALSO: "short" }, /SVC_CLUSTER_SECRET_ALSO.*32 characters/],
+    [{ SVC_CLUSTER_SECRET_ALSO: given.SVC_CLUSTER_SECRET }, /SVC_CLUSTER_SECRET_ALSO.*is the secret itself/],
     [{ SVC_CASSANDRA_USERNAME: "svc" }, /SVC_CASSANDRA_PASSWORD: is missing/],
     [{ SVC_ELASTICSEARCH_PASSWORD: "p" }, /SVC_ELASTICSEARCH_USERNAME: is missing/],
   ])("refuses %j, naming the setting and the fix", (change, message) => {

@@ -44,6 +44,8 @@ export interface ClusterConfig {
 export interface ClusterSecrets {
   /** At least 32 bytes of text, the same on every node. */
   readonly cluster: string;
+  /** Another one that nodes may prove, while the secret changes; null at all other times. */
+  readonly alsoCluster: string | null;
   readonly cassandraPassword: string | null;
   readonly elasticsearchPassword: string | null;
 }
@@ -77,6 +79,7 @@ export const clusterSettings: readonly string[] = [
   "SVC_NODE_TLS_CERT_FILE",
   "SVC_NODE_TLS_CA_FILE",
   "SVC_CLUSTER_SECRET",
+  "SVC_CLUSTER_SECRET_ALSO",
   "SVC_REPLICATE_BEFORE_ACK",
 ];
 
@@ -110,11 +113,12 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
 
 /** Throws {@link ConfigError} when a secret is missing or could be guessed. */
 export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
-  const cluster = env["SVC_CLUSTER_SECRET"] ?? "";
-  if (cluster.length < secretLengthMin) {
+  const cluster = parseSecret("SVC_CLUSTER_SECRET", env["SVC_CLUSTER_SECRET"] ?? "");
+  const also = env["SVC_CLUSTER_SECRET_ALSO"];
+  if (also === cluster) {
     throw new ConfigError(
-      "SVC_CLUSTER_SECRET",
-      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+      "SVC_CLUSTER_SECRET_ALSO",
+      "is the secret itself; name the one that the secret changes from or to, or unset it",
     );
   }
   if (isGuessable(cluster)) {
@@ -125,9 +129,24 @@ export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSec
   }
   return {
     cluster,
+    alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also),
     cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
     elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
   };
+}
+
+function parseSecret(setting: string, text: string): string {
+  if (text.length < secretLengthMin) {
+    throw new ConfigError(
+      setting,
+      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+    );
+  }
+  if (!isGuessable(text)) return text;
+  throw new ConfigError(
+    setting,
+    "repeats itself or has few different characters; make one with `openssl rand -hex 32`",
+  );
 }
 
 const distinctMin = 10;

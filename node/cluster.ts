@@ -281,6 +281,7 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
         ...config.listen,
         cluster: config.name,
         secret: utf8(secrets.cluster),
+        alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
         self: { incarnation, region },
         protocol,
         ...(tls === null ? {} : { tls }),

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
 
+const issuing = {
+  SVC_ENVIRONMENT: "production",
+  SVC_ISSUANCE: "127.0.0.1:7399",
+  SVC_ISSUANCE_SECRET_FILE: "/run/secret",
+};
+
 describe("configuration", () => {
   it("has defaults for a newcomer", () => {
     expect(loadConfig({ home: "/h" }, {})).toMatchObject({
@@ -19,7 +25,7 @@ describe("configuration", () => {
     expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
   });
 
-  it("knows where passkeys are used: by itself in the sandbox, from its settings in production", () => {
+  it("knows where passkeys are used: by itself in the sandbox, from settings, or from the anchors of production", () => {
     const portal = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
     expect(loadConfig({}, {}).passkeys).toEqual(portal);
     const env = {
@@ -31,9 +37,9 @@ describe("configuration", () => {
       origins: ["https://portal.example", "https://admin.shop.example:8443"],
     });
     const local = { SVC_PASSKEY_ORIGINS: "http://localhost:8080", SVC_PASSKEY_RP_IDS: "localhost" };
-    expect(loadConfig({}, local).passkeys.origins).toEqual(["http://localhost:8080"]);
+    expect(loadConfig({}, local).passkeys?.origins).toEqual(["http://localhost:8080"]);
     expect(() => loadConfig({ environment: "production" }, local)).toThrow(/SVC_PASSKEY_ORIGINS.*https/);
-    expect(() => loadConfig({ environment: "production" }, {})).toThrow(/SVC_PASSKEY_ORIGINS.*is missing/);
+    expect(loadConfig({ environment: "production" }, {}).passkeys).toBeNull();
   });
 
   it.each([
@@ -79,6 +85,14 @@ describe("configuration", () => {
     expect(loadConfig({}, env).keyLimits).toEqual(limits);
   });
 
+  it("finds the issuance process at a socket or a port of its machine", () => {
+    const issuance = { address: { host: "127.0.0.1", port: 7399 }, secretFile: "/run/secret" };
+    expect(loadConfig({}, issuing).issuance).toEqual(issuance);
+    const socket = loadConfig({}, { ...issuing, SVC_ISSUANCE: "unix:/run/svc.sock" }).issuance;
+    expect(socket?.address).toEqual({ socket: "/run/svc.sock" });
+    expect(loadConfig({}, { SVC_ENVIRONMENT: "production" }).issuance).toBeNull();
+  });
+
   it("takes options before the environment", () => {
     expect(
       loadConfig({ region: "eu-west1" }, { SVC_REGION: "us-east1", SVC_LOG_LEVEL: "warn" }),
@@ -108,8 +122,14 @@ describe("configuration", () => {
     [{ SVC_TRUSTED_PROXIES: "10.0.0.1:443" }, /SVC_TRUSTED_PROXIES/],
     [{ SVC_TRUSTED_PROXIES: "::/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
     [{ SVC_TRUSTED_PROXIES: "0.0.0.0/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
+    [{ SVC_ISSUANCE: "127.0.0.1:7399" }, /SVC_ISSUANCE: says nothing to a sandbox/],
+    [{ ...issuing, SVC_ISSUANCE: undefined }, /SVC_ISSUANCE: is missing; use unix:/],
+    [{ ...issuing, SVC_ISSUANCE: "http://127.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE: "10.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE_SECRET_FILE: undefined }, /SVC_ISSUANCE_SECRET_FILE: is missing/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
-  ])("refuses %j, naming the setting and the fix", (env, message) => {
+  ])("refuses %j, naming the setting and the fix", (given, message) => {
+    const env: Record<string, string | undefined> = given;
     expect(() => loadConfig({}, env)).toThrow(message);
   });
 });

@@ -13,6 +13,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
@@ -32,12 +33,14 @@ export interface NodeConfig {
   readonly logTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
+  /** Where the node has documents issued. */
+  readonly issuance: KeyConfig["issuance"];
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
   /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Where people use their passkeys; published in the anchors. */
-  readonly passkeys: PasskeyOrigins;
+  /** Where people use their passkeys. In production the anchors say it, and this is null or the same. */
+  readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
@@ -123,6 +126,7 @@ export function loadConfig(
     logLevel,
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
+    ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
     passkeys: parsePasskeys(env, environment),

@@ -62,7 +62,7 @@ async function openEvidence(services: NodeServices, { business }: Scenario): Pro
   const verifier = provenBy(
     createVerifier({
       anchors: services.anchors,
-      keySet: JSON.parse(services.keys.keySet) as JsonValue,
+      keySet: JSON.parse(services.keys.keySet()) as JsonValue,
       verify: nativeCrypto.verify,
       sha256: nativeCrypto.sha256,
     }),

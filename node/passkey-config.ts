@@ -21,9 +21,10 @@ const bounds = { origins: { count: 64, length: 512 }, rpIds: { count: 16, length
 export function parsePasskeys(
   env: Readonly<Record<string, string | undefined>>,
   environment: Environment,
-): PasskeyOrigins {
+): PasskeyOrigins | null {
   const isSet = env[originsSetting] !== undefined || env[rpIdsSetting] !== undefined;
-  if (!isSet && environment === "sandbox") return sandboxPortal;
+  // Production goes by its anchors.
+  if (!isSet) return environment === "sandbox" ? sandboxPortal : null;
   const origins = listOf(env, originsSetting, bounds.origins);
   const rpIds = listOf(env, rpIdsSetting, bounds.rpIds);
   for (const origin of origins) checkOrigin(origin, environment);
@@ -36,6 +37,17 @@ export function parsePasskeys(
     );
   }
   return Object.freeze({ rp_ids: rpIds, origins });
+}
+
+/** Throws {@link ConfigError} where the setting names other portals than the anchors, by which everybody else judges. */
+export function assertPublished(passkeys: PasskeyOrigins | null, anchors: PasskeyOrigins): void {
+  const sorted = ({ origins, rp_ids }: PasskeyOrigins) =>
+    JSON.stringify([[...origins].sort(), [...rp_ids].sort()]);
+  if (passkeys === null || sorted(passkeys) === sorted(anchors)) return;
+  throw new ConfigError(
+    originsSetting,
+    "names other portals than the anchors do; make anchors that name them (docs/keys.md), or unset both passkey settings",
+  );
 }
 
 function listOf(

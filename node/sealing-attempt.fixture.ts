@@ -211,7 +211,7 @@ export async function send(
   changes: Partial<Pick<PublishDeps, "actors">> = {},
 ): Promise<Answer> {
   const { services } = world;
-  const deps = { ...services, crypto: nativeCrypto, trust: world.trust(environment), ...changes };
+  const deps = { ...services, crypto: nativeCrypto, trust: () => world.trust(environment), ...changes };
   const { envelope, records } = sent;
   const [record = new Uint8Array()] = records;
   const { uuid } = business;

@@ -23,7 +23,8 @@ type Public = Pick<SealEvidence, "certificates" | "keys" | "policies">;
 
 /** What the service publishes of the business now, verified. */
 async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Public> {
-  const { register, trust, keys, clock } = world.services;
+  const { register, keys, clock } = world.services;
+  const trust = world.services.trust();
   // What a home has decided reaches the register of its region a moment later.
   while (world.services.actors.stats().outboxPending > 0) await turn();
   await register.refresh();

@@ -62,8 +62,8 @@ export async function openSealingWorld(): Promise<SealingWorld> {
   });
   await services.actors.start();
   const trust = (environment: Environment): Trust => ({
-    ...services.trust,
-    anchors: { ...services.trust.anchors, environment },
+    ...services.trust(),
+    anchors: { ...services.trust().anchors, environment },
   });
   return {
     services,
@@ -74,7 +74,7 @@ export async function openSealingWorld(): Promise<SealingWorld> {
       createParties({
         ...services,
         crypto: nativeCrypto,
-        trust: trust(environment),
+        trust: () => trust(environment),
         recordIdKey: new Uint8Array(32),
         settleHome: () => Promise.resolve(),
         claimKey: (keyId, party) => services.registerStore.claimKey(keyId, party),

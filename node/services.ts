@@ -15,7 +15,6 @@ import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
@@ -30,7 +29,6 @@ import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import { ownTrust } from "../service/standing.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -38,6 +36,9 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import { createHostedKeys } from "./hosted-keys.ts";
+import type { CurrentKeys } from "./keys/current-keys.ts";
+import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
@@ -54,8 +55,10 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
-  /** In this service's own keys, by the anchors that everybody has. */
-  readonly trust: Trust;
+  /** Trust in the service's own keys, by the anchors that everybody has; it changes with the key set. */
+  readonly trust: () => Trust;
+  /** The key set and signers in force. */
+  readonly currentKeys: CurrentKeys;
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
@@ -101,8 +104,7 @@ export async function openNodeServices(
   const clock = platform.clock ?? { now: Date.now };
   const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
-  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, clock.now());
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster begins them once it has joined: by then all that they are made of is there.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
@@ -117,9 +119,7 @@ export async function openNodeServices(
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
-    keys,
-    anchors,
-    trust,
+    ...own,
     cluster,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
@@ -128,7 +128,9 @@ export async function openNodeServices(
     lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
-    hostedSigner: (uuid: string) => hostedSigner(keyStore, uuid),
+    hostedSigner: createHostedKeys({
+      ...{ store: keyStore, register, recordIdKey, environment: config.environment },
+    }),
   };
   const abandoned: AbandonedDeps = {
     actors,
@@ -148,25 +150,34 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const stopFollowing = follow(register, log);
-  const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: common.timers });
+  const stopBackground = beginBackground({ ...common, abandoned, log });
   return {
     ...common,
     actors,
     parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, trust },
+      ...{ actors, clock, crypto: nativeCrypto, keys: own.keys, recordIdKey, trust: own.trust },
       settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
-    [Symbol.asyncDispose]: async () => {
-      stopFollowing();
-      await close(stopSweeping());
-    },
+    [Symbol.asyncDispose]: () => close(stopBackground()),
   };
 }
 
-async function hostedSigner(keyStore: FileKeyStore, uuid: string): Promise<Signer> {
-  return createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519"));
+/** What a node does besides: the answer stops all of it, and ends when the last of it has. */
+function beginBackground(
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+    readonly abandoned: AbandonedDeps;
+    readonly log: (entry: LogEntry) => void;
+  },
+): () => Promise<void> {
+  const stopFollowing = follow(parts.register, parts.log);
+  const stopWatching = watchKeys(parts.currentKeys, parts.log);
+  const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  return () => {
+    stopFollowing();
+    stopWatching();
+    return stopSweeping();
+  };
 }
 
 /** Gives a party that has no home yet its home in this region. */

@@ -11,6 +11,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -218,6 +219,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   await check("cluster", () => {
     if (services.lease() === null) throw new Error("no lease: the node joins again");
   });
+  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });

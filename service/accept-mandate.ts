@@ -15,7 +15,7 @@ import { mayBind } from "./sealing-key.ts";
 export interface AcceptMandateDeps {
   readonly actors: ActorSystem;
   readonly clock: Clock;
-  readonly trust: Trust;
+  readonly trust: () => Trust;
 }
 
 /** What the register is to take; else the reason of its seal, or why its sealer may not. */
@@ -27,7 +27,7 @@ export async function judgeMandate(
   if (!opened.ok) return opened;
   const uuid = opened.value.business_uuid;
   const key = await readSigner(actors, uuid, envelope);
-  const verified = verifyMandate(trust, keysOf(uuid, [key]), envelope as unknown as JsonValue);
+  const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope as unknown as JsonValue);
   if (!verified.ok) return verified;
   const allowed = key === null ? ok(undefined) : mayBind(key, clock.now());
   if (!allowed.ok) return allowed;

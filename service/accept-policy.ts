@@ -23,7 +23,7 @@ export interface AcceptPolicyDeps {
   readonly actors: ActorSystem;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
-  readonly trust: Trust;
+  readonly trust: () => Trust;
   /** Secret of record ids: makes them unguessable; never rotates. */
   readonly recordIdKey: Uint8Array;
 }
@@ -71,7 +71,7 @@ function judgeKnown(
   if (seal.hash !== hashOf(record, deps.crypto.sha256))
     return refuse("hash_mismatch", "The seal is over other bytes than the AI policy record.");
   const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
-  const sealer = verifySealer(deps.trust, keysOf(uuid, [key]), envelope, rule);
+  const sealer = verifySealer(deps.trust(), keysOf(uuid, [key]), envelope, rule);
   if (!sealer.ok) return sealer;
   return policy.record_base64 === toBase64(record)
     ? ok({ policy, isKnown: true })
@@ -85,7 +85,7 @@ async function judgeNew(
 ): Promise<Result<unknown>> {
   const verified = judgeVerified(facts);
   if (!verified.ok || facts.certificate === null) return verified;
-  const verdict = verifySeal(deps.trust, {
+  const verdict = verifySeal(deps.trust(), {
     document: "ai_policy",
     bytes: record,
     seal: envelope as unknown as JsonValue,

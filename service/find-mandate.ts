@@ -14,7 +14,7 @@ import { type Checked, isInForce, type StandingMandate } from "./publish-checks.
 
 export interface FindMandateDeps {
   readonly actors: ActorSystem;
-  readonly trust: Trust;
+  readonly trust: () => Trust;
 }
 
 /** The newest mandate in force that stands; what it covers is not judged yet. */
@@ -48,7 +48,7 @@ async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, list
   // A home of an earlier version does not say whose seal it is.
   const body = entries.get(keyName) ?? (await readEntries(actors, uuid, [keyName])).get(keyName);
   const key = body === undefined ? null : (JSON.parse(body) as KeyFacts);
-  return verifyMandate(trust, keysOf(uuid, [key]), envelope);
+  return verifyMandate(trust(), keysOf(uuid, [key]), envelope);
 }
 
 function signerOf(envelope: JsonValue): string | undefined {

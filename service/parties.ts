@@ -26,7 +26,6 @@ import { type AcceptMandateDeps, judgeMandate } from "./accept-mandate.ts";
 import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
 import type { ServiceKeys } from "./service-keys.ts";
-import { signEnvelope } from "./sign-envelope.ts";
 
 export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
   readonly keys: ServiceKeys;
@@ -127,7 +126,7 @@ export function createParties(deps: PartiesDeps): Parties {
     registerKey,
     registerProvenKey: async (request) => {
       const proven = verifyPossession(
-        { crypto: deps.crypto, passkeys: deps.trust.anchors.passkeys },
+        { crypto: deps.crypto, passkeys: deps.trust().anchors.passkeys },
         request,
       );
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
@@ -194,7 +193,7 @@ async function buildCertificate(
     ...sandboxMark(deps),
   });
   assertReadable(parseCertificate(payload));
-  const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
+  const envelope = await issued(deps, payloadTypes["certificate.v1"], payload);
   return {
     cert_id: certIdOf(payload, deps.crypto.sha256),
     uuid: request.uuid,
@@ -221,6 +220,12 @@ function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {
   return deps.keys.environment === "sandbox" ? { sandbox: true } : {};
 }
 
+async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8Array): Promise<Envelope> {
+  const envelope = await keys.issuance.issue(payloadType, payload);
+  if (!envelope.ok) throw new RegisterRefused(envelope.code, envelope.detail);
+  return envelope.value;
+}
+
 async function buildCustody(
   deps: PartiesDeps,
   request: {
@@ -241,7 +246,7 @@ async function buildCustody(
     ...sandboxMark(deps),
   });
   assertReadable(parseKeyCustody(payload));
-  const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
+  const envelope = await issued(deps, payloadTypes["key-custody.v1"], payload);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),
     business_uuid: request.uuid,

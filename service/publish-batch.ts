@@ -21,13 +21,13 @@ export interface Batch {
 
 /** Batch seal and Merkle root. A seal by another key of the business is right here: that its push is known is judged later. */
 export async function checkBatch(
-  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: Trust },
+  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: () => Trust },
   request: { readonly caller: Caller; readonly collection: string },
   body: PublishBody,
 ): Promise<Checked<Batch>> {
   const { crypto } = deps;
   const keys = await sealingKeys(deps.actors, request.caller, body);
-  const opened = openBatchSeal(deps.trust, keys, body.batchSeal);
+  const opened = openBatchSeal(deps.trust(), keys, body.batchSeal);
   if (!opened.ok) return sealRefusal(opened.code, opened.detail);
   const { seal, payload } = opened.value;
   if (seal.record_type !== request.collection) {

@@ -24,7 +24,7 @@ import { judgeLive } from "./sealing-key.ts";
 
 export interface PublishRecordDeps extends AdmitDeps {
   readonly crypto: CryptoPort;
-  readonly trust: Trust;
+  readonly trust: () => Trust;
   readonly clock: Clock;
 }
 
@@ -80,7 +80,7 @@ function judgeKnown(
     return refuse("hash_mismatch", "The seal is over other bytes.");
   const keys = keysOf(request.businessUuid, [key]);
   const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
-  const sealer = verifySealer(deps.trust, keys, request.seal, rule);
+  const sealer = verifySealer(deps.trust(), keys, request.seal, rule);
   return sealer.ok ? typeFault(request, seal) : sealer;
 }
 
@@ -99,7 +99,7 @@ async function judgeNew(
   const verified = judgeVerified(facts);
   if (!verified.ok) return verified;
   if (facts.certificate === null) return null;
-  const verdict = verifySeal(deps.trust, {
+  const verdict = verifySeal(deps.trust(), {
     bytes: record,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),

@@ -54,7 +54,7 @@ export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
-  readonly trust: Trust;
+  readonly trust: () => Trust;
   readonly clock: Clock;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;

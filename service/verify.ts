@@ -5,7 +5,7 @@
 //   V3. A seal is refused for what the register does not have only by a register that was followed since the request
 //       came: a key, a certificate or an AI policy that this node had not heard of is no reason.
 
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -14,6 +14,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { ReasonCode } from "../protocol/result.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
@@ -29,13 +30,18 @@ import {
   sidecarSection,
 } from "./verify-sections.ts";
 
-export interface VerifyDeps extends SectionDeps {
+export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
   readonly environment: Environment;
   readonly standings: Standings;
-  readonly statement: Signer;
+  /** Trust in this service's own keys, as it is now. */
+  readonly trust: () => Trust;
+  readonly statement: SignerAt;
   readonly crypto: Pick<CryptoPort, "sha256">;
   readonly clock: Clock;
 }
+
+/** Of one request: it is judged by one trust, whatever key set comes meanwhile. */
+type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
 
 export type Verify = (body: JsonObject) => Promise<Outcome>;
 
@@ -46,7 +52,7 @@ export const recordCharactersMax = 204_800;
 export function createVerify(deps: VerifyDeps): Verify {
   return async (body) => {
     const input = readInput(deps, body);
-    return "kind" in input ? input : answer(deps, input);
+    return "kind" in input ? input : answer({ ...deps, trust: deps.trust() }, input);
   };
 }
 
@@ -99,7 +105,7 @@ function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refu
   return input;
 }
 
-async function answer(deps: VerifyDeps, input: VerifyInput): Promise<Outcome> {
+async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
   const claimed = readClaims(deps.trust, input);
   const { seal: verdict, standing } = await judge(deps, { input, claimed, at: checkedAt });
@@ -128,7 +134,9 @@ async function answer(deps: VerifyDeps, input: VerifyInput): Promise<Outcome> {
     ...(deps.environment === "sandbox" ? { sandbox: true } : {}),
     ...findings,
   });
-  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [deps.statement]);
+  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [
+    deps.statement(checkedAt),
+  ]);
   return answerJson(200, { ...findings, checked_at: checkedAt, statement }, { "cache-control": "no-store" });
 }
 
@@ -139,7 +147,7 @@ interface SealJudgement {
 
 /** See V3. */
 async function judge(
-  deps: VerifyDeps,
+  deps: RequestDeps,
   asked: { readonly input: VerifyInput; readonly claimed: Claimed; readonly at: string },
 ): Promise<SealJudgement> {
   const { input, claimed, at } = asked;

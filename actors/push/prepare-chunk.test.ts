@@ -61,8 +61,8 @@ async function prepare(
       lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
       crypto: { sha256 },
       recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: signer,
-      sidecar: signer,
+      projection: () => signer,
+      sidecar: () => signer,
     } as never,
     { facts: of as never, chunk: 0 },
     {

@@ -30,8 +30,8 @@ function activitiesOf(stored: string[]) {
   const activities = pushActivities({
     records: { loadLeaves: async () => [record], putVersions: async () => void stored.push("stored") },
     crypto: { sha256 },
-    projection: signer,
-    sidecar: signer,
+    projection: () => signer,
+    sidecar: () => signer,
     trees: { load: async () => tree, drop: () => {} },
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,

@@ -8,7 +8,7 @@
 //       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
 //       chunks in their order.
 
-import type { CryptoPort, Signer } from "../../crypto/port.ts";
+import type { CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -27,8 +27,8 @@ import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
 export interface PushPorts {
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
-  readonly projection: Signer;
-  readonly sidecar: Signer;
+  readonly projection: SignerAt;
+  readonly sidecar: SignerAt;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
   /** Leaves that were judged at admission and are still at hand, with their record ids; given once each. */
   readonly parsed: {

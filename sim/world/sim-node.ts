@@ -100,7 +100,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const receipts = createReceipts({
     ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },
     incarnation: parts.variation.lease(place.lease, incarnation),
-    signer: parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
+    signer: () => parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
@@ -109,7 +109,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
-      trust: parts.keys.trust,
+      trust: () => parts.keys.trust,
       settleHome: place.settleHome,
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
@@ -122,7 +122,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
-      trust: parts.keys.trust,
+      trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
     },
@@ -187,7 +187,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     ...pushActivities({
       ...{ records, crypto, trees, parsed, region: slot.region, regions },
-      ...{ projection: keys.projection, sidecar: keys.sidecar },
+      ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),
     ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),

@@ -4,8 +4,10 @@
 
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
+import { createIssuance } from "../../service/issuance.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
@@ -118,7 +120,7 @@ export class World {
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map(),
-      keys: worldKeys(crypto, regions),
+      keys: worldKeys(crypto, regions, kernel),
       recordIdOf: (business, collection, localId) =>
         before.recordIdOf(business, localId) ??
         recordIdOf(
@@ -254,11 +256,11 @@ function slotsOf(region: string, shape: Random): readonly NodeSlot[] {
   }));
 }
 
-function worldKeys(crypto: SimCrypto, regions: readonly string[]): WorldKeys {
+function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock): WorldKeys {
   const projection = crypto.newSigner();
   const sidecar = crypto.newSigner();
   const statement = crypto.newSigner();
-  const issuance: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
+  const pair: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
     ...{ projection, sidecar, receipts },
@@ -273,10 +275,12 @@ function worldKeys(crypto: SimCrypto, regions: readonly string[]): WorldKeys {
       keys: new Map(),
     },
     service: (region): ServiceKeys => ({
-      ...{ environment: "production", region, projection, sidecar, statement, issuance },
-      receipt: receipts.get(region) ?? projection,
+      ...{ environment: "production", region },
+      ...{ projection: () => projection, sidecar: () => sidecar, statement: () => statement },
+      receipt: () => receipts.get(region) ?? projection,
+      issuance: createIssuance(pair, { environment: "production", clock }),
       grant: null,
-      keySet: "",
+      keySet: () => "",
     }),
   };
 }

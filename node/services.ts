@@ -36,6 +36,7 @@ import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
 export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
@@ -72,8 +73,6 @@ const passkeys: Anchors["passkeys"] = {
 const drainMs = 10_000;
 /** Between two sweeps of abandoned pushes. */
 const sweepEveryMs = 3_600_000;
-/** How often the register's changes are followed. */
-const refreshMs = 1_000;
 
 /** What a test may give in place of the platform's. */
 export interface NodePlatform {
@@ -126,9 +125,9 @@ export async function openNodeServices(
     records: stores.records,
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
-  const close = async (stopped: Promise<void> = Promise.resolve()): Promise<void> => {
+  const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
-    await stopped;
+    await Promise.all(stopped);
     await stores.close();
   };
   try {
@@ -137,7 +136,8 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const stopFollowing = follow(register, log);
+  const monotonic = { nowMs: () => performance.now() };
+  const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
@@ -148,8 +148,7 @@ export async function openNodeServices(
     actors,
     parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
     [Symbol.asyncDispose]: async () => {
-      stopFollowing();
-      await close(stopSweeping());
+      await close([stopFollowing(), stopSweeping()]);
     },
   };
 }
@@ -287,13 +286,4 @@ function sweepFromTimeToTime(
     dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
     failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
-}
-
-function follow(register: Register, log: (entry: LogEntry) => void): () => void {
-  const timer = setInterval(() => {
-    register.refresh().catch((error: unknown) => {
-      log({ level: "warn", event: "register.refresh_failed", actor: "", detail: String(error) });
-    });
-  }, refreshMs);
-  return () => clearInterval(timer);
 }

@@ -10,7 +10,7 @@ import type { ConnectionOptions } from "node:tls";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 import { SchemaChanges } from "./schema-agreement.ts";
-import { retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
+import { retryPolicy, type SessionHosts, toStoreError, wordsOf } from "./session-errors.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
 /** `undefined` leaves a column unset, which is not the same as null: null writes a tombstone. */
@@ -95,9 +95,9 @@ export async function openCassandraSession(
     await client.connect();
   } catch (error) {
     await client.shutdown().catch(() => undefined);
-    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error)}`, { cause: error });
+    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error, connection)}`, { cause: error });
   }
-  return new DriverSession(client, connection.keyspace, connection.localDc);
+  return new DriverSession(client, connection);
 }
 
 /** All pages of a read, up to `rowsMax` rows. */
@@ -139,14 +139,16 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
 class DriverSession implements CassandraSession {
   readonly #client: cassandra.Client;
   readonly #schema: SchemaChanges;
+  readonly #hosts: SessionHosts;
   readonly keyspace: string;
   readonly localDc: string;
 
-  constructor(client: cassandra.Client, keyspace: string, localDc: string) {
+  constructor(client: cassandra.Client, connection: SessionHosts & { readonly keyspace: string }) {
     this.#client = client;
-    this.#schema = new SchemaChanges(client, localDc);
-    this.keyspace = keyspace;
-    this.localDc = localDc;
+    this.#schema = new SchemaChanges(client, connection.localDc);
+    this.#hosts = connection;
+    this.keyspace = connection.keyspace;
+    this.localDc = connection.localDc;
   }
 
   async execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult> {
@@ -157,7 +159,7 @@ class DriverSession implements CassandraSession {
     try {
       return toResult(await this.#client.execute(cql, params.map(toDriver), query));
     } catch (error) {
-      throw toStoreError(error, { isRead: cql.startsWith("SELECT") });
+      throw toStoreError(error, { isRead: cql.startsWith("SELECT"), hosts: this.#hosts });
     }
   }
 
@@ -166,7 +168,7 @@ class DriverSession implements CassandraSession {
     try {
       return toResult(await this.#client.batch(queries, { ...queryOptions(options), logged: false }));
     } catch (error) {
-      throw toStoreError(error, { isRead: false });
+      throw toStoreError(error, { isRead: false, hosts: this.#hosts });
     }
   }
 
@@ -175,7 +177,7 @@ class DriverSession implements CassandraSession {
       await this.#schema.define(cql);
       if (options?.settle !== false) await this.#schema.settle();
     } catch (error) {
-      throw toStoreError(error, { isRead: false });
+      throw toStoreError(error, { isRead: false, hosts: this.#hosts });
     }
   }
 

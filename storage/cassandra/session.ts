@@ -95,7 +95,9 @@ export async function openCassandraSession(
     await client.connect();
   } catch (error) {
     await client.shutdown().catch(() => undefined);
-    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error, connection)}`, { cause: error });
+    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error, connection)}`, {
+      cause: error,
+    });
   }
   return new DriverSession(client, connection);
 }

@@ -120,6 +120,11 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   };
 }
 
+/** Where the engines of a profile listen. */
+export function profilePlaces(name: ProfileName, base: string) {
+  return placesOf(planProfile(shapes[name], { folder: "", base, options: {} }));
+}
+
 interface Plans {
   readonly cassandra: readonly CassandraPlan[];
   readonly elastic: readonly ElasticsearchPlan[];

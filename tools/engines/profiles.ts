@@ -84,7 +84,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   const plans = planProfile(shape, { folder, base, options });
   const guard = startGuard();
   if (temporary) guard.removeLater(folder);
-  const running = new Running(plans, { host, guard });
+  const running = new Running(plans, { host, guard, tell: options.progress ?? (() => {}) });
   const stop = async (): Promise<void> => {
     await running.stop(temporary ? 0 : keptGraceMs);
     await guard.close();
@@ -92,7 +92,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   };
   try {
     await assertFree(placesOf(plans));
-    await running.start(options.progress ?? (() => {}));
+    await running.start();
   } catch (error) {
     await stop();
     throw error;
@@ -174,15 +174,21 @@ function placesOf({ cassandra, elastic }: Plans) {
 /** For engines whose data is kept; others have nothing to lose. */
 const keptGraceMs = 20_000;
 
+interface RunningTools {
+  readonly host: Host;
+  readonly guard: Guard;
+  readonly tell: (line: string) => void;
+}
+
 /** The processes of one profile. */
 class Running {
   readonly faults: EngineFaults;
   readonly #plans: Plans;
-  readonly #with: { readonly host: Host; readonly guard: Guard };
+  readonly #with: RunningTools;
   readonly #cassandra = new Map<number, RunningCassandra>();
   readonly #elastic = new Map<number, RunningElasticsearch>();
 
-  constructor(plans: Plans, tools: { readonly host: Host; readonly guard: Guard }) {
+  constructor(plans: Plans, tools: RunningTools) {
     this.#plans = plans;
     this.#with = tools;
     const cassandraOf = (index: number): EngineProcess => processOf(this.#cassandra, index);
@@ -202,10 +208,10 @@ class Running {
     };
   }
 
-  async start(progress: (line: string) => void): Promise<void> {
+  async start(): Promise<void> {
     const tell = async (line: string, work: Promise<void>): Promise<void> => {
       await work;
-      progress(line);
+      this.#with.tell(line);
     };
     // Fetching is done once by whoever is first; all engines start at the same time.
     const starts = [

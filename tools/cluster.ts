@@ -18,6 +18,7 @@ import {
   startGuard,
   untilReady,
 } from "./engines/engine-process.ts";
+import { keepEngines } from "./engines/kept-engines.ts";
 import { EngineUnavailable } from "./engines/maven.ts";
 import { type EngineProfile, profilePlaces, startProfile } from "./engines/profiles.ts";
 import { keepRunning } from "./keep-running.ts";
@@ -27,6 +28,7 @@ const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;
 /** Before a node that ended is started again: long enough to see the others go on without it. */
 const restartMs = 15_000;
+const restartMaxMs = 120_000;
 
 // Once all is up, the first signal stops everything in order. Any other ends this process, and the guards end the rest.
 let isUp = false;
@@ -79,10 +81,12 @@ async function runCluster({ home: folder, fresh, base, portBase }: ClusterOption
         start: () => start(plan),
         tell,
         restartMs,
+        restartMaxMs,
         stop: stop.signal,
       };
       void keepRunning(nodes[index] as EngineProcess, what);
     }
+    keepEngines(engines, { tell, stop: stop.signal });
     isUp = true;
     await stopAsked;
     tell("Stopping the nodes, then the engines …");

@@ -50,10 +50,21 @@ export interface EngineFaults {
   resumeElastic(index: number): Promise<void>;
 }
 
+export interface EnginePart {
+  /** How people know it. */
+  readonly name: string;
+  /** As it runs now, or ran last. */
+  process(): EngineProcess;
+  /** Starts it once more after it ended, with its data; resolves once it answers. */
+  start(): Promise<EngineProcess>;
+}
+
 export interface EngineProfile extends EngineFaults, AsyncDisposable {
   readonly name: ProfileName;
   readonly cassandra: readonly { readonly address: string; readonly dataCenter: string }[];
   readonly elastic: readonly { readonly url: string; readonly region: string }[];
+  /** Each engine as a process: the Cassandra nodes first, in the order of the profile. */
+  readonly parts: readonly EnginePart[];
   /** Copies of each row in each data centre that a keyspace should ask for. */
   readonly replication: number;
   /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REGIONS`, … */
@@ -106,6 +117,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
     name,
     cassandra,
     elastic,
+    parts: running.parts(),
     replication: shape.replication,
     env: {
       SVC_TEST_PROFILE: name,
@@ -225,6 +237,36 @@ class Running {
     const failed = (await Promise.allSettled(starts)).find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     await this.#untilMeshed();
+  }
+
+  parts(): readonly EnginePart[] {
+    const { cassandra, elastic } = this.#plans;
+    const part = (name: string, process: () => EngineProcess, start: () => Promise<void>): EnginePart => ({
+      name,
+      process,
+      start: async () => {
+        // A launcher may have been killed, and its engine still hold the data and the address.
+        process().signal("SIGKILL");
+        await start();
+        return process();
+      },
+    });
+    return [
+      ...cassandra.map(({ dataCenter, address }, index) =>
+        part(
+          `Cassandra ${address} (${dataCenter})`,
+          () => processOf(this.#cassandra, index),
+          () => this.#startCassandra(index),
+        ),
+      ),
+      ...elastic.map(({ address, httpPort: port }, index) =>
+        part(
+          `Elasticsearch ${address}:${port}`,
+          () => processOf(this.#elastic, index),
+          () => this.#startElastic(index),
+        ),
+      ),
+    ];
   }
 
   async stop(graceMs: number): Promise<void> {

@@ -65,10 +65,10 @@ describe("the words for hosts that are not to be had", () => {
   it("name the contact points and the data centre where the driver names none", () => {
     const unresolved = new errors.NoHostAvailableError({}, "No host could be resolved");
     expect(wordsOf(unresolved, hosts)).toBe(
-      "No host could be resolved: no host of the data centre eu-west1 is known (contact points: cassandra-1, 10.0.0.2:9043)",
+      "No host could be resolved: no host of the data centre eu-west1 can be asked (contact points: cassandra-1, 10.0.0.2:9043)",
     );
     expect(wordsOf(new errors.NoHostAvailableError({}), hosts)).toBe(
-      "no host of the data centre eu-west1 is known (contact points: cassandra-1, 10.0.0.2:9043)",
+      "no host of the data centre eu-west1 can be asked (contact points: cassandra-1, 10.0.0.2:9043)",
     );
   });
 

@@ -64,7 +64,7 @@ export function wordsOf(error: unknown, hosts: SessionHosts): string {
   // The driver speaks of hosts that were tried also where none was; anything else that it says is of use.
   const why = error.message.startsWith("All host(s) tried") ? "" : `${error.message}: `;
   const points = hosts.contactPoints.join(", ");
-  return `${why}no host of the data centre ${hosts.localDc} is known (contact points: ${points})`;
+  return `${why}no host of the data centre ${hosts.localDc} can be asked (contact points: ${points})`;
 }
 
 /** What each host that was tried said. The driver gives null for a session that was closed. */

@@ -259,9 +259,9 @@ class Running {
           () => this.#startCassandra(index),
         ),
       ),
-      ...elastic.map(({ address, httpPort: port }, index) =>
+      ...elastic.map(({ address, httpPort: port, clusterName }, index) =>
         part(
-          `Elasticsearch ${address}:${port}`,
+          `Elasticsearch ${address}:${port} (${clusterName})`,
           () => processOf(this.#elastic, index),
           () => this.#startElastic(index),
         ),

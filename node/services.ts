@@ -34,12 +34,13 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import { FenceWitness } from "./fence-refusals.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
+export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   /** Whole milliseconds since some instant; never goes back, whatever the clock does. */
@@ -53,6 +54,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
+  /** What the fence held back, from this node and from all. */
+  readonly fence: FenceWitness;
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -100,6 +103,11 @@ export async function openNodeServices(
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const monotonic = { nowMs: () => performance.now() };
+  const fence = new FenceWitness({
+    ...{ ledger: stores.fenceLedger, region: config.region },
+    ...{ clock, timers: nodeTimers, monotonic, log },
+  });
   const incarnation = newIncarnation();
   const common = {
     ...stores,
@@ -111,6 +119,7 @@ export async function openNodeServices(
     keys,
     anchors,
     cluster,
+    fence,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
@@ -128,6 +137,7 @@ export async function openNodeServices(
   const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
     await Promise.all(stopped);
+    await fence.stop();
     await stores.close();
   };
   try {
@@ -136,7 +146,6 @@ export async function openNodeServices(
     await close();
     throw error;
   }
-  const monotonic = { nowMs: () => performance.now() };
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
   const settleHome = async (party: string): Promise<void> => {
@@ -218,6 +227,11 @@ async function beginActing(
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
+/** Actors are claimed by `region/incarnation`. */
+function incarnationOf(owner: string): string {
+  return owner.slice(owner.indexOf("/") + 1);
+}
+
 function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
   return (businessUuid, kind, localId) =>
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
@@ -230,7 +244,7 @@ function createActors(
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
-    store: services.actorStore,
+    store: services.fence.watch(services.actorStore, incarnationOf(owner)),
     definitions: [
       businessActor,
       integrationKeyActor,

@@ -178,7 +178,16 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
     gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter("svc_actors_refused_commits_total", "Commits refused by the fence.", stats.refusedCommits),
+    counter(
+      "svc_actors_refused_commits_total",
+      "Commits of this process refused by the fence.",
+      stats.refusedCommits,
+    ),
+    counter(
+      "svc_fence_refusals_total",
+      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      services.fence.total(),
+    ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),

@@ -28,11 +28,18 @@ describe("a node among others", () => {
       listen: { host: "127.0.0.1", port: 7390 },
       address: "127.0.0.1:7390",
       replicateBeforeAck: false,
+      bindKeysToHome: false,
     });
     expect(loadSecrets(config, given)).toMatchObject({
       cluster: given.SVC_CLUSTER_SECRET,
       cassandraPassword: null,
     });
+  });
+
+  it("binds keys to the home of their party where it is told to", () => {
+    const bound = (SVC_KEY_REGION_BINDING: string) =>
+      loadConfig({}, { ...given, SVC_KEY_REGION_BINDING }).cluster?.bindKeysToHome;
+    expect([bound("home"), bound("none")]).toEqual([true, false]);
   });
 
   it("keeps secrets out of the configuration", () => {
@@ -65,6 +72,7 @@ describe("a node among others", () => {
     [{ SVC_NODE_ADDRESS: "node 1:7390" }, /SVC_NODE_ADDRESS.*HOST:PORT/],
     [{ SVC_CLUSTER_NAME: "A" }, /SVC_CLUSTER_NAME/],
     [{ SVC_REPLICATE_BEFORE_ACK: "1" }, /SVC_REPLICATE_BEFORE_ACK.*yes or no/],
+    [{ SVC_KEY_REGION_BINDING: "yes" }, /SVC_KEY_REGION_BINDING.*home or none/],
     [{ SVC_NODE_TLS_KEY_FILE: "/k" }, /SVC_NODE_TLS_CERT_FILE: is missing/],
     [{ SVC_SAMPLES: "some" }, /SVC_SAMPLES.*yes or no/],
     [{ SVC_CLUSTER_SECRET: undefined }, /SVC_CLUSTER_SECRET.*32 characters/],

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
 import { publishBody, sealBatch } from "../client/batch.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
-import type { BusinessCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
+import type { PartyCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
 import {
   type ClusterClient,
   createClient,
@@ -31,7 +31,7 @@ export interface PushState {
 }
 
 export interface TestBusiness {
-  readonly caller: BusinessCaller;
+  readonly caller: PartyCaller;
   readonly client: ClusterClient;
   /** A sealed batch of these records, not sent yet; it is sent to the business's nodes, or to one of the region's. */
   push(seq: number, records: readonly Uint8Array[], only?: TestNode): Promise<TestPush>;
@@ -58,7 +58,7 @@ export async function openBusiness(
 }
 
 async function preparePush(push: {
-  readonly caller: BusinessCaller;
+  readonly caller: PartyCaller;
   readonly client: ClusterClient;
   readonly certId: string;
   readonly seq: number;

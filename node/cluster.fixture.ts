@@ -84,13 +84,13 @@ export interface TestCluster extends AsyncDisposable {
   node(name: string): TestNode;
   readonly keyStore: FileKeyStore;
   /** A key of a new business, or of a new AI company, with the grant that makes it known at its first request. */
-  newBusiness(): Promise<BusinessCaller>;
-  newCompany(): Promise<TestCaller>;
+  newBusiness(): Promise<PartyCaller>;
+  newCompany(): Promise<PartyCaller>;
   /** A company whose nonces are this node's to claim while all of its region run. */
   newCompanyOf(node: TestNode): Promise<TestCaller>;
 }
 
-export interface BusinessCaller extends TestCaller {
+export interface PartyCaller extends TestCaller {
   readonly uuid: string;
 }
 
@@ -131,7 +131,11 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
     return `00000000-0000-4000-8000-${String(parties).padStart(12, "0")}`;
   };
   const grantKey = async () => createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
-  const newCompany = async () => newCaller(await grantKey(), "retrieval", uuid());
+  const newParty = async (role: "integration" | "retrieval"): Promise<PartyCaller> => {
+    const of = uuid();
+    return { ...(await newCaller(await grantKey(), role, of)), uuid: of };
+  };
+  const newCompany = () => newParty("retrieval");
   return {
     engines,
     name,
@@ -145,10 +149,7 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
       return node;
     },
     keyStore,
-    newBusiness: async () => {
-      const of = uuid();
-      return { ...(await newCaller(await grantKey(), "integration", of)), uuid: of };
-    },
+    newBusiness: () => newParty("integration"),
     newCompany,
     newCompanyOf: async (node) => {
       const nodesThere = nodes.filter((each) => each.region === node.region);

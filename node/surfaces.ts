@@ -1,6 +1,7 @@
 // The HTTP surfaces of a node, built from its services.
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -13,6 +14,7 @@ import { buildOps, type ReadyReport } from "../ops/server.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
@@ -98,12 +100,25 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: requestRateOf(services),
+    keyRegion: keyRegionOf(services),
   };
 }
 
 function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
   const { requestsPerSecond: perSecond } = config.keyLimits;
   return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+}
+
+function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
+  if (cluster === null || config.cluster?.bindKeysToHome !== true) return null;
+  const { placement } = cluster;
+  return createKeyRegion({
+    region: config.region,
+    regionOf: (party) => {
+      if (placement.homeOf(party) !== null) return placement.regionOf(party);
+      return placement.settle(businessRef(party)).then(() => placement.regionOf(party));
+    },
+  });
 }
 
 function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {

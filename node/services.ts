@@ -103,7 +103,6 @@ export async function openNodeServices(
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
-  const monotonic = { nowMs: () => performance.now() };
   const fence = new FenceWitness({
     ...{ ledger: stores.fenceLedger, region: config.region },
     ...{ clock, timers: nodeTimers, monotonic, log },
@@ -148,10 +147,7 @@ export async function openNodeServices(
   }
   const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
-  const settleHome = async (party: string): Promise<void> => {
-    if (cluster !== null && cluster.placement.homeOf(party) === null)
-      await cluster.placement.assignHome(party);
-  };
+  const settleHome = (party: string): Promise<void> => settleHomeOf(party, cluster);
   return {
     ...common,
     actors,
@@ -160,6 +156,13 @@ export async function openNodeServices(
       await close([stopFollowing(), stopSweeping()]);
     },
   };
+}
+
+const monotonic = { nowMs: () => performance.now() };
+
+/** A new party is at home in the region where it is first heard of. */
+async function settleHomeOf(party: string, cluster: NodeCluster | null): Promise<void> {
+  if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
 
 function newIncarnation(): string {

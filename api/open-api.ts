@@ -158,6 +158,7 @@ const problemSchema: JsonObject = {
     suggestion: { type: "string", description: "The nearest valid name where a name was wrong." },
     allowed: { type: "array", items: { type: "string" } },
     retry_after_seconds: { type: "integer" },
+    region: { type: "string", description: "The region that answers this key." },
     ai_policy_version: { type: "integer" },
     cert_id: { type: "string" },
     errors: {

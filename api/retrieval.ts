@@ -74,6 +74,7 @@ function searchRoutes(deps: RetrievalDeps): readonly Route[] {
 
 const searchProblems: readonly ProblemCode[] = [
   "request_invalid",
+  "region_misdirected",
   "sort_required",
   "unknown_field",
   "operator_not_allowed",
@@ -212,7 +213,7 @@ const fetchDoc: RouteDoc = {
       },
     },
   },
-  problems: ["request_invalid", "not_found", "record_too_large", "request_timeout"],
+  problems: ["request_invalid", "not_found", "region_misdirected", "record_too_large", "request_timeout"],
 };
 
 function pathParameter(request: FastifyRequest, name: string): string {

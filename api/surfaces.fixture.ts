@@ -74,6 +74,7 @@ export async function openSurfaces(
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: null,
+    keyRegion: null,
   };
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
   return {

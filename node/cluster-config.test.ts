@@ -28,11 +28,18 @@ describe("a node among others", () => {
       listen: { host: "127.0.0.1", port: 7390 },
       address: "127.0.0.1:7390",
       replicateBeforeAck: false,
+      bindKeysToHome: false,
     });
     expect(loadSecrets(config, given)).toMatchObject({
       cluster: given.SVC_CLUSTER_SECRET,
       cassandraPassword: null,
     });
+  });
+
+  it("binds keys to the home of their party where it is told to", () => {
+    const bound = (SVC_KEY_REGION_BINDING: string) =>
+      loadConfig({}, { ...given, SVC_KEY_REGION_BINDING }).cluster?.bindKeysToHome;
+    expect([bound("home"), bound("none")]).toEqual([true, false]);
   });
 
   it("keeps secrets out of the configuration", () => {
@@ -73,6 +80,7 @@ describe("a node among others", () => {
     [{ SVC_NODE_ADDRESS: "node 1:7390" }, /SVC_NODE_ADDRESS.*HOST:PORT/],
     [{ SVC_CLUSTER_NAME: "A" }, /SVC_CLUSTER_NAME/],
     [{ SVC_REPLICATE_BEFORE_ACK: "1" }, /SVC_REPLICATE_BEFORE_ACK.*yes or no/],
+    [{ SVC_KEY_REGION_BINDING: "yes" }, /SVC_KEY_REGION_BINDING.*home or none/],
     [{ SVC_NODE_TLS_KEY_FILE: "/k" }, /SVC_NODE_TLS_CERT_FILE: is missing/],
     [{ SVC_CASSANDRA_TLS_NAME: "cassandra.internal" }, /SVC_CASSANDRA_CA_FILE: is missing/],
     [{ SVC_CASSANDRA_KEY_FILE: "/k", SVC_CASSANDRA_CERT_FILE: "/c" }, /SVC_CASSANDRA_CA_FILE: is missing/],

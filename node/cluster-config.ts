@@ -39,6 +39,8 @@ export interface ClusterConfig {
   readonly tls: { readonly keyFile: string; readonly certFile: string; readonly caFile: string } | null;
   /** Commits are acknowledged once every region has them. */
   readonly replicateBeforeAck: boolean;
+  /** Keys of AI companies are answered in the region that has their party only. */
+  readonly bindKeysToHome: boolean;
 }
 
 export interface ClusterSecrets {
@@ -81,6 +83,7 @@ export const clusterSettings: readonly string[] = [
   "SVC_CLUSTER_SECRET",
   "SVC_CLUSTER_SECRET_ALSO",
   "SVC_REPLICATE_BEFORE_ACK",
+  "SVC_KEY_REGION_BINDING",
 ];
 
 /** Throws {@link ConfigError} for the first setting that is missing or cannot be used. */
@@ -108,6 +111,7 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
     ),
     tls: parseTls(env),
     replicateBeforeAck: parseSwitch("SVC_REPLICATE_BEFORE_ACK", env["SVC_REPLICATE_BEFORE_ACK"] ?? "no"),
+    bindKeysToHome: parseBinding(env["SVC_KEY_REGION_BINDING"] ?? "none"),
   });
 }
 
@@ -273,6 +277,11 @@ function parseTls(env: Env): ClusterConfig["tls"] {
 
 function formatAddress({ host, port }: { readonly host: string; readonly port: number }): string {
   return `${host}:${port}`;
+}
+
+function parseBinding(text: string): boolean {
+  if (text === "home" || text === "none") return text === "home";
+  throw new ConfigError("SVC_KEY_REGION_BINDING", `is ${JSON.stringify(text)}; use home or none`);
 }
 
 function parseSwitch(setting: string, text: string): boolean {

@@ -87,6 +87,9 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     timers: nodeTimers,
     region,
     regions: config.regions,
+    announce: async () => {
+      await Promise.all([membership.refresh(), router.announce()]);
+    },
   };
   const transports = createTransports(options, () => router);
   const membership = membershipOf(options, parts, transports);

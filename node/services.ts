@@ -36,14 +36,16 @@ import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import { FenceWitness } from "./fence-refusals.ts";
 import { createHostedKeys } from "./hosted-keys.ts";
 import type { CurrentKeys } from "./keys/current-keys.ts";
 import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
+export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -62,6 +64,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
+  /** What the fence held back, from this node and from all. */
+  readonly fence: FenceWitness;
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -78,8 +82,6 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
 const drainMs = 10_000;
 /** Between two sweeps of abandoned pushes. */
 const sweepEveryMs = 3_600_000;
-/** How often the register's changes are followed. */
-const refreshMs = 1_000;
 
 /** What a test may give in place of the platform's. */
 export interface NodePlatform {
@@ -109,6 +111,10 @@ export async function openNodeServices(
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const fence = new FenceWitness({
+    ...{ ledger: stores.fenceLedger, region: config.region },
+    ...{ clock, timers: nodeTimers, monotonic, log },
+  });
   const incarnation = newIncarnation();
   const common = {
     ...stores,
@@ -121,6 +127,7 @@ export async function openNodeServices(
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
     ...own,
     cluster,
+    fence,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
@@ -137,9 +144,10 @@ export async function openNodeServices(
     records: stores.records,
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
-  const close = async (stopped: Promise<void> = Promise.resolve()): Promise<void> => {
+  const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
-    await stopped;
+    await Promise.all(stopped);
+    await fence.stop();
     await stores.close();
   };
   try {
@@ -163,24 +171,26 @@ export async function openNodeServices(
   };
 }
 
-/** What a node does besides: the answer stops all of it, and ends when the last of it has. */
+const monotonic = { nowMs: () => performance.now() };
+
+/** What a node does besides: the answer stops all of it, and gives what ends when the last of each has. */
 function beginBackground(
   parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
     readonly abandoned: AbandonedDeps;
     readonly log: (entry: LogEntry) => void;
   },
-): () => Promise<void> {
-  const stopFollowing = follow(parts.register, parts.log);
-  const stopWatching = watchKeys(parts.currentKeys, parts.log);
+): () => readonly Promise<void>[] {
+  const { register, log } = parts;
+  const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
+  const stopWatching = watchKeys(parts.currentKeys, log);
   const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
   return () => {
-    stopFollowing();
     stopWatching();
-    return stopSweeping();
+    return [stopFollowing(), stopSweeping()];
   };
 }
 
-/** Gives a party that has no home yet its home in this region. */
+/** A new party is at home in the region where it is first heard of. */
 async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
   if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
@@ -250,6 +260,11 @@ async function beginActing(
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
+/** Actors are claimed by `region/incarnation`. */
+function incarnationOf(owner: string): string {
+  return owner.slice(owner.indexOf("/") + 1);
+}
+
 function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
   return (businessUuid, kind, localId) =>
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
@@ -262,7 +277,7 @@ function createActors(
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
-    store: services.actorStore,
+    store: services.fence.watch(services.actorStore, incarnationOf(owner)),
     definitions: [
       businessActor,
       integrationKeyActor,
@@ -318,13 +333,4 @@ function sweepFromTimeToTime(
     dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
     failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
-}
-
-function follow(register: Register, log: (entry: LogEntry) => void): () => void {
-  const timer = setInterval(() => {
-    register.refresh().catch((error: unknown) => {
-      log({ level: "warn", event: "register.refresh_failed", actor: "", detail: String(error) });
-    });
-  }, refreshMs);
-  return () => clearInterval(timer);
 }

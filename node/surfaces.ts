@@ -1,6 +1,7 @@
 // The HTTP surfaces of a node, built from its services.
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -15,6 +16,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
@@ -105,12 +107,25 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: requestRateOf(services),
+    keyRegion: keyRegionOf(services),
   };
 }
 
 function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
   const { requestsPerSecond: perSecond } = config.keyLimits;
   return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+}
+
+function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
+  if (cluster === null || config.cluster?.bindKeysToHome !== true) return null;
+  const { placement } = cluster;
+  return createKeyRegion({
+    region: config.region,
+    regionOf: (party) => {
+      if (placement.homeOf(party) !== null) return placement.regionOf(party);
+      return placement.settle(businessRef(party)).then(() => placement.regionOf(party));
+    },
+  });
 }
 
 function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {
@@ -185,7 +200,16 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
     gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter("svc_actors_refused_commits_total", "Commits refused by the fence.", stats.refusedCommits),
+    counter(
+      "svc_actors_refused_commits_total",
+      "Commits of this process refused by the fence.",
+      stats.refusedCommits,
+    ),
+    counter(
+      "svc_fence_refusals_total",
+      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      services.fence.total(),
+    ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),

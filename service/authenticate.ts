@@ -8,6 +8,8 @@
 //       key is looked up, so that the answer says nothing of the key.
 //   A5. What counts towards a key's request rate is whatever its signature verified for, replays too, before anything is
 //       said about the request itself. One beyond the rate claims its nonce all the same.
+//   A6. A key that is bound to another region is told so once its signature verified, and before its nonce is claimed:
+//       the same request may still be sent where it belongs.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
@@ -32,6 +34,7 @@ import { type ProblemCode, type ProblemExtras, problem } from "../protocol/probl
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import type { KeyRegion } from "./key-region.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
 import type { RequestRate } from "./request-rate.ts";
@@ -51,6 +54,8 @@ export interface AuthenticationDeps {
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null for no limit. */
   readonly requestRate: RequestRate | null;
+  /** Null where keys are bound to no region. */
+  readonly keyRegion: KeyRegion | null;
 }
 
 /** What one route accepts. */
@@ -306,12 +311,35 @@ function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: s
   };
 }
 
-/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
+/** A6, then everything that is said of a request that belongs here. */
 function admit(
   deps: AuthenticationDeps,
   candidate: Candidate,
   caller: Caller,
   headers: Readonly<Record<string, string>>,
+): MaybeLater<Authenticated | Refused> {
+  const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
+  const admitted = (): MaybeLater<Authenticated | Refused> =>
+    admitHere(deps, candidate, { caller, headers, limited });
+  // A bearer token has no nonce to be claimed here or there.
+  const misdirected = candidate.received === null ? null : (deps.keyRegion?.(caller) ?? null);
+  if (misdirected instanceof Promise) return misdirected.then((found) => found ?? admitted());
+  return misdirected ?? admitted();
+}
+
+/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
+function admitHere(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  {
+    caller,
+    headers,
+    limited,
+  }: {
+    readonly caller: Caller;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly limited: Refused | null;
+  },
 ): MaybeLater<Authenticated | Refused> {
   let begun: NonceClaim | null = candidate.received === null ? noNonce : null;
   const claim = (): NonceClaim => {
@@ -319,7 +347,6 @@ function admit(
     return begun;
   };
   const { roles } = candidate.accepted;
-  const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
   if (limited !== null) {
     // A bearer token is issued once, whatever the answer that brings it.
     const answer = { ...limited, headers: { ...limited.headers, ...headers } };

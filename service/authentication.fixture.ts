@@ -77,6 +77,7 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
       return { status: "registered", key, party, isNew };
     },
     requestRate: null,
+    keyRegion: null,
   };
   return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
 }

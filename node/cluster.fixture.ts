@@ -12,7 +12,6 @@ import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
-import { createCqlClient } from "../tools/engines/cassandra.ts";
 import {
   type EngineProcess,
   type Guard,
@@ -26,6 +25,7 @@ import { root } from "../tools/process.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
 import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
 import { blindness } from "./blind-node.fixture.ts";
+import { dropTraces } from "./cluster-traces.fixture.ts";
 import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {
@@ -383,21 +383,4 @@ function settings(
     SVC_LOG_LEVEL: "warn",
     NO_COLOR: "1",
   };
-}
-
-/** What the cluster left in the engines. */
-async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
-  const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
-  const client = createCqlClient({ address, dataCenter });
-  try {
-    await client.connect();
-    await client.execute(`DROP KEYSPACE IF EXISTS ${name}`, [], { readTimeout: 60_000 });
-  } finally {
-    await client.shutdown();
-  }
-  for (const url of engines.elastic) {
-    const answer = await fetch(`${url}/_cat/indices/${name}-*?h=index&expand_wildcards=all`);
-    const names = answer.ok ? (await answer.text()).split("\n").filter((each) => each !== "") : [];
-    for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
-  }
 }

@@ -111,10 +111,7 @@ export async function openNodeServices(
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
-  const fence = new FenceWitness({
-    ...{ ledger: stores.fenceLedger, region: config.region },
-    ...{ clock, timers: nodeTimers, monotonic, log },
-  });
+  const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
   const common = {
     ...stores,
@@ -169,6 +166,14 @@ export async function openNodeServices(
     }),
     [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+function witnessOf(
+  { fenceLedger: ledger }: NodeStores,
+  parts: { readonly config: NodeConfig; readonly clock: Clock; readonly log: (entry: LogEntry) => void },
+): FenceWitness {
+  const { config, clock, log } = parts;
+  return new FenceWitness({ ledger, region: config.region, clock, timers: nodeTimers, monotonic, log });
 }
 
 const monotonic = { nowMs: () => performance.now() };

@@ -12,8 +12,6 @@
 //       the same request may still be sent where it belongs.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
-import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
-import { nonceRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { equalBytes, toBase64Url, utf8 } from "../protocol/bytes.ts";
@@ -31,10 +29,10 @@ import {
 import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
 import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
-import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { KeyRegion } from "./key-region.ts";
+import { claimNonce, type NonceClaim, noNonce } from "./nonce-claim.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
 import type { RequestRate } from "./request-rate.ts";
@@ -89,19 +87,6 @@ export interface Authenticated {
   readonly claimNonce: () => NonceClaim;
   /** For the answer, whatever it is: the bearer token that a registration returns once. */
   readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface NonceClaim {
-  /** Null once the nonce is claimed. */
-  readonly claimed: Promise<Refused | null>;
-  /** What the claim will say unless its commit fails: for what becomes true only with that commit. */
-  readonly decided: Promise<NonceDecided>;
-}
-
-export interface NonceDecided {
-  readonly refused: Refused | null;
-  /** The commit of the claim, while it is on its way. */
-  readonly commit: Promise<CommitOutcome> | null;
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
@@ -355,36 +340,6 @@ function admitHere(
   if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, claimNonce: claim, headers };
   const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
   return claim().claimed.then((reused) => reused ?? denied("role_not_allowed", detail));
-}
-
-const noNonce: NonceClaim = {
-  claimed: Promise.resolve(null),
-  decided: Promise.resolve({ refused: null, commit: null }),
-};
-
-function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
-  const command: IntegrationKeyCommand = {
-    type: "nonce.claim",
-    nonce: caller.nonce,
-    expires_ms: caller.expiresMs,
-  };
-  const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
-  const claimed = asked.reply.then(refusalOf);
-  const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
-  // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
-  claimed.catch(() => {});
-  decided.catch(() => {});
-  return { claimed, decided };
-}
-
-function refusalOf({ status }: NonceReply): Refused | null {
-  if (status === "claimed") return null;
-  return status === "expired"
-    ? denied("signature_expired", "The signature has expired; sign the request again.")
-    : denied(
-        "nonce_reused",
-        "This nonce was used with this key before; sign the request again with a fresh one.",
-      );
 }
 
 async function registerGranted(

@@ -155,7 +155,7 @@ describe("a key", () => {
       await newSigningKey(),
       await newSigningKey("ES256"),
     ];
-    const passkey = { ...keyOf(business, p256), role: "sealing" as const };
+    const passkey = { ...keyOf(business, p256), role: "sealing" as const, person_role: "owner" as const };
     const cose = toBase64(coseKeyOf(p256.publicJwk) ?? new Uint8Array());
     for (const wrong of [
       passkey,
@@ -174,6 +174,16 @@ describe("a key", () => {
         code: "payload_malformed",
       });
     await parties().revokeKey({ ...revocation, revoked_at: now });
+  });
+
+  it("of a person is registered with the person's role, for none would count as an owner's", async () => {
+    const [business, key] = [await newBusiness(node), await newSigningKey("ES256")];
+    const cose = toBase64(coseKeyOf(key.publicJwk) ?? new Uint8Array());
+    const passkey = { ...keyOf(business, key), role: "sealing" as const, cose };
+    await expect(parties().registerKey(passkey)).rejects.toMatchObject({ code: "role_missing" });
+    await parties().registerKey({ ...passkey, person_role: "owner" });
+    // As nodes of an earlier release repeat it.
+    await parties().registerKey(passkey);
   });
 
   it("that another party has is registered by no grant, and the caller is told why", async () => {

@@ -118,12 +118,14 @@ export function createParties(deps: PartiesDeps): Parties {
     return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
   const registerKey = async (key: KeyFacts): Promise<void> => {
-    const { party } = await facts(key.party_uuid, key.key_id);
+    const { party, key: known } = await facts(key.party_uuid, key.key_id);
     if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
     if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
       const detail = "A retrieval key is an AI company's, and every other key a business's.";
       throw new RegisterRefused("role_not_allowed", detail);
     }
+    if (known === "unknown" && key.role === "sealing" && key.person_role === undefined)
+      throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
     await assertOwner(deps, key);
     await ask(key.party_uuid, { type: "key.register", key });
   };

@@ -2,7 +2,8 @@
 // The operations surface listens on loopback or a network of the operators' own, as everything on it is theirs.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { problem, problemMediaType } from "../protocol/problem.ts";
+import { problem } from "../protocol/problem.ts";
+import { sendProblem } from "./reply.ts";
 
 export interface ClusterOps {
   /** Views, standings and connections, as this node knows them. */
@@ -66,10 +67,8 @@ function bodyOf(properties: Readonly<Record<string, object>>): object {
 
 function tell(reply: FastifyReply, outcome: string): FastifyReply {
   if (successes.includes(outcome)) return reply.send({ outcome });
-  const found = problem("request_invalid", `Nothing was changed: ${outcome.replaceAll("_", " ")}.`, {
-    reason: outcome,
-  });
-  return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
+  const detail = `Nothing was changed: ${outcome.replaceAll("_", " ")}.`;
+  return sendProblem(reply, problem("request_invalid", detail, { reason: outcome }));
 }
 
 const command = (description: string, body: object): object => ({

@@ -7,10 +7,18 @@ import fastify, {
   type FastifyReply,
   LogController,
 } from "fastify";
-import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import {
+  answerClientError,
+  headBytesMax,
+  headFault,
+  type PlatformAnswers,
+  takeOver,
+} from "../api/platform-answers.ts";
+import { problem } from "../protocol/problem.ts";
 import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
+import { sendProblem } from "./reply.ts";
 
 export interface ReadyReport {
   readonly ready: boolean;
@@ -45,7 +53,8 @@ const listQuery = {
 } as const;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
-  let count = 0;
+  const nextId = requestIds(deps.incarnation);
+  const platform = platformAnswers(deps.logger, nextId);
   const server = fastify({
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -54,11 +63,17 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     forceCloseConnections: true,
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
-    genReqId: () => {
-      count += 1;
-      return `ops-${deps.incarnation}-${count.toString(36)}`;
+    genReqId: nextId,
+    // A missing Host is refused with all else that is wrong with a head.
+    http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
+    frameworkErrors: (_error, request, reply) => {
+      // No hook runs before this answer.
+      reply.header("request-id", request.id);
+      sendProblem(reply as FastifyReply, problem("request_invalid", "The request target cannot be read."));
     },
   });
+  takeOver(server.server, platform);
   addManners(server, deps.access);
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
@@ -82,25 +97,49 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   );
   server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
     const report = await deps.inspect(request.params);
-    return report ?? sendProblem(reply, "not_found", "There is no such actor.");
+    return report ?? sendProblem(reply, problem("not_found", "There is no such actor."));
   });
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, "not_found", "There is no such address here."),
+    sendProblem(reply, problem("not_found", "There is no such address here.")),
   );
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
-      return sendProblem(reply, "request_invalid", error.message);
+      return sendProblem(reply, problem("request_invalid", error.message));
     request.log.error({ request_id: request.id, err: error }, "failed");
-    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
+    return sendProblem(
+      reply,
+      problem("internal_error", "The service failed; the request id names what happened."),
+    );
   });
   return server;
+}
+
+function requestIds(incarnation: string): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `ops-${incarnation}-${count.toString(36)}`;
+  };
+}
+
+function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): PlatformAnswers {
+  return {
+    fields: () => ({ "request-id": nextId() }),
+    answered: ({ status, code }, { "request-id": id }) =>
+      logger.info({ request_id: id, status, code }, "refused before it was a request"),
+  };
 }
 
 function addManners(server: FastifyInstance, access: OpsAccess): void {
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id).header("cache-control", "no-store");
+    const fault = headFault(request.raw, false);
+    if (fault !== null) {
+      sendProblem(reply, fault);
+      return;
+    }
     const refusal = judgeOpsRequest(access, {
       method: request.method,
       path: request.url.split("?", 1)[0] ?? "",
@@ -125,18 +164,11 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
 function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_invalid"): void {
   if (code === "token_invalid") {
     reply.header("www-authenticate", 'Bearer realm="operations"');
-    sendProblem(reply, code, "Send the operators' token as «Authorization: Bearer …».");
-  } else
-    sendProblem(
-      reply,
-      code,
-      "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
-    );
-}
-
-function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): FastifyReply {
-  const found = problem(code, detail);
-  return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
+    sendProblem(reply, problem(code, "Send the operators' token as «Authorization: Bearer …»."));
+    return;
+  }
+  const detail = "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.";
+  sendProblem(reply, problem(code, detail));
 }
 
 const answer = (description: string, parameters: readonly object[] = []): object => ({

@@ -109,6 +109,7 @@ function keyFactsFor(deps: RegisterDeps, partyUuid: string) {
     key_id: key.keyId,
     party_uuid: partyUuid,
     role: key.role,
+    ...(key.role === "sealing" ? { person_role: "owner" } : {}),
     alg: algorithmOf(key.publicJwk),
     public_key: { ...key.publicJwk },
     cose: key.cose,

@@ -71,7 +71,8 @@ export const importTable: readonly ImportRow[] = [
   },
   {
     of: "ops",
-    may: ["protocol", "collections", "service"],
+    // What the platform would answer by itself is refused alike on every surface.
+    may: ["protocol", "collections", "service", "api/platform-answers.ts"],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],
   },

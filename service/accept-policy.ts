@@ -91,7 +91,7 @@ async function judgeNew(
     bytes: record,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
-    keys: keysOf(uuid, [key]),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
     received: { at: formatTimestamp(nowMs) },
   });
   if (!verdict.ok || key === null) return verdict;

@@ -104,7 +104,7 @@ async function judgeNew(
     bytes: record,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
-    keys: keysOf(uuid, [key]),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
     received: { at: formatTimestamp(nowMs) },
     policies: timelineOf(facts.policy),
   });

@@ -20,7 +20,7 @@ import {
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
-import { certificateAt, type Issuances } from "./certificate.ts";
+import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
@@ -129,7 +129,8 @@ function judgeSeal(
   if (age !== null) return age;
   const content = sealedDocument(document, evidence.bytes, payload.record_type);
   if (!content.ok) return content;
-  const certificate = certificateAt(evidence.certificates, payload);
+  const withheld = withheldFault(evidence.certificates, evidence.keys);
+  const certificate = withheld ?? certificateAt(evidence.certificates, payload);
   checks.certificate = certificate.ok ? "ok" : "failed";
   if (!certificate.ok) return certificate;
   const standing = { payload, document, key: key.value, content: content.value };

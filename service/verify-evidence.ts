@@ -14,6 +14,7 @@ import { aiPolicyRecordType } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
 import type { Trust } from "../verifier/trust.ts";
 import type { Register } from "./register.ts";
+import type { SealReceipt } from "./seal-receipt.ts";
 import type { Standing, Standings } from "./standing.ts";
 
 export interface VerifyInput {
@@ -69,7 +70,12 @@ export async function findStanding(
 }
 
 /** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the sealing. */
-export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Standing): SealEvidence {
+export function sealEvidence(
+  input: VerifyInput,
+  claimed: Claimed,
+  standing: Standing,
+  receipt?: SealReceipt | null,
+): SealEvidence {
   const mandate = claimed.seal === null ? null : findMandate(standing.mandates, claimed, input.hash);
   return {
     document: claimed.seal?.record_type === aiPolicyRecordType ? "ai_policy" : "record",
@@ -79,6 +85,7 @@ export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Sta
     keys: standing.keys,
     policies: standing.policies,
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
+    ...(receipt === undefined ? {} : { received: { at: receipt?.received_at ?? null } }),
     ...(mandate === null
       ? {}
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),

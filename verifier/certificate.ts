@@ -1,10 +1,11 @@
 // Certificates of a party: each issuance verified, ordered into one history, and asked whether a seal stood under it.
 
+import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Certificate, type IssuedCertificate, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { isObject } from "../protocol/payload.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { instantOf } from "./instant.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
@@ -119,6 +120,21 @@ export function certificateAt<C extends CertificateStanding>(
     if (later.status !== "active" && later.status_effective_from <= seal.sealed_at) return ended(later);
   }
   return ok(named);
+}
+
+/**
+ * Null when the issuances go up to the one that the business's published keys name, which the service signed with a date:
+ * where that one is missing, so is what it says. Issuances that are newer than the keys take nothing away.
+ */
+export function withheldFault(
+  { issuances }: Issuances,
+  keys: Pick<BusinessKeys, "cert_id" | "issued_at">,
+): Refusal<"certificate_unknown"> | null {
+  if (issuances.some(({ certId }) => certId === keys.cert_id)) return null;
+  return refuse(
+    "certificate_unknown",
+    `The published keys name ${keys.cert_id} as the certificate at ${keys.issued_at}, and it is not among those given: a later issuance is left out.`,
+  );
 }
 
 function ended({

@@ -1,7 +1,7 @@
 // Seals: that a business published exactly these bytes, by a key of its own, under its certificate, its AI policy and
 // the authority of that key, all as they were when it sealed.
 //   Every check is against the moment of sealing; what happened later changes nothing unless it is stated to reach
-//   back (a revocation's effective date, a key's `compromised_from`).
+//   back (a revocation's effective date), or makes that moment doubtful (a key's `compromised_from`, see seal-age.ts).
 
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -20,10 +20,11 @@ import {
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
-import { certificateAt, type Issuances } from "./certificate.ts";
+import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
+import { ageFault } from "./seal-age.ts";
 import {
   type CheckState,
   nothingChecked,
@@ -59,6 +60,8 @@ export interface SealEvidence {
   readonly sidecar?: JsonValue;
   /** Absent: the AI policy version is compared with nothing but the sidecar. */
   readonly policies?: PolicyTimeline;
+  /** When the service received the seal, by its own records, null if it never did; absent when it was not asked. */
+  readonly received?: { readonly at: string | null };
   /** Where the log has the leaf of the sealing key's registration; absent when the log was not asked. */
   readonly keyEvent?: { readonly found: boolean; readonly isRequired: boolean };
 }
@@ -120,12 +123,16 @@ function judgeSeal(
   if (!bound.ok) return bound;
   const key = judgeKey(trust, evidence.keys, seal, { payload, document });
   if (!key.ok) return key;
+  const sidecar = sidecarOf(trust, evidence, payload, hash);
+  const stated = sidecar?.ok ? sidecar.value.received_at : null;
+  const age = ageFault(key.value, { stated, received: evidence.received });
+  if (age !== null) return age;
   const content = sealedDocument(document, evidence.bytes, payload.record_type);
   if (!content.ok) return content;
-  const certificate = certificateAt(evidence.certificates, payload);
+  const withheld = withheldFault(evidence.certificates, evidence.keys);
+  const certificate = withheld ?? certificateAt(evidence.certificates, payload);
   checks.certificate = certificate.ok ? "ok" : "failed";
   if (!certificate.ok) return certificate;
-  const sidecar = sidecarOf(trust, evidence, payload, hash);
   const standing = { payload, document, key: key.value, content: content.value };
   const stood = judgeStanding(trust, evidence, {
     ...standing,

@@ -97,12 +97,14 @@ export interface Issuances<C extends CertificateStanding = CertificateStanding> 
 
 /**
  * The certificate that a seal names, if that seal stood under it: it must be the issuance in force at `sealed_at`, and
- * no later issuance may have ended it by then, whenever that was decided. Otherwise `certificate_unknown`,
+ * no later issuance may have ended it by then, whenever that was decided; by `by`, where the seal is known to have been
+ * made by an earlier instant than it says. Otherwise `certificate_unknown`,
  * `certificate_not_in_force` or `certificate_withdrawn`.
  */
 export function certificateAt<C extends CertificateStanding>(
   history: Issuances<C>,
   seal: { readonly cert_id: string; readonly sealed_at: string },
+  by = seal.sealed_at,
 ): Verdict<C> {
   const index = history.issuances.findIndex((issued) => issued.certId === seal.cert_id);
   const named = history.issuances[index]?.certificate;
@@ -114,10 +116,10 @@ export function certificateAt<C extends CertificateStanding>(
     return refuse("certificate_not_in_force", "The seal is older than the certificate that it names.");
   }
   for (const { certificate: later } of history.issuances.slice(0, index)) {
-    if (later.status === "active" && later.issued_at <= seal.sealed_at) {
+    if (later.status === "active" && later.issued_at <= by) {
       return refuse("certificate_not_in_force", "A later certificate was in force when this was sealed.");
     }
-    if (later.status !== "active" && later.status_effective_from <= seal.sealed_at) return ended(later);
+    if (later.status !== "active" && later.status_effective_from <= by) return ended(later);
   }
   return ok(named);
 }

@@ -43,7 +43,7 @@ export async function judgeSeal(
 ): Promise<SealVerdict | null> {
   if (input.seal === null) return null;
   if (standing === null) return sealOfNobody(deps, input);
-  const evidence = sealEvidence(input, claimed, standing);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
   const verdict = verifySeal(deps.trust, evidence);
   if (verdict.ok || verdict.code !== "inclusion_invalid") return verdict;
   const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
@@ -163,7 +163,7 @@ export function bitsSection(
     const detail = "No business with a certificate is known here to have the sealing key.";
     return invalid(refuse("key_unknown", detail));
   }
-  const evidence = sealEvidence(input, claimed, standing);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
   const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
   if (!verdict.ok) return invalid(verdict);
   const { bits, blocked, isPurchaseWithheld } = verdict.value;

@@ -199,10 +199,9 @@ function holdRefused(
     return;
   }
   const { mandate } = scenario.past;
-  const isCovered = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
-  // The caller's mandate is missing; the seal is by a key that it says nothing of.
-  if (code === "mandate_missing" && scenario.plan.byOther) return;
-  // What authorised the key has fallen, and with it what the key sealed.
+  const isInForce = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
+  // What authorised the key has fallen, and with it what the key sealed; another key's seal it never authorised.
+  const isCovered = isInForce && !scenario.plan.byOther;
   if (code === "mandate_missing" && isCovered) expect(finding).not.toBe("ok");
   if (reason === null || reason === finding) return;
   const seen = onlyReceiverSees.filter((row) => row.code === reason && row.applies(scenario, business));

@@ -1,8 +1,18 @@
-import type { FastifyReply } from "fastify";
-import { type Problem, problemMediaType } from "../protocol/problem.ts";
+// Refusals of the operations surface: problem documents, as everywhere.
 
-/** Sends a problem document (RFC 9457). As bytes: the platform adds a charset to the media type of a text, and JSON has none. */
-export function sendProblem(reply: FastifyReply, found: Problem): FastifyReply {
-  reply.code(found.status).header("content-type", problemMediaType).header("cache-control", "no-store");
-  return reply.send(Buffer.from(JSON.stringify(found)));
+import type { FastifyReply } from "fastify";
+import { type ProblemCode, type ProblemExtras, problem, problemMediaType } from "../protocol/problem.ts";
+
+export function sendProblem(
+  reply: FastifyReply,
+  code: ProblemCode,
+  detail: string,
+  extras: ProblemExtras = {},
+): FastifyReply {
+  const found = problem(code, detail, extras);
+  // As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11).
+  return reply
+    .code(found.status)
+    .header("content-type", problemMediaType)
+    .send(Buffer.from(JSON.stringify(found)));
 }

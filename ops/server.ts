@@ -1,4 +1,5 @@
-// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it.
+// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it. Whatever it
+// refuses, the platform's own refusals included, is a problem document, as on every surface.
 
 import fastify, {
   type FastifyBaseLogger,
@@ -14,10 +15,10 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
-import { problem } from "../protocol/problem.ts";
-import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
+import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
+import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 
 export interface ReadyReport {
@@ -45,12 +46,9 @@ export interface OpsDeps {
 }
 
 const listLimit = 100;
-/** Of the list of actors; whatever else is asked is refused. */
-const listQuery = {
-  type: "object",
-  properties: { after: { type: "string" } },
-  additionalProperties: false,
-} as const;
+/** Whatever else is asked is refused. */
+const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
+const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
   const nextId = requestIds(deps.incarnation);
@@ -68,13 +66,32 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
-      // No hook runs before this answer.
-      reply.header("request-id", request.id);
-      sendProblem(reply as FastifyReply, problem("request_invalid", "The request target cannot be read."));
+      reply.header("request-id", request.id).header("cache-control", "no-store");
+      return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
   });
   takeOver(server.server, platform);
+  // Of an address without a query of its own.
+  server.addHook("onRoute", (route) => {
+    route.schema = { querystring: noQuery, ...route.schema };
+  });
   addManners(server, deps.access);
+  addReads(server, deps);
+  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
+  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
+  server.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, "not_found", "There is no such address here."),
+  );
+  server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
+      return sendProblem(reply, "request_invalid", error.message);
+    request.log.error({ request_id: request.id, err: error }, "failed");
+    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
+  });
+  return server;
+}
+
+function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
     const report = await deps
@@ -97,23 +114,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   );
   server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
     const report = await deps.inspect(request.params);
-    return report ?? sendProblem(reply, problem("not_found", "There is no such actor."));
+    return report ?? sendProblem(reply, "not_found", "There is no such actor.");
   });
-  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
-  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, problem("not_found", "There is no such address here.")),
-  );
-  server.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
-      return sendProblem(reply, problem("request_invalid", error.message));
-    request.log.error({ request_id: request.id, err: error }, "failed");
-    return sendProblem(
-      reply,
-      problem("internal_error", "The service failed; the request id names what happened."),
-    );
-  });
-  return server;
 }
 
 function requestIds(incarnation: string): () => string {
@@ -128,7 +130,7 @@ function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): Platf
   return {
     fields: () => ({ "request-id": nextId() }),
     answered: ({ status, code }, { "request-id": id }) =>
-      logger.info({ request_id: id, status, code }, "refused before it was a request"),
+      logger.info({ request_id: id, surface: "ops", status, code }, "refused before it was a request"),
   };
 }
 
@@ -137,7 +139,8 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     reply.header("request-id", request.id).header("cache-control", "no-store");
     const fault = headFault(request.raw, false);
     if (fault !== null) {
-      sendProblem(reply, fault);
+      const { code, detail, ...extras } = fault;
+      sendProblem(reply, code, detail, extras);
       return;
     }
     const refusal = judgeOpsRequest(access, {
@@ -164,37 +167,11 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
 function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_invalid"): void {
   if (code === "token_invalid") {
     reply.header("www-authenticate", 'Bearer realm="operations"');
-    sendProblem(reply, problem(code, "Send the operators' token as «Authorization: Bearer …»."));
-    return;
-  }
-  const detail = "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.";
-  sendProblem(reply, problem(code, detail));
+    sendProblem(reply, code, "Send the operators' token as «Authorization: Bearer …».");
+  } else
+    sendProblem(
+      reply,
+      code,
+      "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
+    );
 }
-
-const answer = (description: string, parameters: readonly object[] = []): object => ({
-  get: { summary: description, parameters, responses: { 200: { description } } },
-});
-
-const parameter = (where: "path" | "query", name: string, description: string): object => ({
-  ...{ name, in: where, required: where === "path", description, schema: { type: "string" } },
-});
-const kind = parameter("path", "kind", "Kind of actor, such as push.");
-
-const openApiOf = (isClustered: boolean): object => ({
-  openapi: "3.1.0",
-  info: { title: "Operations", version: "1.0.0" },
-  paths: {
-    "/healthz": answer("The process answers"),
-    "/readyz": answer("The node can serve; 503 while it cannot"),
-    "/metrics": answer("Prometheus text format"),
-    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page", [
-      kind,
-      parameter("query", "after", "`next_after` of the page before."),
-    ]),
-    "/ops/actors/{kind}/{id}": answer(
-      "State of an actor: machine state, context, timers, unacknowledged effects, last events",
-      [kind, parameter("path", "id", "Id of the actor.")],
-    ),
-    ...(isClustered ? clusterPaths : {}),
-  },
-});

@@ -48,7 +48,7 @@ export async function judgeSeal(
 ): Promise<SealJudgement> {
   if (input.seal === null) return { seal: null, receipt: undefined };
   if (standing === null) return { seal: sealOfNobody(deps, input), receipt: undefined };
-  const evidence = sealEvidence(input, claimed, standing);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
   const verdict = verifySeal(deps.trust, evidence);
   if (!verdict.ok && verdict.code === "inclusion_invalid") {
     const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
@@ -57,7 +57,10 @@ export async function judgeSeal(
   }
   const receipt = await askedReceipt(deps, evidence, verdict);
   if (receipt === undefined) return { seal: verdict, receipt };
-  return { seal: verifySeal(deps.trust, sealEvidence(input, claimed, standing, receipt)), receipt };
+  return {
+    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing }, receipt)),
+    receipt,
+  };
 }
 
 /** What can be said of a seal by a key that no business here has: what is wrong with its form, else that. */
@@ -175,7 +178,7 @@ export function bitsSection(
     const detail = "No business with a certificate is known here to have the sealing key.";
     return invalid(refuse("key_unknown", detail));
   }
-  const evidence = sealEvidence(input, claimed, standing, receipt);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing }, receipt);
   const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
   if (!verdict.ok) return invalid(verdict);
   const { bits, blocked, isPurchaseWithheld } = verdict.value;

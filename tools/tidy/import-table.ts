@@ -71,8 +71,8 @@ export const importTable: readonly ImportRow[] = [
   },
   {
     of: "ops",
-    // What the platform would answer by itself is refused alike on every surface.
-    may: ["protocol", "collections", "service", "api/platform-answers.ts"],
+    // What every surface answers alike, also where the platform would answer by itself.
+    may: ["protocol", "collections", "service", "api/open-api.ts", "api/platform-answers.ts"],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],
   },

@@ -58,13 +58,14 @@ const plain = new Map(
 );
 const notAscii = /\P{ASCII}/u;
 const lookAlike = new RegExp(`[${Object.values(letters).join("")}]`, "u");
-const lookAlikes = new RegExp(lookAlike.source, "gu");
+const lookAlikes = new RegExp(`${lookAlike.source}+`, "gu");
 const words = /[\p{L}\p{M}\p{N}]+/gu;
 const latin = /\p{Script=Latin}/u;
-/** Scripts that texts are honestly written in, and that lend letters to others. */
-const scripts = ["Greek", "Cyrillic", "Armenian", "Cherokee"].map(
-  (name) => new RegExp(`\\p{Script=${name}}`, "gu"),
-);
+/** Scripts that texts are honestly written in, and that lend letters to others; `own` is a letter like none of Latin. */
+const scripts = ["Greek", "Cyrillic", "Armenian", "Cherokee"].map((name) => {
+  const letter = `\\p{Script=${name}}`;
+  return { any: new RegExp(letter, "u"), own: new RegExp(`(?!${lookAlike.source})${letter}`, "u") };
+});
 
 /**
  * The text with letters that look like ASCII ones replaced by these, in words that have a Latin letter, and in words that
@@ -75,12 +76,10 @@ export function withoutLookAlikes(text: string): string {
   if (!notAscii.test(text)) return text;
   const apart = text.normalize("NFKD");
   if (!lookAlike.test(apart)) return text;
-  const meant = scripts.filter((script) => apart.match(script)?.some((letter) => !plain.has(letter)));
-  const isMeant = (word: string): boolean =>
-    !latin.test(word) && meant.some((script) => word.search(script) >= 0);
+  const meant = scripts.filter(({ own }) => own.test(apart));
+  const isMeant = (word: string): boolean => !latin.test(word) && meant.some(({ any }) => any.test(word));
+  const replaced = (run: string): string => Array.from(run, (letter) => plain.get(letter) ?? letter).join("");
   return apart
-    .replace(words, (word) =>
-      isMeant(word) ? word : word.replace(lookAlikes, (letter) => plain.get(letter) ?? letter),
-    )
+    .replace(words, (word) => (isMeant(word) ? word : word.replace(lookAlikes, replaced)))
     .normalize("NFC");
 }

@@ -117,6 +117,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: null,
+      limitFields: null,
     },
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },

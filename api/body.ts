@@ -5,6 +5,7 @@
 
 import { createHash, type Hash, hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Problem, problem } from "../protocol/problem.ts";
 import type { Edge } from "./edge.ts";
@@ -99,19 +100,31 @@ class Arrival {
     const declared = declaredLength(this.#request);
     const isLong = (declared ?? this.#limits.bytesMax) > freeBytesMax;
     if (isLong && declared !== null) {
-      if (!this.#makeRoom(declared)) return this.#fail(noRoom());
+      if (!this.#makeRoom(declared)) {
+        this.#fail(noRoom());
+        return;
+      }
       this.#whole = Buffer.allocUnsafeSlow(declared);
     }
     if (isLong) this.#hash = createHash("sha256");
-    this.#request.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onLost).on("close", this.#onLost);
+    this.#request
+      .on("data", this.#onData)
+      .on("end", this.#onEnd)
+      .on("error", this.#onLost)
+      .on("close", this.#onLost);
     this.#timer = setTimeout(this.#onTime, this.#limits.edge.limits.bodyGraceMs);
   }
 
   readonly #onData = (chunk: Buffer): void => {
     const end = this.#length + chunk.length;
-    if (end > this.#limits.bytesMax) return this.#fail(tooLarge(this.#limits.bytesMax));
-    if (end > this.#roomLeft && !this.#makeRoom(Math.max(roomBytes, end - this.#roomLeft)))
-      return this.#fail(noRoom());
+    if (end > this.#limits.bytesMax) {
+      this.#fail(tooLarge(this.#limits.bytesMax));
+      return;
+    }
+    if (end > this.#roomLeft && !this.#makeRoom(Math.max(roomBytes, end - this.#roomLeft))) {
+      this.#fail(noRoom());
+      return;
+    }
     if (this.#whole === null) this.#chunks.push(chunk);
     else chunk.copy(this.#whole, this.#length);
     this.#hash?.update(chunk);
@@ -204,14 +217,18 @@ export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply): v
   if (hasBody(request.raw) && !isShort) closeUnread(request, reply);
 }
 
-/**
- * To be called before an answer that is sent while the rest of the body is unread and shall stay so. Destroying a socket
- * with unread bytes resets the connection, and with it the answer under way; so it is half closed, nothing more is read
- * of it, and it goes a little later.
- */
+/** To be called before an answer that is sent while the rest of the body is unread and shall stay so. */
 export function closeUnread(request: FastifyRequest, reply: FastifyReply): void {
-  const { socket } = request.raw;
   reply.header("connection", "close");
+  endGently(request.raw.socket);
+}
+
+/**
+ * To be called before the last answer of a connection that may have sent more. Destroying a socket with unread bytes resets
+ * the connection, and with it the answer under way; so it is half closed, nothing more is read of it, and it goes a little
+ * later.
+ */
+export function endGently(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
     socket.pause();

@@ -100,7 +100,13 @@ describe("a failure", () => {
     const lines: string[] = [];
     const { pino } = await import("pino");
     const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
-    const http = { logger, clock: { now: () => 0 }, observer: { observe: () => {} }, edge: createEdge(), hosts: null };
+    const http = {
+      logger,
+      clock: { now: () => 0 },
+      observer: { observe: () => {} },
+      edge: createEdge(),
+      hosts: null,
+    };
     const server = buildServer(http, {
       name: "failing",
       info: { title: "", description: "", servers: [] },

@@ -92,7 +92,6 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     // What still comes over a connection that is open is a request like any other, and the last one there.
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
-    maxRequestsPerSocket: limits.requestsPerConnectionMax,
     // Bodies have a time of their own. This one ends a connection that neither finishes nor fails.
     requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, bodyBytesMax)),
     routerOptions: { maxParamLength: 1_024 },
@@ -119,7 +118,10 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
   server.decorate("edge", deps.edge);
   server.decorateReply("problemCode", null);
-  serveOneAtATime(server.server, (connection) => deps.edge.accept(connection));
+  serveOneAtATime(server.server, {
+    accept: (connection) => deps.edge.accept(connection),
+    requestsMax: limits.requestsPerConnectionMax,
+  });
   takeOver(server.server, platform);
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);

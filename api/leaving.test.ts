@@ -15,7 +15,13 @@ interface Answer {
 
 async function open(leaveMs?: number) {
   const logger: FastifyBaseLogger = pino({ level: "silent" });
-  const http = { logger, clock: { now: () => 0 }, observer: { observe: () => {} }, edge: createEdge(), hosts: null };
+  const http = {
+    logger,
+    clock: { now: () => 0 },
+    observer: { observe: () => {} },
+    edge: createEdge(),
+    hosts: null,
+  };
   const server = buildServer(leaveMs === undefined ? http : { ...http, leaveMs }, {
     ...{ name: "leaving", info: { title: "", description: "", servers: [] }, isPublic: false },
     routes: [

@@ -18,7 +18,11 @@ async function serve(handler: Handler): Promise<{ server: Server; port: number }
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-function dial(port: number): { socket: Socket; text: () => string; until: (done: (text: string) => boolean) => Promise<string> } {
+function dial(port: number): {
+  socket: Socket;
+  text: () => string;
+  until: (done: (text: string) => boolean) => Promise<string>;
+} {
   const socket = connect(port, "127.0.0.1");
   open.push(() => socket.destroy());
   let text = "";
@@ -74,7 +78,8 @@ describe("of requests that are sent together", () => {
 
   it("all are answered, in their order, however the bytes are cut (O3)", async () => {
     const { port } = await serve(echo);
-    const chunked = "POST /c HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    const chunked =
+      "POST /c HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     const sized = "POST /s HTTP/1.1\r\nhost: a\r\ncontent-length: 8\r\n\r\n\r\n\r\nGET ";
     const empty = "POST /e HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n";
     const bytes = `\r\n${get("/1")}${chunked}${sized}${get("/2")}${empty}${chunked}${get("/3")}`;

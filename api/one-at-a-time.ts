@@ -6,15 +6,23 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { hasBody } from "./body.ts";
+import { endGently, hasBody } from "./body.ts";
 
 const headEnd = "\r\n\r\n";
 
-/** To be called before anything connects; `accept` is told each connection before anything of it is read. */
-export function serveOneAtATime(server: Server, accept: (connection: Connection) => void = () => {}): void {
+export interface OneAtATimeOptions {
+  /** Is told each connection before anything of it is read. */
+  readonly accept?: (connection: Connection) => void;
+  /** The answer to a connection's last request says so, and ends it; 0 for no bound. */
+  readonly requestsMax?: number;
+}
+
+/** To be called before anything connects. */
+export function serveOneAtATime(server: Server, options: OneAtATimeOptions = {}): void {
+  const { accept = () => {}, requestsMax = 0 } = options;
   const connections = new WeakMap<Socket, Connection>();
   server.on("connection", (socket) => {
-    const connection = new Connection(socket);
+    const connection = new Connection(socket, requestsMax);
     connections.set(socket, connection);
     accept(connection);
   });
@@ -44,13 +52,15 @@ export class Connection {
   /** The last bytes that were parsed of what has not ended yet: its end may have begun in them. */
   #tail = "";
   #isWaiting = false;
+  #requestsLeft: number;
   /** Of two connections the one that was used later has the higher number. */
   usedAt = nextUse();
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, requestsMax: number) {
     const [parse, ...others] = socket.listeners("data");
     if (parse === undefined || others.length > 0) throw new Error("The platform parses in another way.");
     this.socket = socket;
+    this.#requestsLeft = requestsMax === 0 ? Number.POSITIVE_INFINITY : requestsMax;
     this.#parse = parse as (bytes: Buffer) => void;
     socket.removeListener("data", this.#parse);
     socket.on("data", this.#take);
@@ -61,6 +71,10 @@ export class Connection {
     this.#isAnswered = false;
     this.#bodyBytesLeft = hasBody(request) ? Number(request.headers["content-length"] ?? 0) : 0;
     response.once("close", () => this.#answered(request));
+    this.#requestsLeft -= 1;
+    if (this.#requestsLeft > 0) return;
+    response.setHeader("connection", "close");
+    endGently(this.socket);
   }
 
   /** Whether no request of it is being answered. */
@@ -83,8 +97,12 @@ export class Connection {
 
   #takeBytes(bytes: Buffer): void {
     let rest = bytes;
-    // Behind the last answer of a connection nothing is a request.
-    while (rest.length > 0 && this.socket.writable) {
+    while (rest.length > 0) {
+      // Behind the last answer of a connection nothing is a request, and nothing is read for long.
+      if (!this.socket.writable) {
+        this.socket.pause();
+        return;
+      }
       if (this.#isAnswering()) {
         this.#isWaiting = true;
         // Paused first: bytes that are put back to a stream that flows come again at once.

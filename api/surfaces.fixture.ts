@@ -78,7 +78,7 @@ export async function openSurfaces(
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: null,
-      limitFields: null,
+    limitFields: null,
   };
   const { addressRates = { reads: null, verifications: null } } = changes;
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });

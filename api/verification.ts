@@ -66,20 +66,33 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
   const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => read(path, doc, [], answer);
   const looked = <N extends string>(answer: Read<N>): Read<N> => boundedRead(deps, answer);
   return [
-    read("/v1/certificates/:uuid", certificateDoc, ["format"], looked((request, query) => {
-      const format = pageFormat(request, query.format);
-      return typeof format === "string"
-        ? verification.certificate(parameter(request, "uuid"), format)
-        : format;
-    })),
-    at("/v1/certificates/:uuid/keys", keysDoc, looked((request) =>
-      verification.businessKeys(parameter(request, "uuid")),
-    )),
-    at("/v1/certificates/:uuid/key-custody", custodyDoc, looked((request) =>
-      verification.keyCustody(parameter(request, "uuid")),
-    )),
+    read(
+      "/v1/certificates/:uuid",
+      certificateDoc,
+      ["format"],
+      looked((request, query) => {
+        const format = pageFormat(request, query.format);
+        return typeof format === "string"
+          ? verification.certificate(parameter(request, "uuid"), format)
+          : format;
+      }),
+    ),
+    at(
+      "/v1/certificates/:uuid/keys",
+      keysDoc,
+      looked((request) => verification.businessKeys(parameter(request, "uuid"))),
+    ),
+    at(
+      "/v1/certificates/:uuid/key-custody",
+      custodyDoc,
+      looked((request) => verification.keyCustody(parameter(request, "uuid"))),
+    ),
     at("/.well-known/keys", keySetDoc, () => verification.keySet()),
-    at("/.well-known/svc-keys", directoryDoc, looked(() => verification.keyDirectory())),
+    at(
+      "/.well-known/svc-keys",
+      directoryDoc,
+      looked(() => verification.keyDirectory()),
+    ),
     at("/v1/projections/:type/:version", projectionDoc, (request) =>
       verification.projection(parameter(request, "type"), parameter(request, "version")),
     ),

@@ -65,6 +65,7 @@ export function parseHttpConfig(env: Env): HttpConfig {
     limits: Object.freeze({
       ...preset,
       connectionsMax: count("SVC_CONNECTIONS_MAX", preset.connectionsMax, false),
+      requestsPerConnectionMax: count("SVC_CONNECTION_REQUESTS_MAX", preset.requestsPerConnectionMax, true),
       connectionsPerAddressMax: count("SVC_ADDRESS_CONNECTIONS_MAX", preset.connectionsPerAddressMax, true),
       bodyBytesMax: bytes("SVC_BODY_BYTES_MAX", preset.bodyBytesMax),
       bodyBytesPerCallerMax: bytes("SVC_CALLER_BODY_BYTES_MAX", preset.bodyBytesPerCallerMax),
@@ -85,7 +86,10 @@ function parseNumber({ name, preset, least, most, mayBeOff }: Setting, env: Env)
   const value = /^[0-9]{1,13}$/.test(text) ? Number(text) : Number.NaN;
   if ((value >= least && value <= most) || (mayBeOff && value === 0)) return value;
   const off = mayBeOff ? ", or 0 for no limit" : "";
-  throw new ConfigError(name, `is ${JSON.stringify(text)}; use a whole number from ${least} to ${most}${off}`);
+  throw new ConfigError(
+    name,
+    `is ${JSON.stringify(text)}; use a whole number from ${least} to ${most}${off}`,
+  );
 }
 
 const wildcards = ["0.0.0.0", "::"];

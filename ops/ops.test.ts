@@ -193,7 +193,14 @@ describe("metrics", () => {
   it("stay bounded however many different requests there are", () => {
     const metrics = createMetrics();
     for (let index = 0; index < 5_000; index += 1) {
-      metrics.observe({ surface: "s", method: `M${index}`, route: "/", status: 200, code: null, durationMs: 1 });
+      metrics.observe({
+        surface: "s",
+        method: `M${index}`,
+        route: "/",
+        status: 200,
+        code: null,
+        durationMs: 1,
+      });
     }
     expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
   });

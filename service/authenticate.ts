@@ -33,9 +33,9 @@ import { type ProblemCode, type ProblemExtras, problem } from "../protocol/probl
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import type { LimitFields } from "./limit-fields.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
-import type { LimitFields } from "./limit-fields.ts";
 import type { RequestRate } from "./request-rate.ts";
 import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
 import { grantLengthMax, parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";

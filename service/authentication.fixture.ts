@@ -78,7 +78,7 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
       return { status: "registered", key, party, isNew };
     },
     requestRate: null,
-      limitFields: null,
+    limitFields: null,
   };
   return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
 }

@@ -81,11 +81,7 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1;
 }
 
-function tooMany(
-  { reason, words }: RateSubject,
-  perSecond: number,
-  burst: number,
-): Refused {
+function tooMany({ reason, words }: RateSubject, perSecond: number, burst: number): Refused {
   const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, signed afresh if it was signed.`;
   return rateLimited(detail, { retry_after_seconds: retrySeconds, reason });
 }

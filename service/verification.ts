@@ -2,8 +2,8 @@
 // answered to anyone.
 
 import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { utf8 } from "../protocol/bytes.ts";
 import { aiPolicyKeyDocument } from "../protocol/ai-policy-key.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -130,7 +130,10 @@ function readProjection(type: string, version: string): Outcome {
   const isWellFormed = /^[a-z_]{1,32}$/.test(type) && /^[1-9][0-9]{0,5}$/.test(version);
   const document = isWellFormed ? projectionDocument(type, Number(version)) : null;
   if (document === null) return refused(problem("not_found", "There is no such projection version."));
-  return cacheable(sameBytes(`projection/${type}/${version}`, () => document), daySeconds);
+  return cacheable(
+    sameBytes(`projection/${type}/${version}`, () => document),
+    daySeconds,
+  );
 }
 
 function readVocabulary(deps: VerificationDeps, request: Parameters<Verification["vocabulary"]>[0]): Outcome {

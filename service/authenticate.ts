@@ -392,6 +392,7 @@ async function registerGranted(
   if (registration.status === "refused") {
     return denied("key_unknown", registration.detail, { pointer: sandboxKeyPointer });
   }
+  deps.register.learn(candidate.key.key_id);
   const registered = { ...candidate, key: registration.key, party: registration.party };
   const isTokenDue = registration.isNew && candidate.accepted.bearer && deps.grantSigner !== null;
   const headers = isTokenDue

@@ -1,7 +1,6 @@
 // Authentication of a signed request in two phases, for a body is read only for a caller whose signature verifies
 // (specification, «Authentication»).
-//   A1. The first of the seven checks that fails is the answer. Check 6 is made before check 5, whose body is not there yet;
-//       what came of it is said after check 5, wherever there is a body to say something of.
+//   A1. The first of the seven checks that fails is the answer; check 6 is made before the body of check 5 is there.
 //   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
 //       from the key that is registered (RFC 9421 §3.2).
 //   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
@@ -287,10 +286,7 @@ export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): 
   return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
 }
 
-/**
- * Checks 5 and 6; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. `digest` is
- * the SHA-256 of the body that came.
- */
+/** Checks 5 and 6, given the SHA-256 of the body; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
 export function authenticateBody(
   deps: AuthenticationDeps,
   { candidate, requestHash, isGenuine }: Judged,

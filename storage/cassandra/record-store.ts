@@ -55,6 +55,8 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
+  newestWith:
+    "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND hash = ? AND generation < ? LIMIT 1",
   published: "SELECT row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
@@ -102,6 +104,10 @@ export function openCassandraRecordStore(
     readRows: (ids) => readRows(session, reads, ids),
     listVersions: (recordId, belowGeneration, limit) =>
       listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
+    newestWith: async (recordId, hash, belowGeneration) => {
+      const { rows } = await session.execute(cql.newestWith, [recordId, hash, belowGeneration], plain);
+      return rows[0] === undefined ? null : dateOf(rows[0]);
+    },
     readPublished: (id) => readPublished(session, id),
   };
 }
@@ -236,11 +242,15 @@ async function listVersions(
   asked: readonly [recordId: string, belowGeneration: number, limit: number],
 ): Promise<readonly VersionDate[]> {
   const rows = await executeAll(session, cql.versions, asked, plain);
-  return rows.map((row) => ({
+  return rows.map(dateOf);
+}
+
+function dateOf(row: CqlRow): VersionDate {
+  return {
     generation: numberOf(row["generation"]),
     hash: textOf(row["hash"]),
     published_at_ms: numberOf(row["published_at"]),
-  }));
+  };
 }
 
 async function readPublished(session: CassandraSession, id: VersionId): Promise<PublishedRow | null> {

@@ -154,16 +154,7 @@ export function createRegister(deps: RegisterDeps): Register {
   return {
     refresh: oneAtATime(() => follow(deps, cache, progress)),
     refreshedAtMs: () => progress.refreshedAtMs,
-    key: (keyId) => {
-      const missedAtMs = cache.missing.get(keyId);
-      if (missedAtMs !== undefined && deps.clock.now() - missedAtMs < missingMs) return null;
-      const key = find("key", cache.keys, keyId);
-      return key instanceof Promise ? noteMissing(deps, progress, { cache, keyId, key }) : key;
-    },
-    learn: (keyId) => {
-      progress.seen += 1;
-      cache.missing.delete(keyId);
-    },
+    ...keysOf({ deps, progress, cache }, (keyId) => find("key", cache.keys, keyId)),
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
     policy: async (uuid, version) => {
@@ -212,21 +203,36 @@ async function loadEntry<T>(
   return facts;
 }
 
-/** Nothing is noted of a key that something was heard of while it was read (G1). */
-async function noteMissing(
-  deps: RegisterDeps,
-  progress: Progress,
+/** See G5. `find` asks the store for a key that is not kept. */
+function keysOf(
   {
+    deps,
+    progress,
     cache,
-    keyId,
-    key,
-  }: { readonly cache: Cache; readonly keyId: string; readonly key: Promise<KeyFacts | null> },
-): Promise<KeyFacts | null> {
-  const { seen } = progress;
-  const readAtMs = deps.clock.now();
-  const found = await key;
-  if (found === null && seen === progress.seen) cache.missing.set(keyId, readAtMs);
-  return found;
+  }: { readonly deps: RegisterDeps; readonly progress: Progress; readonly cache: Cache },
+  find: (keyId: string) => MaybeLater<KeyFacts | null>,
+): Pick<Register, "key" | "learn"> {
+  const { missing } = cache;
+  const noting = async (keyId: string, key: Promise<KeyFacts | null>): Promise<KeyFacts | null> => {
+    const { seen } = progress;
+    const readAtMs = deps.clock.now();
+    const found = await key;
+    // Nothing is noted of a key that something was heard of while it was read (G1).
+    if (found === null && seen === progress.seen) missing.set(keyId, readAtMs);
+    return found;
+  };
+  return {
+    key: (keyId) => {
+      const missedAtMs = missing.get(keyId);
+      if (missedAtMs !== undefined && deps.clock.now() - missedAtMs < missingMs) return null;
+      const key = find(keyId);
+      return key instanceof Promise ? noting(keyId, key) : key;
+    },
+    learn: (keyId) => {
+      progress.seen += 1;
+      missing.delete(keyId);
+    },
+  };
 }
 
 async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Promise<void> {

@@ -55,8 +55,7 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
-  newestWith:
-    "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND hash = ? AND generation < ? LIMIT 1",
+  versionsWith: "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND hash = ? LIMIT ?",
   published: "SELECT row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
@@ -104,10 +103,7 @@ export function openCassandraRecordStore(
     readRows: (ids) => readRows(session, reads, ids),
     listVersions: (recordId, belowGeneration, limit) =>
       listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
-    newestWith: async (recordId, hash, belowGeneration) => {
-      const { rows } = await session.execute(cql.newestWith, [recordId, hash, belowGeneration], plain);
-      return rows[0] === undefined ? null : dateOf(rows[0]);
-    },
+    newestWith: (recordId, hash, belowGeneration) => newestWith(session, { recordId, hash, belowGeneration }),
     readPublished: (id) => readPublished(session, id),
   };
 }
@@ -251,6 +247,19 @@ function dateOf(row: CqlRow): VersionDate {
     hash: textOf(row["hash"]),
     published_at_ms: numberOf(row["published_at"]),
   };
+}
+
+/** The newest come first. Those that are not below are what was stored before the head moves to it: few, as a rule none. */
+async function newestWith(
+  session: CassandraSession,
+  asked: { readonly recordId: string; readonly hash: string; readonly belowGeneration: number },
+): Promise<VersionDate | null> {
+  const { recordId, hash, belowGeneration } = asked;
+  for (let limit = 4; ; limit *= 8) {
+    const dates = (await executeAll(session, cql.versionsWith, [recordId, hash, limit], plain)).map(dateOf);
+    const found = dates.find(({ generation }) => generation < belowGeneration);
+    if (found !== undefined || dates.length < limit) return found ?? null;
+  }
 }
 
 async function readPublished(session: CassandraSession, id: VersionId): Promise<PublishedRow | null> {

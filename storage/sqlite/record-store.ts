@@ -258,10 +258,6 @@ interface Statements {
 
 function prepareStatements(database: SqliteDatabase): Statements {
   const heads = "SELECT no, record_id, business_uuid, type, live, generation, change, hash FROM record_head";
-  const newestWith = (version: string, isHere: string): StatementSync =>
-    database.prepare(`SELECT v.generation, v.hash, v.published_at
-      FROM record_head h JOIN record_version ${version} ON v.record_no = h.no
-      WHERE h.record_id = ? AND v.hash = ? AND v.generation < ? AND ${isHere} ORDER BY v.generation DESC LIMIT 1`);
   const ofVersion = `FROM record_head h JOIN record_version v ON v.record_no = h.no
     WHERE h.record_id = ? AND v.generation = ? AND v.hash = ?`;
   return {
@@ -317,15 +313,23 @@ function prepareStatements(database: SqliteDatabase): Statements {
     ),
     readRow: database.prepare(`SELECT v.row ${ofVersion}`),
     readPublished: database.prepare(`SELECT v.row, v.sidecar ${ofVersion}`),
-    newestWith: [
-      newestWith("v INDEXED BY record_version_by_hash", `v.generation > ${lookedThroughMax}`),
-      newestWith("v", `v.generation <= ${lookedThroughMax}`),
-    ],
+    newestWith: newestWith(database),
     listVersions: database.prepare(
       `SELECT v.generation, v.hash, v.published_at FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation < ? ORDER BY v.generation DESC LIMIT ?`,
     ),
   };
+}
+
+function newestWith(database: SqliteDatabase): Statements["newestWith"] {
+  const statement = (version: string, isHere: string): StatementSync =>
+    database.prepare(`SELECT v.generation, v.hash, v.published_at
+      FROM record_head h JOIN record_version ${version} ON v.record_no = h.no
+      WHERE h.record_id = ? AND v.hash = ? AND v.generation < ? AND ${isHere} ORDER BY v.generation DESC LIMIT 1`);
+  return [
+    statement("v INDEXED BY record_version_by_hash", `v.generation > ${lookedThroughMax}`),
+    statement("v", `v.generation <= ${lookedThroughMax}`),
+  ];
 }
 
 /** Cursors are the last record's number of a page behind a mark, so that another store's are known from them. */

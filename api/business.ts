@@ -12,10 +12,9 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
-import { sourceOf } from "../service/source-address.ts";
-import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { single } from "./request-parts.ts";
+import { single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema } from "./schemas.ts";
@@ -24,7 +23,6 @@ import { type SignedCall, signedHandler } from "./signed.ts";
 /** Specification, «Limits». */
 const publishBytesMax = 33_554_432;
 const readBytesMax = 16_384;
-const publishTimeoutMsFactor = 4;
 
 /** What the surface calls; each function checks what it is given beyond authentication. */
 export interface Publishing {
@@ -66,7 +64,7 @@ function signedRead<N extends string>(
   queryNames: readonly N[],
   answer: (call: SignedCall<N>) => Promise<Outcome>,
 ): Route["handle"] {
-  const limits = { bytesMax: readBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
+  const limits = { bytesMax: readBytesMax, edge: deps.http.edge };
   const callers = accepted(deps, "svc-business-read");
   return signedHandler({
     authentication: deps.authentication,
@@ -111,11 +109,7 @@ const publishBody: JsonObject = {
 };
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
-  const limits = {
-    bytesMax: publishBytesMax,
-    timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
-  };
-  const { trustedProxies = [] } = deps.http;
+  const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
   const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
     deps.publishing.publishBatch({
       caller: authenticated.caller,
@@ -123,7 +117,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: sourceOf(request.socket.remoteAddress, forwardedFor(request), trustedProxies),
+      sourceIp: sourceOfRequest(request, deps.http.edge.trustedProxies),
     });
   return {
     method: "POST",
@@ -159,11 +153,6 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       answer,
     }),
   };
-}
-
-/** All its fields in the order they came, as one list (RFC 9110 §5.3). */
-function forwardedFor(request: FastifyRequest): string | null {
-  return single(request.headers["x-forwarded-for"]);
 }
 
 /** One form for one digest, however the verified header wrote it. */

@@ -22,6 +22,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
   if (problem.retry_after_seconds !== undefined)
     reply.header("retry-after", String(problem.retry_after_seconds));
   reply.header("cache-control", "no-store");
+  reply.problemCode = problem.code;
   return sendBody(
     reply.code(problem.status).header("content-type", problemMediaType),
     JSON.stringify(problem),
@@ -30,7 +31,11 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
 
 /** As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11). */
 function sendBody(reply: FastifyReply, body: string | Uint8Array): FastifyReply {
-  return reply.send(typeof body === "string" ? Buffer.from(body) : body);
+  reply.send(typeof body === "string" ? Buffer.from(body) : body);
+  // What the peer's side has no room for now.
+  const unsent = reply.raw.socket?.writableLength ?? 0;
+  if (unsent > 0) reply.server.edge.owe(reply.raw, unsent);
+  return reply;
 }
 
 function setHeaders(reply: FastifyReply, headers: Headers): void {

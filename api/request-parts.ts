@@ -5,6 +5,7 @@ import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "../service/answer.ts";
 import type { RequestHead } from "../service/request-head.ts";
+import { type AddressRange, sourceOf } from "../service/source-address.ts";
 import { hasBody } from "./body.ts";
 
 export function requestHead(request: IncomingMessage): RequestHead {
@@ -33,6 +34,11 @@ function target(request: IncomingMessage): { readonly host: string | null; reado
   return named === undefined || rest === undefined ? { host, url } : { host: host && named, url: rest };
 }
 
+/** The host that a request is addressed to; null where it names none, or several. */
+export function addressedHost(request: IncomingMessage): string | null {
+  return target(request).host;
+}
+
 /** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */
 function onlyHost(request: IncomingMessage): string | null {
   return hostFields(request) === 1 ? (request.headers.host ?? null) : null;
@@ -50,6 +56,15 @@ export function hostFields({ rawHeaders }: IncomingMessage): number {
 /** Node joins repeated fields of these names as RFC 9110 §5.3 says. */
 export function single(value: string | readonly string[] | undefined): string | null {
   return typeof value === "string" ? value : (value?.join(", ") ?? null);
+}
+
+/** The address that a request comes from; null where it is not known. */
+export function sourceOfRequest(
+  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
+  trustedProxies: readonly AddressRange[],
+): string | null {
+  // All its fields in the order they came, as one list (RFC 9110 §5.3).
+  return sourceOf(socket.remoteAddress, single(headers["x-forwarded-for"]), trustedProxies);
 }
 
 export type Query<N extends string> = { readonly [K in N]: string | null };

@@ -9,7 +9,7 @@ import type { ProblemCode } from "../protocol/problem.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { Search } from "../service/search.ts";
-import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -47,7 +47,7 @@ function accepted(deps: RetrievalDeps): AcceptedCallers {
 }
 
 function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Search>): Route["handle"] {
-  const limits = { bytesMax: bodyBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
+  const limits = { bytesMax: bodyBytesMax, edge: deps.http.edge };
   return signedHandler({
     authentication: deps.authentication,
     accepted: accepted(deps),

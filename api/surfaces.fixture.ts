@@ -25,13 +25,16 @@ import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { buildBusiness } from "./business.ts";
+import { createEdge, type Edge } from "./edge.ts";
+import type { HttpLimits } from "./http-limits.ts";
 import type { HttpDeps } from "./http-server.ts";
 import { buildRetrieval } from "./retrieval.ts";
 import { buildTools } from "./tools.ts";
-import { buildVerification, verificationRoutes } from "./verification.ts";
+import { type AddressRates, buildVerification, verificationRoutes } from "./verification.ts";
 
 export interface TestSurfaces extends AsyncDisposable {
   readonly services: NodeServices;
+  readonly edge: Edge;
   readonly retrievalUrl: string;
   readonly businessUrl: string;
   readonly verifyUrl: string;
@@ -47,7 +50,8 @@ export interface TestSurfaces extends AsyncDisposable {
 }
 
 export async function openSurfaces(
-  options: { readonly bodyTimeoutMs?: number; readonly headTimeoutMs?: number } = {},
+  limits: Partial<HttpLimits> = {},
+  changes: { readonly hosts?: readonly string[]; readonly addressRates?: AddressRates } = {},
 ): Promise<TestSurfaces> {
   const node = await openPublishingNode();
   const { services } = node;
@@ -61,8 +65,8 @@ export async function openSurfaces(
     logger,
     clock,
     observer: { observe: (each) => void observed.push(each) },
-    incarnation: "test",
-    ...options,
+    edge: createEdge({ limits }),
+    hosts: changes.hosts ?? null,
   };
   const authentication: AuthenticationDeps = {
     environment: "sandbox",
@@ -75,10 +79,13 @@ export async function openSurfaces(
     registerGrantedKey: createGrantedKeys(services),
     requestRate: null,
     keyRegion: null,
+    limitFields: null,
   };
-  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
+  const { addressRates = { reads: null, verifications: null } } = changes;
+  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });
   return {
     services,
+    edge: http.edge,
     ...urls,
     authentication,
     skipMs: (ms) => {
@@ -100,12 +107,12 @@ interface Parts {
   readonly authentication: AuthenticationDeps;
   readonly clock: Clock;
   readonly delays: TestSurfaces["delays"];
-  readonly options: { readonly bodyTimeoutMs?: number };
+  readonly addressRates: AddressRates;
 }
 
-async function listenAll({ services, http, authentication, clock, delays, options }: Parts) {
+async function listenAll({ services, http, authentication, clock, delays, addressRates }: Parts) {
   const authorities: Record<"retrieval" | "business", string[]> = { retrieval: [], business: [] };
-  const routes = verificationRoutesOf(services, clock, options);
+  const routes = verificationRoutesOf(services, clock, { edge: http.edge, addressRates });
   const servers = {
     retrieval: buildRetrieval({
       http,
@@ -176,7 +183,7 @@ function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces[
 function verificationRoutesOf(
   services: NodeServices,
   clock: Clock,
-  options: { readonly bodyTimeoutMs?: number },
+  bounds: { readonly edge: Edge; readonly addressRates: AddressRates },
 ) {
   const { register, records, actors, keys, trust } = services;
   return verificationRoutes({
@@ -199,7 +206,7 @@ function verificationRoutesOf(
       clock,
       verifyUrl: "https://verify.test",
     }),
-    ...options,
+    ...bounds,
   });
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
+import { hostsOf } from "./http-config.ts";
 
 const issuing = {
   SVC_ENVIRONMENT: "production",
@@ -78,11 +79,47 @@ describe("configuration", () => {
     ]);
   });
 
-  it("limits no key unless it is told to", () => {
-    expect(loadConfig({}, {}).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
-    const env = { SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" };
-    const limits = { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 };
-    expect(loadConfig({}, env).keyLimits).toEqual(limits);
+  it("limits what callers may ask for unless it is told not to", () => {
+    expect(loadConfig({}, {})).toMatchObject({
+      keyLimits: { requestsPerSecond: 50, queryCostPerMinute: 3_000 },
+      http: {
+        limits: { connectionsMax: 2_000, connectionsPerAddressMax: 256, requestsPerConnectionMax: 10_000 },
+        addressReadsPerSecond: 100,
+        addressVerificationsPerSecond: 20,
+        hosts: [],
+      },
+    });
+    const env = {
+      ...{ SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" },
+      ...{ SVC_CONNECTIONS_MAX: "5", SVC_ADDRESS_CONNECTIONS_MAX: "0", SVC_CONNECTION_REQUESTS_MAX: "7" },
+      ...{ SVC_BODY_BYTES_MAX: "1000000000", SVC_CALLER_BODY_BYTES_MAX: "67108864" },
+      ...{ SVC_ADDRESS_READS_PER_SECOND: "0", SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "3" },
+      SVC_HOSTS: "Svc.internal:80, 10.0.0.7:7300",
+    };
+    expect(loadConfig({}, env)).toMatchObject({
+      keyLimits: { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 },
+      http: {
+        limits: {
+          ...{ connectionsMax: 5, connectionsPerAddressMax: 0, requestsPerConnectionMax: 7 },
+          ...{ bodyBytesMax: 1_000_000_000, bodyBytesPerCallerMax: 67_108_864 },
+        },
+        ...{ addressReadsPerSecond: null, addressVerificationsPerSecond: 3 },
+        hosts: ["svc.internal", "10.0.0.7:7300"],
+      },
+    });
+    const off = { SVC_KEY_REQUESTS_PER_SECOND: "0", SVC_KEY_QUERY_COST_PER_MINUTE: "0" };
+    expect(loadConfig({}, off).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
+  });
+
+  it("answers under the public host and the addresses it listens on", () => {
+    const listen = { host: "10.0.0.7", port: 7300 };
+    const own = ["api.example", "10.0.0.7:7300", "svc.internal"];
+    expect(hostsOf("https://api.example", listen, ["svc.internal"])).toEqual(own);
+    const loopback = ["127.0.0.1:7300", "localhost:7300", "[::1]:7300"];
+    expect(hostsOf("http://127.0.0.1:7300", { ...listen, host: "127.0.0.1" }, [])).toEqual(loopback);
+    expect(hostsOf("https://api.example", { ...listen, host: "0.0.0.0" }, [])).toEqual(
+      expect.arrayContaining(["api.example", "127.0.0.1:7300", "localhost:7300"]),
+    );
   });
 
   it("finds the issuance process at a socket or a port of its machine", () => {
@@ -110,7 +147,12 @@ describe("configuration", () => {
     [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
     [{ SVC_RETRIEVAL_URL: "api.example" }, /SVC_RETRIEVAL_URL.*https:\/\/api\.example/],
     [{ SVC_BUSINESS_URL: "https://api.example/v1" }, /SVC_BUSINESS_URL/],
-    [{ SVC_KEY_REQUESTS_PER_SECOND: "0" }, /SVC_KEY_REQUESTS_PER_SECOND.*from 1 to 1000000/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "-1" }, /SVC_KEY_REQUESTS_PER_SECOND.*from 1 to 1000000, or 0/],
+    [{ SVC_CONNECTIONS_MAX: "0" }, /SVC_CONNECTIONS_MAX.*from 1 to 1000000$/],
+    [{ SVC_BODY_BYTES_MAX: "67108863" }, /SVC_BODY_BYTES_MAX.*from 67108864 to/],
+    [{ SVC_CALLER_BODY_BYTES_MAX: "0" }, /SVC_CALLER_BODY_BYTES_MAX/],
+    [{ SVC_ADDRESS_READS_PER_SECOND: "many" }, /SVC_ADDRESS_READS_PER_SECOND/],
+    [{ SVC_HOSTS: "https://svc.internal" }, /SVC_HOSTS.*svc\.internal:7300/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],

@@ -2,7 +2,6 @@
 
 import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
-import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../service/source-address.ts";
 import {
@@ -13,6 +12,7 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
 import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
@@ -45,11 +45,8 @@ export interface NodeConfig {
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
-  /** What one key may send to this node; null for no limit. */
-  readonly keyLimits: {
-    readonly requestsPerSecond: number | null;
-    readonly queryCostPerMinute: number | null;
-  };
+  readonly keyLimits: KeyLimits;
+  readonly http: HttpConfig;
   readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -75,8 +72,6 @@ const surfaceUrls = {
 } as const;
 
 export type SurfaceUrl = keyof typeof surfaceUrls;
-
-const keyLimitMax = 1_000_000;
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
@@ -133,6 +128,7 @@ export function loadConfig(
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
+    http: parseHttpConfig(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
@@ -178,29 +174,6 @@ function parseProxies(
       if (range.prefix > 0) return range;
       throw new ConfigError(name, `trusts every address with ${JSON.stringify(each.trim())}; ${use}`);
     }),
-  );
-}
-
-function parseKeyLimits(env: Readonly<Record<string, string | undefined>>): NodeConfig["keyLimits"] {
-  return Object.freeze({
-    requestsPerSecond: parseLimit("SVC_KEY_REQUESTS_PER_SECOND", env, 1),
-    // With less than the dearest search costs, that one would never pass.
-    queryCostPerMinute: parseLimit("SVC_KEY_QUERY_COST_PER_MINUTE", env, queryCostMax),
-  });
-}
-
-function parseLimit(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-  least: number,
-): number | null {
-  const text = env[name];
-  if (text === undefined) return null;
-  const limit = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (limit >= least && limit <= keyLimitMax) return limit;
-  throw new ConfigError(
-    name,
-    `is ${JSON.stringify(text)}; use a whole number from ${least} to ${keyLimitMax}, or unset it for no limit`,
   );
 }
 

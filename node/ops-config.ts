@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { keepFirst } from "../crypto/durable-file.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { ConfigError } from "./config-error.ts";
+import { parseHosts } from "./host-list.ts";
 
 export interface OpsConfig {
   readonly host: string;
@@ -31,7 +32,7 @@ export function parseOpsConfig(env: Env, node: { readonly home: string; readonly
     ...(listen === undefined
       ? { host: isLoopback(node.host) ? node.host : "127.0.0.1", port: null }
       : parseListen(listen)),
-    hosts: parseHosts(env["SVC_OPS_HOSTS"]),
+    hosts: parseHosts("SVC_OPS_HOSTS", env, "ops.internal:7304"),
     tokenFile: tokenFile === undefined ? join(resolve(node.home), "ops-token") : resolve(tokenFile),
   });
 }
@@ -44,17 +45,6 @@ function parseListen(text: string): { readonly host: string; readonly port: numb
   throw new ConfigError(
     "SVC_OPS_LISTEN",
     `is ${JSON.stringify(text)}; use an address and a port, such as 127.0.0.1:7304`,
-  );
-}
-
-function parseHosts(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const hosts = text.split(",").map((each) => each.trim().toLowerCase());
-  const odd = hosts.find((each) => !/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?$/.test(each));
-  if (odd === undefined) return hosts;
-  throw new ConfigError(
-    "SVC_OPS_HOSTS",
-    `has ${JSON.stringify(odd)}; use names as clients send them in Host, such as ops.internal:7304`,
   );
 }
 

@@ -94,7 +94,7 @@ async function listening({
   try {
     const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
     await services.register.refresh();
-    surfaces = buildSurfaces(services, { urls, access, logger });
+    surfaces = buildSurfaces(services, { urls, ports, access, logger });
     await listen(surfaces, services.config, ports);
     return surfaces;
   } catch (error) {

@@ -3,11 +3,12 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
+import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
 import { buildTools } from "../api/tools.ts";
-import { buildVerification, verificationRoutes } from "../api/verification.ts";
+import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
@@ -17,11 +18,12 @@ import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
+import { limitFieldsOf } from "../service/limit-fields.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
-import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
+import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
@@ -30,6 +32,8 @@ import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
+import { edgeGauges } from "./edge-gauges.ts";
+import { hostsOf } from "./http-config.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -41,53 +45,68 @@ export interface Surfaces {
   readonly ops: FastifyInstance;
 }
 
+export interface SurfacePlaces {
+  readonly urls: SandboxUrls;
+  /** Of the surfaces, in their order. */
+  readonly ports: readonly number[];
+  readonly access: OpsAccess;
+  readonly logger: FastifyBaseLogger;
+}
+
 /** Longer than a busy caller leaves a connection idle. */
 const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
-  {
-    urls,
-    access,
-    logger,
-  }: { readonly urls: SandboxUrls; readonly access: OpsAccess; readonly logger: FastifyBaseLogger },
+  { urls, ports, access, logger }: SurfacePlaces,
 ): Surfaces {
+  const { config } = services;
   const metrics = createMetrics();
-  const http: HttpDeps = {
+  const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
+  const common: Omit<HttpDeps, "hosts"> = {
     logger,
     clock: services.clock,
     observer: metrics,
-    incarnation: services.incarnation,
-    trustedProxies: services.config.trustedProxies,
+    edge,
     // Callers of a node alone have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };
+  const http = (url: string, port: number | undefined): HttpDeps => ({
+    ...common,
+    hosts: hostsOf(url, { host: config.host, port: port ?? 0 }, config.http.hosts),
+  });
+  const budget = queryBudgetOf(services);
   const authentication = authenticationOf(services);
-  const verification = verificationOf(services, urls);
+  const { requestRate } = authentication;
+  const verification = verificationOf(services, urls, edge);
   return {
     retrieval: buildRetrieval({
-      http,
-      authentication,
+      http: http(urls.base_url, ports[0]),
+      authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, budget) },
       authorities: authoritiesOf(urls.base_url),
       baseUrl: urls.base_url,
-      ...retrievalOf(services, urls),
+      ...retrievalOf(services, urls, budget),
       verification,
     }),
     business: buildBusiness({
-      http,
-      authentication,
+      http: http(urls.business_url, ports[1]),
+      authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, null) },
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
     }),
-    verification: buildVerification({ http, routes: verification, verifyUrl: urls.verify_url }),
-    tools: buildTools({ http, mcpUrl: urls.mcp_url }),
+    verification: buildVerification({
+      http: http(urls.verify_url, ports[2]),
+      routes: verification,
+      verifyUrl: urls.verify_url,
+    }),
+    tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
     ops: buildOps({
       logger,
       incarnation: services.incarnation,
       access,
       metrics,
-      gauges: () => gaugesOf(services),
+      gauges: () => [...gaugesOf(services), ...edgeGauges(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -96,7 +115,9 @@ export function buildSurfaces(
   };
 }
 
-function authenticationOf(services: NodeServices): AuthenticationDeps {
+function authenticationOf(
+  services: NodeServices,
+): Omit<AuthenticationDeps, "requestRate"> & { readonly requestRate: RequestRate | null } {
   return {
     environment: services.keys.environment,
     region: services.keys.region,
@@ -106,14 +127,35 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     clock: services.clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
-    requestRate: requestRateOf(services),
+    requestRate: rateOf(services, services.config.keyLimits.requestsPerSecond, 2),
+    limitFields: null,
     keyRegion: keyRegionOf(services),
   };
 }
 
-function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
-  const { requestsPerSecond: perSecond } = config.keyLimits;
-  return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+/** `burstSeconds` times as many pass at once. */
+function rateOf(
+  { elapsedMs }: NodeServices,
+  perSecond: number | null,
+  burstSeconds: number,
+  subject?: RateSubject,
+): RequestRate | null {
+  if (perSecond === null) return null;
+  const named = subject === undefined ? {} : { subject };
+  return createRequestRate({ perSecond, burst: burstSeconds * perSecond, elapsedMs, ...named });
+}
+
+/** Ten seconds' worth at once: whoever checks what a page names checks many at a time, and then none for long. */
+const addressBurstSeconds = 10;
+
+function addressRatesOf(services: NodeServices): AddressRates {
+  const { addressReadsPerSecond: reads, addressVerificationsPerSecond: verifications } = services.config.http;
+  const rate = (perSecond: number | null, reason: string, words: string): RequestRate | null =>
+    rateOf(services, perSecond, addressBurstSeconds, { reason, words });
+  return {
+    reads: rate(reads, "address_reads", "One address may read"),
+    verifications: rate(verifications, "address_verifications", "One address may have verified"),
+  };
 }
 
 function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
@@ -139,7 +181,7 @@ function authoritiesOf(url: string): readonly string[] {
   return host.startsWith("127.0.0.1") ? [host, port === "" ? "localhost" : `localhost:${port}`] : [host];
 }
 
-function retrievalOf(services: NodeServices, urls: SandboxUrls) {
+function retrievalOf(services: NodeServices, urls: SandboxUrls, budget: QueryBudget | null) {
   const { register, records, index, clock } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
@@ -150,7 +192,6 @@ function retrievalOf(services: NodeServices, urls: SandboxUrls) {
     crypto: nativeCrypto,
     clock,
   });
-  const budget = queryBudgetOf(services);
   return {
     search: createSearch({ index, register, receipts, budget }),
     fetch: createFetch({
@@ -252,7 +293,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
 }
 
 /** What needs no account: everything that anyone may check. */
-function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Route[] {
+function verificationOf(services: NodeServices, urls: SandboxUrls, edge: Edge): readonly Route[] {
   const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
@@ -266,5 +307,7 @@ function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Rou
       actors,
     }),
     verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
+    edge,
+    addressRates: addressRatesOf(services),
   });
 }

@@ -1,6 +1,6 @@
-// Authentication of a signed request in two phases, for a body is read only for a caller who may be one
+// Authentication of a signed request in two phases, for a body is read only for a caller whose signature verifies
 // (specification, «Authentication»).
-//   A1. The seven checks are made in their order and the first that fails is the answer.
+//   A1. The first of the seven checks that fails is the answer; check 6 is made before the body of check 5 is there.
 //   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
 //       from the key that is registered (RFC 9421 §3.2).
 //   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
@@ -32,6 +32,7 @@ import { type ProblemCode, type ProblemExtras, problem } from "../protocol/probl
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { KeyRegion } from "./key-region.ts";
+import type { LimitFields } from "./limit-fields.ts";
 import { claimNonce, type NonceClaim, noNonce } from "./nonce-claim.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
@@ -51,7 +52,9 @@ export interface AuthenticationDeps {
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null for no limit. */
-  readonly requestRate: RequestRate | null;
+  readonly requestRate: Pick<RequestRate, "take"> | null;
+  /** What a key is told of its limits; null where there are none. */
+  readonly limitFields: LimitFields | null;
   /** Null where keys are bound to no region. */
   readonly keyRegion: KeyRegion | null;
 }
@@ -256,31 +259,46 @@ async function bearerCandidate(
     : withKey(deps, base, key, null);
 }
 
-/** Checks 5 and 6; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
+/** A candidate whose signature was looked at: it is over the head, so this asks nothing of the body. */
+export interface Judged {
+  readonly candidate: Candidate;
+  readonly requestHash: string;
+  /** Check 6. */
+  readonly isGenuine: boolean;
+}
+
+/** Makes check 6; {@link authenticateBody} says what came of it in its turn. */
+export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
+  const { parts, received } = candidate;
+  const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
+  const key = candidate.key.public_key as unknown as PublicJwk;
+  const isGenuine = received === null || deps.crypto.verify(key, base, received.signature);
+  return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
+}
+
+/** Checks 5 and 6, given the SHA-256 of the body; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
 export function authenticateBody(
   deps: AuthenticationDeps,
-  candidate: Candidate,
-  body: Uint8Array,
+  { candidate, requestHash, isGenuine }: Judged,
+  digest: Uint8Array | null,
 ): MaybeLater<Authenticated | Refused> {
-  const { parts, received } = candidate;
-  if (parts.contentDigest !== null && !digestMatches(deps, parts.contentDigest, body)) {
+  const { contentDigest } = candidate.parts;
+  if (contentDigest !== null && !isDigest(contentDigest, digest)) {
     return denied("digest_mismatch", "Content-Digest is not the SHA-256 of the body that arrived.");
   }
-  const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
-  if (
-    received !== null &&
-    !deps.crypto.verify(candidate.key.public_key as unknown as PublicJwk, base, received.signature)
-  ) {
-    return denied("signature_invalid", "The signature does not verify over the signature base.");
-  }
-  const requestHash = hashOf(base, deps.crypto.sha256);
+  if (!isGenuine) return forged();
   if (candidate.grant !== null) return registerGranted(deps, candidate, candidate.grant, requestHash);
   return admit(deps, candidate, callerOf(deps, candidate, requestHash), noHeaders);
 }
 
-function digestMatches(deps: AuthenticationDeps, header: string, body: Uint8Array): boolean {
+/** What check 6 refuses with. */
+export function forged(): Refused {
+  return denied("signature_invalid", "The signature does not verify over the signature base.");
+}
+
+function isDigest(header: string, digest: Uint8Array | null): boolean {
   const expected = parseContentDigest(header);
-  return expected !== null && equalBytes(expected, deps.crypto.sha256(body));
+  return expected !== null && digest !== null && equalBytes(expected, digest);
 }
 
 function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: string): Caller {
@@ -352,6 +370,7 @@ async function registerGranted(
   if (registration.status === "refused") {
     return denied("key_unknown", registration.detail, { pointer: sandboxKeyPointer });
   }
+  deps.register.learn(candidate.key.key_id);
   const registered = { ...candidate, key: registration.key, party: registration.party };
   const isTokenDue = registration.isNew && candidate.accepted.bearer && deps.grantSigner !== null;
   const headers = isTokenDue

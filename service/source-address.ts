@@ -45,6 +45,16 @@ export function sourceOf(
   return null;
 }
 
+/**
+ * Whose an address is, for bounds of what each may take up: an IPv4 address by itself, an IPv6 address with all of its /64,
+ * which is what one customer gets. What is no address is its own.
+ */
+export function addressBlock(address: string): string {
+  const bits = parseAddress(address);
+  if (bits === null) return address;
+  return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
+}
+
 /** Some proxies write the port that the connection came from as well. */
 function withoutPort(hop: string): string {
   const [, v6, v4] = /^(?:\[([^\]]*)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(hop) ?? [];

@@ -14,7 +14,7 @@ import { formatSourceLine } from "../protocol/source-line.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
-import { escapeHtml, page, table } from "./page.ts";
+import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { signEnvelope } from "./sign-envelope.ts";
@@ -79,7 +79,7 @@ const notFoundText = "No record with this id and these exact bytes is known.";
 
 function notFound(format: PageFormat): Outcome {
   if (format === "json") return refused(problem("not_found", notFoundText), { vary: "accept" });
-  const headers = { "content-type": "text/html; charset=utf-8", vary: "accept" };
+  const headers = { ...pageHeaders, vary: "accept" };
   return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
 
@@ -246,7 +246,7 @@ function htmlAnswer(findings: JsonObject): Outcome {
     "<p>A seal proves who published these bytes and when, not that they are true.</p>",
   ]);
   const headers = {
-    "content-type": "text/html; charset=utf-8",
+    ...pageHeaders,
     "cache-control": "public, max-age=30",
     vary: "accept",
   };

@@ -162,6 +162,29 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(await store().listVersions(fresh("svc"), null, 10)).toEqual([]);
   });
 
+  it("are found by their bytes among many others, the newest first", async () => {
+    const [id, other, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
+    const twice = [3, 250];
+    const dates = Array.from({ length: 260 }, (_, index) => ({
+      generation: index + 1,
+      hash: hash(twice.includes(index + 1) ? "2" : index % 2 === 0 ? "0" : "1"),
+      published_at_ms: 1_780_000_000_000 + index,
+    }));
+    await store().putVersions(
+      dates.map((date) => version(id, sealId, date)),
+      [],
+    );
+    await store().putVersions([version(other, sealId, { hash: hash("5") })], [head(other)]);
+    await store().putHeads([head(id, { generation: 260, change: 260, hash: hash("1") })]);
+    const date = (generation: number) => dates[generation - 1];
+    const asked = [999, 251, 250, 200, 4, 3];
+    const found = await Promise.all(asked.map((below) => store().newestWith(id, hash("2"), below)));
+    expect(found).toEqual([date(250), date(250), date(3), date(3), date(3), null]);
+    expect(await store().newestWith(id, hash("1"), 261)).toEqual(date(260));
+    expect(await store().newestWith(id, hash("5"), 999)).toBeNull();
+    expect(await store().newestWith(fresh("svc"), hash("2"), 999)).toBeNull();
+  });
+
   it("hold a record as long as the protocol allows, and 200 in one call", async () => {
     const [id, sealId] = [fresh("svc"), fresh("bat")];
     const long = new Uint8Array(153_600).map((_, index) => index * 31);

@@ -111,6 +111,8 @@ export interface RecordStore {
     belowGeneration: number | null,
     limit: number,
   ): Promise<readonly VersionDate[]>;
+  /** The newest version with these bytes below a generation, at a cost that does not grow with how many other bytes there were. */
+  newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null>;
   /** What was signed of exactly this version; null when there is none. */
   readPublished(id: VersionId): Promise<PublishedRow | null>;
 }

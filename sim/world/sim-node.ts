@@ -119,6 +119,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: null,
       keyRegion: null,
+      limitFields: null,
     },
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },

@@ -36,6 +36,11 @@ export const stagedLeavesTables: readonly string[] = [
      PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
 ];
 
+/** Versions by their bytes, within a record. Cassandra makes it of the versions that are there, too. */
+export const versionIndexes: readonly string[] = [
+  "CREATE INDEX IF NOT EXISTS record_by_hash ON record (hash) USING 'sai'",
+];
+
 /** Receipts and their batches. */
 const receipts: readonly string[] = [
   // A batch is what one node served in one minute, spread over shards (W2); "batch" is a word of the language.

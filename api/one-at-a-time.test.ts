@@ -96,6 +96,23 @@ describe("of requests that are sent together", () => {
     }
   });
 
+  it.each([1, 2, 3])("one is handed over where its head's end is cut, %i bytes before (O1)", async (cut) => {
+    const seen: string[] = [];
+    const { server, port } = await serve((request) => void seen.push(request.url ?? ""));
+    const peer = new Promise<Socket>((resolve) => server.once("connection", resolve));
+    const line = dial(port);
+    const bytes = get("/1") + get("/2");
+    const at = get("/1").length - cut;
+    line.socket.write(bytes.slice(0, at));
+    const socket = await peer;
+    await expect.poll(() => socket.bytesRead).toBe(at);
+    line.socket.write(bytes.slice(at));
+    await expect.poll(() => seen).toEqual(["/1"]);
+    await expect.poll(() => socket.bytesRead).toBe(bytes.length);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(seen).toEqual(["/1"]);
+  });
+
   it("none is parsed behind the last answer of a connection", async () => {
     const seen: string[] = [];
     const { port } = await serve((request, response) => {

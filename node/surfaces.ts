@@ -14,6 +14,7 @@ import { buildOps, type ReadyReport } from "../ops/server.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
@@ -156,8 +157,13 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 
 function publishingOf(services: NodeServices): Publishing {
   const deps = { ...services, crypto: nativeCrypto };
+  const isSandbox = services.keys.environment === "sandbox";
+  const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {
-    publishBatch: (request) => publishBatch(deps, request),
+    publishBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return publishBatch(deps, request);
+    },
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };

@@ -36,6 +36,8 @@ export interface NodeKeys {
 
 /** Working keys live ten years here; a real deployment rotates them by issuing a new key set. */
 const lifeMs = 10 * 365 * 86_400_000;
+/** The samples of a sandbox are in force since before its first start; so are the keys that say so. */
+const sandboxLeadMs = 86_400_000;
 
 type Pair = readonly [classical: Signer, postQuantum: Signer];
 
@@ -205,7 +207,7 @@ function keyCertificate(
       alg: algorithmOf(key.publicJwk),
       public_key: key.publicJwk,
     })),
-    valid_from: formatTimestamp(issue.nowMs),
+    valid_from: formatTimestamp(issue.nowMs - (issue.isSandbox ? sandboxLeadMs : 0)),
     valid_until: formatTimestamp(issue.nowMs + lifeMs),
     issuer: issuer.map((half) => half.keyId),
     issued_at: formatTimestamp(issue.nowMs),

@@ -61,6 +61,8 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   /** Lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly parties: Parties;
+  /** The same parties, where another clock dates what is issued. */
+  readonly partiesAt: (clock: Clock) => Parties;
   readonly keyStore: FileKeyStore;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
@@ -147,13 +149,16 @@ export async function openNodeServices(
     if (cluster !== null && cluster.placement.homeOf(party) === null)
       await cluster.placement.assignHome(party);
   };
+  const partiesAt = (dating: Clock): Parties =>
+    createParties({
+      ...{ actors, clock: dating, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
+      claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
+    });
   return {
     ...common,
     actors,
-    parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
-      claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
-    }),
+    parties: partiesAt(clock),
+    partiesAt,
     [Symbol.asyncDispose]: async () => {
       stopFollowing();
       await close(stopSweeping());
@@ -232,7 +237,7 @@ function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
 }
 
 function createActors(
-  services: Omit<NodeServices, "actors" | "parties" | typeof Symbol.asyncDispose>,
+  services: Omit<NodeServices, "actors" | "parties" | "partiesAt" | typeof Symbol.asyncDispose>,
   { owner, log }: { readonly owner: string; readonly log: (entry: LogEntry) => void },
 ): LocalActorSystem {
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;

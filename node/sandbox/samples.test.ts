@@ -11,6 +11,7 @@ import { sampleCompanies } from "./companies.ts";
 import { stoneShop } from "./diamond-merchant.ts";
 import { diamondProduct, parseStones } from "./diamonds.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
+import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 const stones = parseStones(readFileSync(join(import.meta.dirname, "data/diamonds-slice.csv"), "utf8"));
 const calendar = calendarFrom(Date.UTC(2026, 0, 31, 23, 59));
@@ -18,7 +19,8 @@ const catalogue: readonly SampleRecord[] = stones.map((stone, index) => ({
   collection: "products",
   record: diamondProduct(stone, index, stoneShop),
 }));
-const records = sampleBusinesses.flatMap((business) =>
+const businesses = [...sampleBusinesses, ...trialBusinesses];
+const records = businesses.flatMap((business) =>
   business.records(calendar).map((sample) => ({ ...sample, business: business.name })),
 );
 
@@ -61,19 +63,20 @@ describe("the samples", () => {
     for (const keys of [
       sampleBusinesses.flatMap((each) => each.integrationKeys),
       sampleCompanies.flatMap((each) => each.keys),
+      [...trialBusinesses, ...trialCompanies]
+        .flatMap((each) => ("keys" in each ? each.keys : each.integrationKeys))
+        .filter(({ fate }) => fate === "unregistered"),
     ]) {
-      expect(new Set(keys)).toEqual(new Set(["Ed25519", "ES256"]));
+      expect(new Set(keys.map(({ algorithm }) => algorithm))).toEqual(new Set(["Ed25519", "ES256"]));
     }
     expect(sampleBusinesses.flatMap((each) => each.blocks)).toEqual([sampleCompanies[1]?.uuid]);
-    const uuids = [...sampleBusinesses, ...sampleCompanies].map((each) => each.uuid);
+    const uuids = [...businesses, ...sampleCompanies, ...trialCompanies].map((each) => each.uuid);
     expect(uuids.every(isUuidV4)).toBe(true);
     expect(new Set(uuids).size).toBe(uuids.length);
   });
 
   it("are the same bytes whenever the same sandbox is filled again", () => {
-    const again = sampleBusinesses.flatMap((business) =>
-      business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))),
-    );
+    const again = businesses.flatMap((business) => business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))));
     expect(again.map(({ record }) => record)).toEqual(records.map(({ record }) => record));
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -6,9 +6,10 @@ import type { Fetch } from "../../client/sender.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Signer } from "../../crypto/port.ts";
-import { collectionNames } from "../../protocol/identifiers.ts";
+import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
 import { thumbprint } from "../../protocol/jwk.ts";
 import type { Caller } from "../../service/caller.ts";
+import type { Parties } from "../../service/parties.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { publishRecord } from "../../service/publish-record.ts";
 import { readPush } from "../../service/push-status.ts";
@@ -19,6 +20,7 @@ import { type NodeServices, openNodeServices } from "../services.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import { type SeedDeps, type SeedOutcome, seedSandbox } from "./seed.ts";
+import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 class Killed extends Error {}
 
@@ -82,6 +84,7 @@ async function callerOf(
 }
 
 interface World {
+  readonly home: string;
   readonly services: NodeServices;
   /** How many effects of fillings are under way. */
   underWay(): number;
@@ -128,17 +131,24 @@ async function openWorld(home: string): Promise<World> {
       thumbprintOf(await keyStore.loadOrCreate("sample-diamond-merchant-1", "Ed25519"));
     const keyId = await pusher();
     const surface = surfaceOf(services, () => ({ uuid: sampleBusinesses[0]?.uuid ?? "", keyId }));
+    const disturbed = (parties: Parties): Parties => ({
+      ...parties,
+      registerKey: (key) => around(() => parties.registerKey(key)),
+      acceptMandate: (envelope) => around(() => parties.acceptMandate(envelope)),
+      revokeKey: (request) => around(() => parties.revokeKey(request)),
+      revokeMandate: (request) => around(() => parties.revokeMandate(request)),
+      issueCertificate: (request) => around(() => parties.issueCertificate(request)),
+      acceptPolicy: (request) => around(() => parties.acceptPolicy(request)),
+    });
     const deps: SeedDeps = {
       ...services,
       home,
       urls,
       keyStore,
+      keysValidFromMs: 0,
       grantKey: services.keys.grant as Signer,
-      parties: {
-        ...services.parties,
-        registerKey: (key) => around(() => services.parties.registerKey(key)),
-        acceptPolicy: (request) => around(() => services.parties.acceptPolicy(request)),
-      },
+      parties: disturbed(services.parties),
+      partiesAt: (clock) => disturbed(services.partiesAt(clock)),
       publishRecord: (request) =>
         around(() =>
           publishRecord({ ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys }, request),
@@ -148,6 +158,7 @@ async function openWorld(home: string): Promise<World> {
     return await seedSandbox({ ...deps, ...change(deps) });
   };
   const world = {
+    home,
     services,
     underWay: () => underWay,
     seed,
@@ -173,7 +184,7 @@ async function counts(services: NodeServices): Promise<Readonly<Record<string, n
 async function generations(services: NodeServices): Promise<readonly number[]> {
   const found: number[] = [];
   for (const collection of collectionNames) {
-    for (const country of ["US", "GB", "CA", "DE"]) {
+    for (const country of ["US", "GB", "CA", "DE", "IE"]) {
       const hits = await services.index.search({
         collection,
         country,
@@ -189,7 +200,7 @@ async function generations(services: NodeServices): Promise<readonly number[]> {
   return found;
 }
 
-const complete = { products: 675 + 6, business_files: 4, events: 6, jobs: 7, updates: 6 };
+const complete = { products: 675 + 6 + 4, business_files: 4, events: 6, jobs: 7, updates: 6 };
 
 describe("a new sandbox", () => {
   it("is filled, and written down as promised", async () => {
@@ -214,7 +225,7 @@ describe("a new sandbox", () => {
   });
 
   it("is filled by whoever goes on after a crash, and nothing is published twice", async () => {
-    for (const steps of [3, 11, 20, 33, 60, 85]) {
+    for (const steps of [3, 11, 20, 33, 60, 85, 110, 140, 170, 200]) {
       const home = await newHome();
       const first = await openWorld(home);
       await expect(first.seed(steps)).rejects.toThrow();
@@ -281,5 +292,91 @@ function expectKeys(sandbox: Sandbox, services: NodeServices): void {
     expect(thumbprintOf(private_jwk)).toBe(keyId);
     expect(parseGrant(grant, { keyId, grantKey, crypto: nativeCrypto })).toMatchObject({ ok: true });
   }
-  expect(keys).toHaveLength(5 + 4);
+  expect(keys).toHaveLength(5 + 18 + 4 + 5);
+  expect(new Set(keys.map(({ key_id }) => key_id)).size).toBe(keys.length);
 }
+
+describe("the samples that are refused", () => {
+  it("are as their notes say, also when they are registered again", async () => {
+    const world = await openWorld(await newHome());
+    await world.seed();
+    await rm(join(world.home, "sandbox-trials.json"));
+    const { sandbox } = await world.seed();
+    const [trials] = trialBusinesses;
+    const entry = sandbox.businesses.find(({ business_uuid: uuid }) => uuid === trials?.uuid);
+    const fates = await Promise.all(
+      (entry?.integration_keys ?? []).map(async ({ key_id: keyId }) => {
+        const { key, mandates } = await world.services.parties.facts(trials?.uuid ?? "", keyId);
+        const now = formatTimestamp(Date.now());
+        const inForce = mandates.filter((each) => each.revoked_at === null && each.valid_until > now);
+        return `${key} ${inForce.length}/${mandates.length}`;
+      }),
+    );
+    expect(fates).toEqual([
+      ...[
+        "live 1/1",
+        "live 1/1",
+        "unknown 0/0",
+        "unknown 0/0",
+        "live 1/1",
+        "live 1/1",
+        "live 1/1",
+        "live 1/1",
+      ],
+      ...["live 1/1", "revoked 1/1", "revoked 1/1", "live 0/0", "live 0/1", "live 0/1", "live 0/0"],
+    ]);
+    const statuses = await Promise.all(
+      [...trialBusinesses, ...trialCompanies].map(
+        async ({ uuid }) => (await world.services.parties.facts(uuid, "")).certificate?.status,
+      ),
+    );
+    expect(statuses).toEqual(["active", "revoked", "closed", "withdrawn", "active", "withdrawn"]);
+  });
+
+  it("are in force since an hour before the first start, their AI policies too", async () => {
+    const world = await openWorld(await newHome());
+    const startedAt = Date.now();
+    await world.seed();
+    for (const { uuid } of [...sampleBusinesses, ...trialBusinesses]) {
+      const { policy } = await world.services.parties.facts(uuid, "");
+      expect(startedAt - Date.parse(policy.live_from ?? "")).toBeGreaterThan(3_500_000);
+    }
+  });
+
+  it("get a note each", async () => {
+    const world = await openWorld(await newHome());
+    const { sandbox } = await world.seed();
+    const notes = [
+      ...sandbox.businesses.flatMap((each) => [each, ...each.integration_keys, ...each.mandates]),
+      ...sandbox.ai_companies.flatMap((each) => [each, ...each.keys]),
+    ].map(({ note }) => note);
+    for (const note of notes) expect(note).toMatch(/^.{10,}\.$/);
+  });
+});
+
+describe("a sandbox of an earlier release", () => {
+  /** What an earlier release left: it had no samples that are refused, and everything was in force since its first start. */
+  async function earlier(world: World): Promise<void> {
+    const state = { v: 1, first_started_at: formatTimestamp(Date.now() - 1_000), sealing_at: null };
+    const journal = { ...state, is_complete: false, example_record_id: null };
+    await writeFile(join(world.home, "sandbox-seed.json"), JSON.stringify(journal));
+  }
+
+  it("is filled, and stays as it is when it is started again", async () => {
+    const world = await openWorld(await newHome());
+    await earlier(world);
+    const first = await world.seed();
+    expect(await counts(world.services)).toEqual(complete);
+    expect(await world.seed()).toEqual(first);
+  });
+});
+
+describe("two nodes that fill one sandbox at once", () => {
+  it("agree on it, and each is filled", async () => {
+    const world = await openWorld(await newHome());
+    const other = await newHome();
+    const [one, two] = await Promise.all([world.seed(), world.seed(undefined, () => ({ home: other }))]);
+    expect(two.sandbox).toEqual(one.sandbox);
+    expect(await counts(world.services)).toEqual(complete);
+  });
+});

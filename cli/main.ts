@@ -5,6 +5,7 @@ import { parseArguments } from "./command.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
+import { grant } from "./grant.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { keygen } from "./keygen.ts";
 import { push } from "./push.ts";
@@ -14,7 +15,7 @@ import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { verify } from "./verify.ts";
 
-const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen];
+const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen, grant];
 
 const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {

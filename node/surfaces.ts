@@ -5,12 +5,15 @@ import { buildBusiness, type Publishing } from "../api/business.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
+import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
 import { buildTools } from "../api/tools.ts";
 import { buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
+import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
@@ -20,6 +23,7 @@ import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings, ownTrust } from "../service/standing.ts";
@@ -61,6 +65,7 @@ export function buildSurfaces(
   };
   const authentication = authenticationOf(services);
   const verification = verificationOf(services, urls);
+  const grants = grantRoutes(services, authentication);
   return {
     retrieval: buildRetrieval({
       http,
@@ -69,6 +74,7 @@ export function buildSurfaces(
       baseUrl: urls.base_url,
       ...retrievalOf(services, urls),
       verification,
+      sandbox: grants(urls.base_url, "svc-retrieval"),
     }),
     business: buildBusiness({
       http,
@@ -76,6 +82,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({ http, routes: verification, verifyUrl: urls.verify_url }),
     tools: buildTools({ http, mcpUrl: urls.mcp_url }),
@@ -105,6 +112,22 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     registerGrantedKey: createGrantedKeys(services),
     requestRate: requestRateOf(services),
   };
+}
+
+/** Grants that one address may ask a node for in a minute, and all addresses together. */
+const grantsPerMinute = 30;
+const allGrantsPerMinute = 600;
+
+/** The address where a newcomer's own key gets its grant; production has none. */
+function grantRoutes(
+  { keys, anchors, elapsedMs }: NodeServices,
+  authentication: AuthenticationDeps,
+): (url: string, tag: SignatureTag) => readonly Route[] {
+  const { grant: grantKey } = keys;
+  if (grantKey === null) return () => [];
+  const rate = createAddressRate({ perMinute: grantsPerMinute, allPerMinute: allGrantsPerMinute, elapsedMs });
+  const issue = createSandboxGrants({ authentication, grantKey, passkeys: anchors.passkeys });
+  return (url, tag) => [sandboxGrantRoute({ issue, rate, authorities: authoritiesOf(url), tag })];
 }
 
 function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {

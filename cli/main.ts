@@ -13,9 +13,20 @@ import { pushStatus } from "./push-status.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
+import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
-const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen, grant];
+const commands: readonly Command[] = [
+  start,
+  search,
+  fetchCommand,
+  verify,
+  push,
+  pushStatus,
+  keygen,
+  grant,
+  tryCommand,
+];
 
 const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {

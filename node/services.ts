@@ -145,13 +145,10 @@ export async function openNodeServices(
   }
   const stopFollowing = follow(register, log);
   const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
-  const settleHome = async (party: string): Promise<void> => {
-    if (cluster !== null && cluster.placement.homeOf(party) === null)
-      await cluster.placement.assignHome(party);
-  };
   const partiesAt = (dating: Clock): Parties =>
     createParties({
-      ...{ actors, clock: dating, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
+      ...{ actors, clock: dating, crypto: nativeCrypto, keys, recordIdKey, passkeys },
+      settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     });
   return {
@@ -164,6 +161,10 @@ export async function openNodeServices(
       await close(stopSweeping());
     },
   };
+}
+
+async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
+  if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
 
 function newIncarnation(): string {

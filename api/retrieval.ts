@@ -60,6 +60,7 @@ function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Se
     authentication: deps.authentication,
     accepted: accepted(deps),
     limits,
+    queryNames: [],
     claimsMeanwhile: true,
     answer,
   });
@@ -81,6 +82,7 @@ function searchRoutes(deps: RetrievalDeps): readonly Route[] {
 
 const searchProblems: readonly ProblemCode[] = [
   "request_invalid",
+  "region_misdirected",
   "sort_required",
   "unknown_field",
   "operator_not_allowed",
@@ -124,7 +126,12 @@ function fetchRoute(deps: RetrievalDeps): Route {
     tags: ["svc-retrieval"],
     doc: fetchDoc,
     handle: signed(deps, ({ authenticated, request, arrivedAtMs }) =>
-      deps.fetch({ authenticated, recordId: pathParameter(request, "record_id"), arrivedAtMs }),
+      deps.fetch({
+        authenticated,
+        recordId: pathParameter(request, "record_id"),
+        arrivedAtMs,
+        isDelivered: request.method !== "HEAD",
+      }),
     ),
   };
 }
@@ -214,7 +221,7 @@ const fetchDoc: RouteDoc = {
       },
     },
   },
-  problems: ["request_invalid", "not_found", "record_too_large", "request_timeout"],
+  problems: ["request_invalid", "not_found", "region_misdirected", "record_too_large", "request_timeout"],
 };
 
 function pathParameter(request: FastifyRequest, name: string): string {

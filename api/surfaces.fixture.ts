@@ -20,7 +20,7 @@ import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -74,6 +74,7 @@ export async function openSurfaces(
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: null,
+    keyRegion: null,
   };
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
   return {
@@ -177,8 +178,7 @@ function verificationRoutesOf(
   clock: Clock,
   options: { readonly bodyTimeoutMs?: number },
 ) {
-  const { register, records, keys, anchors } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { register, records, actors, keys, trust } = services;
   return verificationRoutes({
     verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
     verify: createVerify({
@@ -186,6 +186,8 @@ function verificationRoutesOf(
       register,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
       statement: keys.statement,
       crypto: nativeCrypto,
       clock,
@@ -203,6 +205,7 @@ function verificationRoutesOf(
 
 export interface TestCaller {
   readonly key: SigningKey;
+  /** Empty for a key that is registered without one. */
   readonly grant: string;
 }
 
@@ -287,7 +290,7 @@ export async function send(
 ): Promise<ReceivedAnswer> {
   const signing = caller === null ? {} : (await signed(base, caller, request)).headers;
   const headers: Record<string, string> = { ...signing };
-  if (caller !== null) headers["svc-sandbox-key"] = caller.grant;
+  if (caller !== null && caller.grant !== "") headers["svc-sandbox-key"] = caller.grant;
   if (request.body !== undefined) headers["content-type"] = "application/json";
   for (const [name, value] of Object.entries(request.headers ?? {})) {
     if (value === null) delete headers[name];

@@ -24,6 +24,11 @@ export interface ClusterState {
     readonly region: string;
     readonly members: readonly { readonly incarnation: string; readonly address: string }[];
   }[];
+  readonly fence_refusals: readonly {
+    readonly region: string;
+    readonly incarnation: string;
+    readonly refusals: number;
+  }[];
   readonly transport: {
     readonly duplicates: number;
     readonly refused: Readonly<Record<string, number>>;

@@ -87,6 +87,9 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     timers: nodeTimers,
     region,
     regions: config.regions,
+    announce: async () => {
+      await Promise.all([membership.refresh(), router.announce()]);
+    },
   };
   const transports = createTransports(options, () => router);
   const membership = membershipOf(options, parts, transports);
@@ -281,6 +284,7 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
         ...config.listen,
         cluster: config.name,
         secret: utf8(secrets.cluster),
+        alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
         self: { incarnation, region },
         protocol,
         ...(tls === null ? {} : { tls }),

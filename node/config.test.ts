@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
 
+const issuing = {
+  SVC_ENVIRONMENT: "production",
+  SVC_ISSUANCE: "127.0.0.1:7399",
+  SVC_ISSUANCE_SECRET_FILE: "/run/secret",
+};
+
 describe("configuration", () => {
   it("has defaults for a newcomer", () => {
     expect(loadConfig({ home: "/h" }, {})).toMatchObject({
@@ -19,6 +25,42 @@ describe("configuration", () => {
     expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
   });
 
+  it("knows where passkeys are used: by itself in the sandbox, from settings, or from the anchors of production", () => {
+    const portal = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
+    expect(loadConfig({}, {}).passkeys).toEqual(portal);
+    const env = {
+      SVC_PASSKEY_ORIGINS: "https://portal.example, https://admin.shop.example:8443",
+      SVC_PASSKEY_RP_IDS: "portal.example,shop.example",
+    };
+    expect(loadConfig({ environment: "production" }, env).passkeys).toEqual({
+      rp_ids: ["portal.example", "shop.example"],
+      origins: ["https://portal.example", "https://admin.shop.example:8443"],
+    });
+    const local = { SVC_PASSKEY_ORIGINS: "http://localhost:8080", SVC_PASSKEY_RP_IDS: "localhost" };
+    expect(loadConfig({}, local).passkeys?.origins).toEqual(["http://localhost:8080"]);
+    expect(() => loadConfig({ environment: "production" }, local)).toThrow(/SVC_PASSKEY_ORIGINS.*https/);
+    expect(loadConfig({ environment: "production" }, {}).passkeys).toBeNull();
+  });
+
+  it.each([
+    ["https://portal.example", undefined, /SVC_PASSKEY_RP_IDS.*is missing/],
+    [undefined, "portal.example", /SVC_PASSKEY_ORIGINS.*is missing/],
+    ["", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*https:\/\/portal\.example/],
+    ["https://portal.example/", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://Portal.example", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://*.example", "portal.example", /SVC_PASSKEY_/],
+    ["https://portal.example,https://portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*twice/],
+    ["https://portal.example", "other.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "ortal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "Portal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example,https://shop.test", "portal.example", /SVC_PASSKEY_RP_IDS.*shop\.test/],
+  ])("refuses passkeys of %j under %j", (origins, rpIds, message) => {
+    const env = { SVC_PASSKEY_ORIGINS: origins, SVC_PASSKEY_RP_IDS: rpIds };
+    expect(() => loadConfig({}, env)).toThrow(message);
+  });
+
   it("has no content lists unless it is told of their file", () => {
     expect(loadConfig({}, {}).contentLists).toBeNull();
     expect(loadConfig({}, { SVC_CONTENT_LISTS: "/etc/svc/lists.json" }).contentLists).toBe(
@@ -26,11 +68,29 @@ describe("configuration", () => {
     );
   });
 
+  it("trusts no proxy unless it is told of it", () => {
+    expect(loadConfig({}, {}).trustedProxies).toEqual([]);
+    const { trustedProxies } = loadConfig({}, { SVC_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
+    expect(trustedProxies.map(({ prefix, network }) => [prefix, network.width])).toEqual([
+      [8, 32],
+      [32, 32],
+      [32, 128],
+    ]);
+  });
+
   it("limits no key unless it is told to", () => {
     expect(loadConfig({}, {}).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
     const env = { SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" };
     const limits = { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 };
     expect(loadConfig({}, env).keyLimits).toEqual(limits);
+  });
+
+  it("finds the issuance process at a socket or a port of its machine", () => {
+    const issuance = { address: { host: "127.0.0.1", port: 7399 }, secretFile: "/run/secret" };
+    expect(loadConfig({}, issuing).issuance).toEqual(issuance);
+    const socket = loadConfig({}, { ...issuing, SVC_ISSUANCE: "unix:/run/svc.sock" }).issuance;
+    expect(socket?.address).toEqual({ socket: "/run/svc.sock" });
+    expect(loadConfig({}, { SVC_ENVIRONMENT: "production" }).issuance).toBeNull();
   });
 
   it("takes options before the environment", () => {
@@ -55,8 +115,21 @@ describe("configuration", () => {
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_QUERY_COST_PER_MINUTE: "10" }, /SVC_KEY_QUERY_COST_PER_MINUTE.*from 11 to/],
+    [{ SVC_TRUSTED_PROXIES: "" }, /SVC_TRUSTED_PROXIES.*2001:db8:1::\/64/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.0/8," }, /SVC_TRUSTED_PROXIES: names "";/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.0/33" }, /SVC_TRUSTED_PROXIES: names "10\.0\.0\.0\/33"/],
+    [{ SVC_TRUSTED_PROXIES: "127.0.0.1,balancer.example" }, /SVC_TRUSTED_PROXIES: names "balancer\.example"/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.1:443" }, /SVC_TRUSTED_PROXIES/],
+    [{ SVC_TRUSTED_PROXIES: "::/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
+    [{ SVC_TRUSTED_PROXIES: "0.0.0.0/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
+    [{ SVC_ISSUANCE: "127.0.0.1:7399" }, /SVC_ISSUANCE: says nothing to a sandbox/],
+    [{ ...issuing, SVC_ISSUANCE: undefined }, /SVC_ISSUANCE: is missing; use unix:/],
+    [{ ...issuing, SVC_ISSUANCE: "http://127.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE: "10.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE_SECRET_FILE: undefined }, /SVC_ISSUANCE_SECRET_FILE: is missing/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
-  ])("refuses %j, naming the setting and the fix", (env, message) => {
+  ])("refuses %j, naming the setting and the fix", (given, message) => {
+    const env: Record<string, string | undefined> = given;
     expect(() => loadConfig({}, env)).toThrow(message);
   });
 });

@@ -1,8 +1,10 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
+import { type AddressRange, parseRange } from "../service/source-address.ts";
 import {
   type ClusterConfig,
   type ClusterSecrets,
@@ -11,7 +13,9 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
+import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
 
 export interface NodeConfig {
@@ -29,8 +33,14 @@ export interface NodeConfig {
   readonly logTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
+  /** Where the node has documents issued. */
+  readonly issuance: KeyConfig["issuance"];
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
+  /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
+  readonly trustedProxies: readonly AddressRange[];
+  /** Where people use their passkeys. In production the anchors say it, and this is null or the same. */
+  readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
@@ -116,7 +126,10 @@ export function loadConfig(
     logLevel,
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
+    ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
+    trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
+    passkeys: parsePasskeys(env, environment),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
@@ -149,6 +162,23 @@ function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): Nod
     urls[surface as SurfaceUrl] = url.origin;
   }
   return Object.freeze(urls);
+}
+
+function parseProxies(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly AddressRange[] {
+  const text = env[name];
+  if (text === undefined) return [];
+  return Object.freeze(
+    text.split(",").map((each) => {
+      const range = parseRange(each.trim());
+      const use = "use addresses and CIDR ranges, comma-separated, such as 10.0.1.7,2001:db8:1::/64";
+      if (range === null) throw new ConfigError(name, `names ${JSON.stringify(each.trim())}; ${use}`);
+      if (range.prefix > 0) return range;
+      throw new ConfigError(name, `trusts every address with ${JSON.stringify(each.trim())}; ${use}`);
+    }),
+  );
 }
 
 function parseKeyLimits(env: Readonly<Record<string, string | undefined>>): NodeConfig["keyLimits"] {

@@ -14,8 +14,6 @@ import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { mayPass } from "../client/patience.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { parseTimestamp } from "../protocol/identifiers.ts";
-import type { KeyEntry } from "../protocol/key-set.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
@@ -162,7 +160,7 @@ function portTaken(error: unknown, config: NodeConfig): unknown {
 }
 
 async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutcome | null> {
-  const { keys, config, anchors, clock, parties, partiesAt, keyStore, hostedSigner } = services;
+  const { keys, config, anchors, clock, parties, keyStore, hostedSigner } = services;
   const { grant } = keys;
   if (grant === null || !config.samples) return null;
   return whileItPasses(() =>
@@ -172,22 +170,13 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       anchors,
       clock,
       parties,
-      partiesAt,
-      keysValidFromMs: keysValidFrom(keys.keySet),
       keyStore,
       grantKey: grant,
       hostedSigner,
-      publishRecord: (request) =>
-        publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
+      publishRecord: (request) => publishRecord({ ...services, crypto: nativeCrypto }, request),
       fetch,
     }),
   );
-}
-
-/** From when on every key of the set is valid, in Unix milliseconds. */
-function keysValidFrom(keySet: string): number {
-  const { keys } = JSON.parse(keySet) as { readonly keys: readonly KeyEntry[] };
-  return Math.max(...keys.map((key) => parseTimestamp(key.valid_from) ?? 0));
 }
 
 const seedAttemptsMax = 30;

@@ -1,6 +1,7 @@
 // The HTTP surfaces of a node, built from its services.
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
@@ -13,10 +14,12 @@ import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
@@ -26,7 +29,7 @@ import { createRequestRate, type RequestRate } from "../service/request-rate.ts"
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
@@ -60,6 +63,7 @@ export function buildSurfaces(
     clock: services.clock,
     observer: metrics,
     incarnation: services.incarnation,
+    trustedProxies: services.config.trustedProxies,
     // Callers of a node alone have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };
@@ -111,6 +115,7 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: requestRateOf(services),
+    keyRegion: keyRegionOf(services),
   };
 }
 
@@ -133,6 +138,18 @@ function grantRoutes(
 function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
   const { requestsPerSecond: perSecond } = config.keyLimits;
   return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+}
+
+function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
+  if (cluster === null || config.cluster?.bindKeysToHome !== true) return null;
+  const { placement } = cluster;
+  return createKeyRegion({
+    region: config.region,
+    regionOf: (party) => {
+      if (placement.homeOf(party) !== null) return placement.regionOf(party);
+      return placement.settle(businessRef(party)).then(() => placement.regionOf(party));
+    },
+  });
 }
 
 function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {
@@ -212,7 +229,16 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
     gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter("svc_actors_refused_commits_total", "Commits refused by the fence.", stats.refusedCommits),
+    counter(
+      "svc_actors_refused_commits_total",
+      "Commits of this process refused by the fence.",
+      stats.refusedCommits,
+    ),
+    counter(
+      "svc_fence_refusals_total",
+      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      services.fence.total(),
+    ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
@@ -246,6 +272,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   await check("cluster", () => {
     if (services.lease() === null) throw new Error("no lease: the node joins again");
   });
+  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });
@@ -255,8 +282,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
 
 /** What needs no account: everything that anyone may check. */
 function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Route[] {
-  const { register, keys, clock, anchors, records } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
     verification: createVerification({ ...common, keys }),
@@ -265,6 +291,8 @@ function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Rou
       environment: keys.environment,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
     }),
     verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
   });

@@ -1,5 +1,5 @@
-// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, or by a key that the service
-// holds for the business (specification, «Mandate» and «Business publishing authority»).
+// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, in the sandbox also by a key
+// that the service holds for the business (specification, «Mandate» and «Business publishing authority»).
 
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";

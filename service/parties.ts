@@ -5,41 +5,30 @@ import type {
   BusinessCommand,
   CertificateFacts,
   KeyFacts,
-  MandateFacts,
   PartyFacts,
-  PolicyFacts,
   PublishingFacts,
   RegisterReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";
+import {
+  type CertificateStatus,
+  certIdOf,
+  certificatePayload,
+  parseCertificate,
+} from "../protocol/certificate.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
-import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
-import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
-import { openMandate } from "../protocol/mandate.ts";
-import type { PasskeyOrigins } from "../protocol/passkey.ts";
-import { openSeal } from "../protocol/seal.ts";
+import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
+import type { Result, Verdict } from "../protocol/result.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
+import { type AcceptMandateDeps, judgeMandate } from "./accept-mandate.ts";
+import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
 import type { ServiceKeys } from "./service-keys.ts";
-import { signEnvelope } from "./sign-envelope.ts";
-import { verifySealing } from "./verify-sealing.ts";
 
-export interface PartiesDeps {
-  readonly actors: ActorSystem;
-  readonly clock: Clock;
-  readonly crypto: CryptoPort;
+export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
   readonly keys: ServiceKeys;
-  /** Secret of record ids: makes them unguessable; never rotates. */
-  readonly recordIdKey: Uint8Array;
-  /** Origins and relying-party ids whose passkeys count. */
-  readonly passkeys: PasskeyOrigins;
   /** A key belongs to the first party that claims it; answers which (storage/register-store.ts, G5). */
   readonly claimKey: RegisterStore["claimKey"];
   /** Gives a party that has none its home in this region. Throws what the store throws. */
@@ -85,6 +74,7 @@ export interface Parties {
     readonly revoked_at: string;
     readonly compromised_from: string | null;
   }): Promise<void>;
+  /** Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. */
   acceptMandate(envelope: Envelope): Promise<void>;
   /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
   revokeMandate(request: {
@@ -92,12 +82,11 @@ export interface Parties {
     readonly mandate_id: string;
     readonly revoked_at: string;
   }): Promise<void>;
-  /** Accepts the next AI policy version; the seal names the version that it creates. */
-  acceptPolicy(request: {
-    readonly uuid: string;
-    readonly record: Uint8Array;
-    readonly seal: Envelope;
-  }): Promise<{ readonly record_id: string; readonly version: number }>;
+  /**
+   * Accepts the next AI policy version; the seal names the version that it creates. It is in force from then on. The same
+   * record again is accepted already; another one for a version that there is, is `ai_policy_version_used`.
+   */
+  acceptPolicy(request: PolicyRequest): Promise<{ readonly record_id: string; readonly version: number }>;
   stateCustody(request: {
     readonly uuid: string;
     readonly key_id: string;
@@ -136,7 +125,10 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     registerKey,
     registerProvenKey: async (request) => {
-      const proven = verifyPossession(deps, request);
+      const proven = verifyPossession(
+        { crypto: deps.crypto, passkeys: deps.trust().anchors.passkeys },
+        request,
+      );
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
       await registerKey(request.key);
     },
@@ -157,15 +149,15 @@ export function createParties(deps: PartiesDeps): Parties {
       return certificate.cert_id;
     },
     acceptMandate: async (envelope) => {
-      const mandate = mandateFacts(envelope);
-      await assertSealed(deps, mandate.business_uuid, envelope);
+      const mandate = taken(await judgeMandate(deps, envelope));
       await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
     },
     acceptPolicy: async (request) => {
-      const policy = policyFacts(deps, request);
-      await assertSealed(deps, request.uuid, request.seal);
-      const { policy: inForce } = await facts(request.uuid, "");
-      if (inForce.version < policy.version) await ask(request.uuid, { type: "policy.accept", policy });
+      const inForce = await facts(request.uuid, "");
+      const { policy, isKnown } = taken(await judgePolicy(deps, request, inForce));
+      const { inForceSince: since } = request;
+      const command = { type: "policy.accept", policy, ...(since === undefined ? {} : { since }) } as const;
+      if (!isKnown) await ask(request.uuid, command);
       return { record_id: policy.record_id, version: policy.version };
     },
     stateCustody: async (request) => {
@@ -202,7 +194,8 @@ async function buildCertificate(
     previous,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
+  assertReadable(parseCertificate(payload));
+  const envelope = await issued(deps, payloadTypes["certificate.v1"], payload);
   return {
     cert_id: certIdOf(payload, deps.crypto.sha256),
     uuid: request.uuid,
@@ -214,48 +207,25 @@ async function buildCertificate(
   };
 }
 
-/** Only an owner's or admin's passkey, or the key held for the business, seals what the register then says. */
-async function assertSealed(deps: PartiesDeps, uuid: string, envelope: Envelope): Promise<void> {
-  const sealed = await verifySealing(deps, uuid, envelope);
-  if (!sealed.ok) throw new RegisterRefused(sealed.code, sealed.detail);
+/** What nobody could read back is not signed: it would be in the register for ever, and verify for nobody. */
+function assertReadable(read: Verdict<unknown>): void {
+  if (!read.ok) throw new RegisterRefused(read.code, `${read.pointer ?? "/"}: ${read.detail}`);
+}
+
+/** What was judged to be right; throws what it is refused for. */
+function taken<T>(judged: Result<T>): T {
+  if (!judged.ok) throw new RegisterRefused(judged.code, judged.detail);
+  return judged.value;
 }
 
 function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {
   return deps.keys.environment === "sandbox" ? { sandbox: true } : {};
 }
 
-function mandateFacts(envelope: Envelope): MandateFacts {
-  const opened = openMandate(envelope);
-  if (!opened.ok) throw new RegisterRefused(opened.code, opened.detail);
-  const { v: _version, ...mandate } = opened.value;
-  return { ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) };
-}
-
-function policyFacts(
-  deps: PartiesDeps,
-  request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope },
-): PolicyFacts {
-  const record = parseAiPolicy(request.record);
-  if (!record.ok) throw new RegisterRefused(record.code, record.detail);
-  const seal = openSeal(request.seal);
-  if (!seal.ok) throw new RegisterRefused(seal.code, seal.detail);
-  if (seal.value.v !== 2) throw new RegisterRefused("version_unknown", "An AI policy is sealed in format 2.");
-  if (seal.value.hash !== hashOf(request.record, deps.crypto.sha256)) {
-    throw new RegisterRefused("hash_mismatch", "The seal is over other bytes than the AI policy record.");
-  }
-  const { use, action, blocked } = policyBits(record.value);
-  return {
-    business_uuid: request.uuid,
-    version: seal.value.ai_policy_version,
-    record_id: recordIdOf(
-      "ai_policy",
-      deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${request.uuid}\nai_policy\n`)),
-    ),
-    record_base64: toBase64(request.record),
-    seal: JSON.stringify(request.seal),
-    live_from: seal.value.sealed_at,
-    bits: { use, action, blocked },
-  };
+async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8Array): Promise<Envelope> {
+  const envelope = await keys.issuance.issue(payloadType, payload);
+  if (!envelope.ok) throw new RegisterRefused(envelope.code, envelope.detail);
+  return envelope.value;
 }
 
 async function buildCustody(
@@ -277,7 +247,8 @@ async function buildCustody(
     effective_from: request.effective_from,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
+  assertReadable(parseKeyCustody(payload));
+  const envelope = await issued(deps, payloadTypes["key-custody.v1"], payload);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),
     business_uuid: request.uuid,

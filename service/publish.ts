@@ -3,14 +3,15 @@
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
 //       so a resend repairs a crash between any two.
 //   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
-//   W4. Idempotent answers are kept for final outcomes only: never 401, 409, 429 or 5xx.
+//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. No index is
+//       waited for. One that is not settled in time is refused as unavailable, and sending it again goes on with it.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
   ChargeReply,
-  IdempotencyReply,
+  IdempotentAnswer,
   IntegrationKeyCommand,
   SeqReply,
 } from "../actors/messages/integration-key.ts";
@@ -21,17 +22,27 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { acceptPush } from "./accept-push.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { acceptPush, awaitSettled } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { findMandate } from "./find-mandate.ts";
+import { readIssuances } from "./home-evidence.ts";
+import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
+import { decideOwnNames } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
 import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
-import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
+import {
+  checkScope,
+  checkStanding,
+  checkVerified,
+  type StandingMandate,
+  sealRefusal,
+} from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
 import { rateLimited } from "./rate-limited.ts";
@@ -39,10 +50,11 @@ import { rateLimited } from "./rate-limited.ts";
 /** Batches up to this size are processed in the request (specification, «Limits»). */
 export const inlineMax = 50;
 
-export interface PublishDeps {
+export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
   readonly clock: Clock;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -64,17 +76,13 @@ export interface PublishRequest {
   /** Value of the verified Content-Digest header. */
   readonly contentDigest: string;
   readonly body: Uint8Array;
-  readonly sourceIp: string;
+  /** Address that the request comes from; null where none can be told, which no allow-list has. */
+  readonly sourceIp: string | null;
 }
 
 /** The actor of the key that signed the request, at home. */
 function callerKey({ caller }: PublishRequest) {
   return keyRef(caller.party.uuid, caller.key.key_id);
-}
-
-/** Statuses whose answers a repetition of the request may be given again (W4). */
-function isKept(status: number): boolean {
-  return status < 500 && status !== 401 && status !== 409 && status !== 429;
 }
 
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
@@ -85,51 +93,26 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       }),
     );
   }
-  const scope = `publish/${request.collection} ${request.idempotencyKey}`;
-  const tell = <R>(command: IntegrationKeyCommand): Promise<R> =>
-    deps.actors.ask<R>(callerKey(request), command);
-  const begun = await tell<IdempotencyReply>({
-    type: "idempotency.begin",
-    scope,
-    digest: request.contentDigest,
-  });
-  if (begun.status === "replay") return { kind: "answer", ...begun.answer };
-  if (begun.status === "conflict") {
-    return refused(
-      problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
-    );
-  }
-  if (begun.status === "in_progress") {
-    return refused(
-      problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."),
-      { "retry-after": "1" },
-    );
-  }
-  let outcome: Outcome | null = null;
-  try {
-    outcome = await publishOnce(deps, request);
-    return outcome;
-  } finally {
-    const kept = outcome && keptAnswer(outcome);
-    if (kept) await tell({ type: "idempotency.settle", scope, digest: request.contentDigest, answer: kept });
-    else await tell({ type: "idempotency.release", scope }).catch(() => {});
-  }
+  return answerOnce(
+    deps,
+    {
+      key: callerKey(request),
+      scope: `publish/${request.collection} ${request.idempotencyKey}`,
+      digest: request.contentDigest,
+      replayed: (answer) => nudge(deps, request, answer),
+    },
+    () => publishOnce(deps, request),
+  );
 }
 
-function keptAnswer(
-  outcome: Outcome,
-): { status: number; headers: Readonly<Record<string, string>>; body: string } | null {
-  if (outcome.kind === "problem") {
-    if (!isKept(outcome.problem.status)) return null;
-    return {
-      status: outcome.problem.status,
-      headers: { ...outcome.headers, "content-type": "application/problem+json" },
-      body: JSON.stringify(outcome.problem),
-    };
-  }
-  return typeof outcome.body === "string" && isKept(outcome.status)
-    ? { status: outcome.status, headers: outcome.headers, body: outcome.body }
-    : null;
+/**
+ * A replay also goes on with a push that is not finished, as any other resend does: asked for its status, its actor is
+ * activated, should it be in no node's memory, and does what is left. The replayed answer does not wait for that.
+ */
+function nudge(deps: PublishDeps, request: PublishRequest, { status, body }: IdempotentAnswer): void {
+  if (status !== 200 && status !== 202) return;
+  const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
+  deps.actors.ask(pushRef(request.caller.party.uuid, batch_id), statusCommand).catch(() => {});
 }
 
 async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
@@ -137,10 +120,14 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
-  const question = factsQuestion(deps, request.caller.key.key_id);
+  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
+  const askedAtMs = deps.clock.now();
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
-  const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
+  const nowMs = deps.clock.now();
+  const mandate = await findMandate(deps, request.caller.party.uuid, { facts, nowMs });
   if (!mandate.ok) return refused(mandate.problem);
+  const scope = checkScope(mandate.value.sealed, request);
+  if (!scope.ok) return refused(scope.problem);
   const capped = await checkCaps(deps, request, mandate.value);
   if (capped) return capped;
   const verified = checkVerified(facts);
@@ -149,19 +136,21 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (!body.ok) return refused(body.problem);
   const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);
-  return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
+  const receivedAtMs = facts.at_ms ?? askedAtMs;
+  const judged = { facts, mandate: mandate.value, body: body.value, receivedAtMs };
+  return acceptBatch(deps, request, { ...judged, ...batch.value });
 }
 
 async function checkCaps(
   deps: PublishDeps,
   request: PublishRequest,
-  mandate: Mandate,
+  { sealed }: StandingMandate,
 ): Promise<Outcome | null> {
   const command: IntegrationKeyCommand = {
     type: "caps.check",
     digest: request.contentDigest,
     content_length: request.body.length,
-    caps: mandate.scope.caps,
+    caps: sealed.scope.caps,
   };
   const reply = await deps.actors.ask<CapsReply>(callerKey(request), command);
   return reply.status === "within" ? null : capRefused(reply);
@@ -173,8 +162,10 @@ function capRefused({ cap, retry_after_seconds }: CapUsedUp): Outcome {
 
 export interface Acceptable extends Batch {
   readonly facts: PublishingFacts;
-  readonly mandate: Mandate;
+  readonly mandate: StandingMandate;
   readonly body: PublishBody;
+  /** When the home said what is in force: what came into force later is not what the seal had to name. */
+  readonly receivedAtMs: number;
 }
 
 async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
@@ -187,9 +178,7 @@ async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Ac
     if (refusalAtAdmission) return refusalAtAdmission;
   }
   if (batch.body.records.length <= inlineMax) {
-    const command: PushCommand = { type: "push.await" };
-    const report = await deps.actors.ask<PushReport>(push, command, { timeoutMs: 60_000 });
-    return answerInline(report);
+    return answerInline(await awaitSettled(deps.actors, push));
   }
   const report = await deps.actors.ask<PushReport>(push, statusCommand);
   return queuedAnswer(report);
@@ -210,12 +199,25 @@ async function checkNew(
     const mismatch = sealRefusal("key_mismatch", detail);
     if (!mismatch.ok) return refused(mismatch.problem);
   }
-  const standing = checkStanding(batch.seal, { ...batch, key, nowMs: deps.clock.now() });
+  const standing = await judgeNew(deps, request, batch);
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
   const seq = await deps.actors.ask<SeqReply>(callerKey(request), seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (!standing.ok && seq.status !== "known") return refused(standing.problem);
   return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
+}
+
+async function judgeNew(deps: PublishDeps, { caller }: PublishRequest, batch: Acceptable) {
+  const { facts, mandate, seal } = batch;
+  const inForce = facts.certificate;
+  const known = inForce && (await readIssuances(deps.actors, caller.party.uuid, inForce, seal.cert_id));
+  return checkStanding(seal, {
+    facts,
+    issuances: known ?? { issuances: [] },
+    mandate: mandate.sealed,
+    key: caller.key,
+    nowMs: deps.clock.now(),
+  });
 }
 
 function seqRefused(lastSeq: number): Outcome {
@@ -246,7 +248,7 @@ async function storeAndAdmit(
     digest: request.contentDigest,
     records: records.length,
     bytes: request.body.length,
-    caps: batch.mandate.scope.caps,
+    caps: batch.mandate.sealed.scope.caps,
   };
   const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
   if (charged.status === "over") return capRefused(charged);
@@ -256,13 +258,13 @@ async function storeAndAdmit(
     deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
-  const ownNames = await decideOwnNames(deps, batch.facts);
+  const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
     keyId: request.caller.key.key_id,
     records,
-    countries: batch.mandate.scope.countries,
+    countries: batch.mandate.sealed.scope.countries,
     ownNames,
     mayHold: true,
     listings: batch.facts.listings,
@@ -275,7 +277,7 @@ async function storeAndAdmit(
     });
   }
   await acceptPush(deps.actors, push, {
-    facts: { ...pushFacts(deps, request, batch, admitted.number), ...ownNamesFact(ownNames) },
+    facts: { ...pushFacts(request, batch, admitted.number), own_names: ownNames },
     held_reasons: admitted.held_reasons,
     stagingAtMs,
     acceptWithinMs: deps.acceptWithinMs,
@@ -283,7 +285,7 @@ async function storeAndAdmit(
   return null;
 }
 
-function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable, number: number): PushFacts {
+function pushFacts(request: PublishRequest, batch: Acceptable, number: number): PushFacts {
   return {
     push_id: batch.pushId,
     business_uuid: request.caller.party.uuid,
@@ -298,9 +300,9 @@ function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable
     cert_id: batch.seal.cert_id,
     ai_policy_version: batch.seal.ai_policy_version,
     sealed_at: batch.seal.sealed_at,
-    received_at: formatTimestamp(deps.clock.now()),
-    mandate_id: batch.mandate.mandate_id,
-    countries: batch.mandate.scope.countries,
+    received_at: formatTimestamp(batch.receivedAtMs),
+    mandate_id: batch.mandate.listed.mandate_id,
+    countries: batch.mandate.sealed.scope.countries,
     number,
   };
 }

@@ -37,6 +37,7 @@ function recordsOf(given: readonly Given[], live = true): Parameters<typeof find
       ...id,
       row: "{}",
       sidecar: sidecarText(id.generation, given[id.generation - 1]?.change ?? 0),
+      ...{ seal_id: "bat_", leaf_index: 0, proof: new Uint8Array() },
     }),
   };
 }

@@ -3,7 +3,7 @@
 //   T2. Its batch is named by the minute of serving and this incarnation of the node; whoever lost its lease while it
 //       wrote does not answer, for its batch may be closed.
 
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
@@ -16,7 +16,7 @@ import type { Environment } from "./service-keys.ts";
 export interface ReceiptDeps {
   readonly environment: Environment;
   readonly region: string;
-  readonly signer: Signer;
+  readonly signer: SignerAt;
   readonly store: ReceiptStore;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
@@ -56,6 +56,8 @@ export interface Receipts {
   begin(): Retrieval;
   /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
   sign(served: Served): Promise<SignedReceipt>;
+  /** Text as long as the envelope would be. It is no statement of the service's: nothing is signed. */
+  unsigned(served: Served): string;
   /**
    * Makes the receipt durable, `after` the commit that it must not be there without, if that is still on its way.
    * Throws {@link LeaseLost}, or what the store throws; then nothing may be answered.
@@ -79,6 +81,10 @@ export function createReceipts(deps: ReceiptDeps): Receipts {
     sharesCommits: deps.store.sharesCommits,
     begin: () => beginRetrieval(deps, draw),
     sign: (served) => signReceipt(deps, served),
+    unsigned: (served) => {
+      const { keyId } = deps.signer(served.retrieval.servedAt);
+      return envelopeText(keyId, receiptMessage(deps, served), new Uint8Array(signatureBytes));
+    },
     keep: (receipt, after) => keepReceipt(deps, receipt, after),
   };
 }
@@ -105,7 +111,23 @@ function drawer(crypto: CryptoPort): () => string {
   };
 }
 
+/** Receipts are Ed25519 only. */
+const signatureBytes = 64;
+
 async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedReceipt> {
+  const message = receiptMessage(deps, served);
+  const signer = deps.signer(served.retrieval.servedAt);
+  const signature = await signer.sign(message.bytes);
+  return { envelope: envelopeText(signer.keyId, message, signature), served };
+}
+
+/** What is signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
+interface ReceiptMessage {
+  readonly bytes: Uint8Array;
+  readonly headLength: number;
+}
+
+function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage {
   const { caller, retrieval } = served;
   const payload = receiptPayloadText({
     ai_company_uuid: caller.party.uuid,
@@ -113,20 +135,22 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
     country: served.country,
     key_id: caller.key.key_id,
     kind: served.kind,
-    region: deps.region,
+    region,
     request_hash: caller.requestHash,
     retrieval_id: retrieval.retrievalId,
     rows: served.rows,
     served_at: retrieval.servedAt,
   });
-  // The pre-authentication encoding (DSSE) in one go: a receipt is ASCII, so its characters are its bytes.
+  // In one go: a receipt is ASCII, so its characters are its bytes.
   const head = paeHead(payloadType, payload.length);
-  const message = utf8(head + payload);
-  const signature = await deps.signer.sign(message);
-  const envelope =
-    `{"payloadType":"${payloadType}","payload":"${toBase64(message.subarray(head.length))}",` +
-    `"signatures":[{"keyid":"${deps.signer.keyId}","sig":"${toBase64(signature)}"}]}`;
-  return { envelope, served };
+  return { bytes: utf8(head + payload), headLength: head.length };
+}
+
+function envelopeText(keyId: string, { bytes, headLength }: ReceiptMessage, signature: Uint8Array): string {
+  return (
+    `{"payloadType":"${payloadType}","payload":"${toBase64(bytes.subarray(headLength))}",` +
+    `"signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`
+  );
 }
 
 async function keepReceipt(

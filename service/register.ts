@@ -4,8 +4,8 @@
 //   G2. What is kept counts for `freshMs` after the last refresh; then the store is asked. So whatever a region's store
 //       has (a revocation above all) is in force at every node of that region within `freshMs`, or requests fail. When it
 //       has it is the store's matter: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks and policies in force are complete before the first answer, and bounded by the businesses there are;
-//       everything else is kept for as long as it is used.
+//   G3. Blocks, policies in force and names of certified companies are complete before the first answer, and bounded by the
+//       businesses there are; everything else is kept for as long as it is used.
 //   G4. A change that the feed tells late is not waited for: a kept key, party or list is read again `keptMs` after it
 //       was read.
 
@@ -19,8 +19,10 @@ import type {
 } from "../actors/messages/business.ts";
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
+import type { CertifiedNames } from "../protocol/records/content-lists.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type BlockList, createBlockList } from "./block-list.ts";
+import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
@@ -69,6 +71,8 @@ export interface Register {
   /** Businesses that blocked the group. */
   blockedBusinesses(group: string): readonly string[];
   hasBlocked(businessUuid: string, group: string): boolean;
+  /** As of the last refresh. */
+  readonly certifiedNames: CertifiedNames;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
@@ -92,6 +96,7 @@ interface Cache {
   readonly policies: Map<string, PolicyInForce>;
   readonly sealedPolicies: RecentMap<string, PolicyFacts>;
   readonly blocks: BlockList;
+  readonly names: FollowedNames;
 }
 
 interface Progress {
@@ -110,6 +115,7 @@ export function createRegister(deps: RegisterDeps): Register {
     policies: new Map(),
     sealedPolicies: createRecentMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
+    names: createCertifiedNames(),
   };
   const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
   const counts = (readAtMs: number): boolean => {
@@ -165,6 +171,7 @@ export function createRegister(deps: RegisterDeps): Register {
     custody: (uuid) => list<CustodyFacts>("custody", uuid),
     blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
     hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
+    certifiedNames: cache.names,
   };
 }
 
@@ -212,6 +219,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
     replace(cache.parties, entry, readAtMs);
     cache.blocks.put(entry.key, (JSON.parse(entry.body) as PartyFacts).blocked_groups, entry.change);
   }
+  if (entry.table === "certificate") cache.names.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
     const known = cache.policies.get(entry.partition);

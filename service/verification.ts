@@ -52,7 +52,7 @@ export function createVerification(deps: VerificationDeps): Verification {
     certificate: (uuid, format) => readCertificate(deps.register, uuid, format),
     businessKeys: (uuid) => readBusinessKeys(deps, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
-    keySet: () => cacheable(deps.keys.keySet, 300),
+    keySet: () => cacheable(deps.keys.keySet(), 300),
     keyDirectory: () => readKeyDirectory(deps),
     projection: readProjection,
     aiPolicyKey: () => cacheable(JSON.stringify(aiPolicyKeyDocument()), daySeconds),
@@ -87,7 +87,7 @@ async function readBusinessKeys(deps: VerificationDeps, uuid: string): Promise<O
   const keys = await deps.register.keys(uuid);
   const payload = publishedKeys({ uuid, certId: certificate.cert_id, issuedAt, keys });
   const bytes = canonicalBytes(payload as unknown as JsonValue);
-  const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement]);
+  const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement(issuedAt)]);
   const { v: _version, ...members } = payload;
   return cacheable(JSON.stringify({ ...members, signed }), 30);
 }
@@ -106,9 +106,10 @@ async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Out
 
 /** A company is listed only if it chose to be, and this version gives it no way to choose: the list is empty. */
 async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
-  const payload = { v: 1, issued_at: formatTimestamp(deps.clock.now()), companies: [] };
+  const issuedAt = formatTimestamp(deps.clock.now());
+  const payload = { v: 1, issued_at: issuedAt, companies: [] };
   const statement = await signEnvelope(payloadTypes["key-directory.v1"], canonicalBytes(payload), [
-    deps.keys.statement,
+    deps.keys.statement(issuedAt),
   ]);
   return cacheable(JSON.stringify({ ...payload, statement }), 300);
 }

@@ -2,7 +2,7 @@
 // served then, and what is the business's certificate today. An unknown id and a hash that does not match answer alike.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
-import type { Clock, Signer } from "../crypto/port.ts";
+import type { Clock, SignerAt } from "../crypto/port.ts";
 import { parseUtf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
@@ -22,7 +22,7 @@ import { signEnvelope } from "./sign-envelope.ts";
 export interface VerifyPageDeps {
   readonly records: RecordStore;
   readonly register: Register;
-  readonly statement: Signer;
+  readonly statement: SignerAt;
   readonly clock: Clock;
   /** Public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
@@ -48,7 +48,7 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
     const findings = describe(deps, request, version, certificate);
     if (request.format === "html") return htmlAnswer(findings);
     const statement = await signEnvelope(payloadTypes["verify-page.v1"], canonicalBytes(findings), [
-      deps.statement,
+      deps.statement(String(findings["checked_at"])),
     ]);
     const headers = {
       "content-type": "application/json",

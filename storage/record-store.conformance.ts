@@ -57,6 +57,9 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(served?.version).toEqual(alone);
     expect(served?.seal.tree_size).toBeNull();
     expect(served?.version.proof).toHaveLength(0);
+    const published = await store().readPublished({ record_id: id, generation: 1, hash: hash("1") });
+    expect(published).toMatchObject({ seal_id: sealId, leaf_index: null });
+    expect(published?.proof).toHaveLength(0);
   });
 
   it("take every write again without a change (R1), and immutable ones only once (R2)", async () => {
@@ -132,7 +135,9 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       { record_id: a, generation: 1, hash: hash("1"), row: version(a, sealId).row },
     ]);
     const id = { record_id: a, generation: 2, hash: hash("2") };
-    expect(await store().readPublished(id)).toEqual({ ...id, row: '{"n":2}', sidecar: second.sidecar });
+    const { sidecar, seal_id, leaf_index, proof } = second;
+    const published = { ...id, row: '{"n":2}', sidecar, seal_id, leaf_index, proof };
+    expect(await store().readPublished(id)).toEqual(published);
     expect(await store().readPublished({ ...id, hash: hash("9") })).toBeNull();
     expect(await store().readPublished({ ...id, generation: 3 })).toBeNull();
   });

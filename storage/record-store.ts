@@ -134,7 +134,7 @@ export interface VersionDate {
   readonly published_at_ms: number;
 }
 
-export interface PublishedRow extends VersionRow {
-  /** JSON text of the sidecar envelope. */
-  readonly sidecar: string;
-}
+/** A row, its sidecar, and where the seal over its record lies. */
+export interface PublishedRow
+  extends VersionRow,
+    Pick<RecordVersion, "sidecar" | "seal_id" | "leaf_index" | "proof"> {}

@@ -83,15 +83,26 @@ export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonVa
   return ok([certificate, ...earlier]);
 }
 
+/** What is needed of an issuance to judge a seal by it. */
+export type CertificateStanding = Pick<
+  Certificate,
+  "status" | "status_effective_from" | "status_reason" | "issued_at"
+>;
+
+/** Issuances of one party, newest first, without a gap down to the last. */
+export interface Issuances<C extends CertificateStanding = CertificateStanding> {
+  readonly issuances: readonly { readonly certId: string; readonly certificate: C }[];
+}
+
 /**
  * The certificate that a seal names, if that seal stood under it: it must be the issuance in force at `sealed_at`, and
  * no later issuance may have ended it by then, whenever that was decided. Otherwise `certificate_unknown`,
  * `certificate_not_in_force` or `certificate_withdrawn`.
  */
-export function certificateAt(
-  history: CertificateHistory,
+export function certificateAt<C extends CertificateStanding>(
+  history: Issuances<C>,
   seal: { readonly cert_id: string; readonly sealed_at: string },
-): Verdict<Certificate> {
+): Verdict<C> {
   const index = history.issuances.findIndex((issued) => issued.certId === seal.cert_id);
   const named = history.issuances[index]?.certificate;
   if (named === undefined)
@@ -110,7 +121,11 @@ export function certificateAt(
   return ok(named);
 }
 
-function ended({ status, status_effective_from: from, status_reason: reason }: Certificate): Verdict<never> {
+function ended({
+  status,
+  status_effective_from: from,
+  status_reason: reason,
+}: CertificateStanding): Verdict<never> {
   const why = reason === undefined ? "" : ` (${reason})`;
   if (status === "withdrawn")
     return refuse("certificate_withdrawn", `The certificate was withdrawn from ${from} on${why}.`);

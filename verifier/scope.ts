@@ -7,7 +7,7 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifyMandate } from "./mandate.ts";
-import type { CheckState } from "./seal.ts";
+import type { CheckState } from "./seal-report.ts";
 import type { Trust } from "./trust.ts";
 
 export interface ScopeEvidence {

@@ -21,7 +21,7 @@ import { pushRef } from "../messages/refs.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
-import { businessFilePrefix, publishingFacts, registerRead } from "./facts.ts";
+import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
@@ -35,9 +35,6 @@ export type BusinessReply =
   | RemoveReply
   | RegisterReadReply
   | { readonly head: HeadRow | null };
-
-/** Business files of a party that are read together; it has one, as a rule. */
-const businessFilesMax = 20;
 
 export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   kind: "business",
@@ -67,13 +64,7 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
-      return [
-        ...selectRegister([`key/${command.key_id}`]),
-        ...selectMandatesOf(command.key_id),
-        ...(command.with_business_files
-          ? [{ rt: rt.head, after: { k: 0, k2: businessFilePrefix }, limit: businessFilesMax }]
-          : []),
-      ];
+      return [...selectRegister([`key/${command.key_id}`]), ...selectMandatesOf(command.key_id)];
     case "register.read":
       return selectRegister(command.keys);
     case "push.admit":

@@ -31,8 +31,9 @@ export interface RegisteredKey<K extends SampleKey = SampleKey> {
 
 /** What is needed of the node, and when things happened. Timestamps. */
 export interface RegisterDeps {
-  /** Their clock says `since`, so what is issued again is the same document. */
   readonly parties: Parties;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** When everything came into force. */
   readonly since: string;
   /** Later than that: when those keys and mandates ended or were revoked of which a sample says so. */
@@ -114,7 +115,7 @@ async function openWithCertificate(
 
 /** Ends the certificate of a party that is to have ended; answers the one in force. */
 export async function endCertificate(
-  deps: Pick<RegisterDeps, "parties" | "since"> & { readonly now: string },
+  deps: Pick<RegisterDeps, "parties" | "since" | "now">,
   party: SampleParty,
   { kind, ending }: { readonly kind: "business" | "ai_company"; readonly ending: SampleEnding },
 ): Promise<InForce> {
@@ -127,7 +128,7 @@ export async function endCertificate(
     country: party.country,
     verified_since: deps.since,
     status: ending.status,
-    status_effective_from: ending.reachesBack ? deps.since : deps.now,
+    status_effective_from: ending.reachesBack ? deps.since : formatTimestamp(deps.now()),
     status_reason: ending.reason,
   });
   return { certId, status: ending.status };
@@ -218,12 +219,15 @@ function endOf({ since, endedAt }: RegisterDeps, mandate: SampleMandate | undefi
     : formatTimestamp((parseTimestamp(since) ?? 0) + mandateLifeMaxMs);
 }
 
-/** Seals and registers the AI policies, version by version; version 1 is sealed when everything came into force. */
+/**
+ * Seals and registers the AI policies, version by version, in force since everything is; answers when the last came into force,
+ * a timestamp or null: an earlier release may have registered it, and said something else.
+ */
 export async function registerPolicies(
   deps: RegisterDeps,
   business: SampleBusiness,
   sealing: { readonly sealer: Sealer; readonly certId: string },
-): Promise<void> {
+): Promise<string | null> {
   for (const [index, policy] of business.policies.entries()) {
     const record = aiPolicyBytes(policy);
     const payload = sealPayload({
@@ -231,11 +235,12 @@ export async function registerPolicies(
       key_id: sealing.sealer.keyId,
       cert_id: sealing.certId,
       hash: hashOf(record),
-      sealed_at: formatTimestamp((parseTimestamp(deps.since) ?? 0) + index),
+      sealed_at: formatTimestamp(deps.now()),
       record_type: "ai_policy",
       ai_policy_version: index + 1,
     });
     const seal = await sealing.sealer.seal(payloadTypes["seal.v2"], payload);
-    await deps.parties.acceptPolicy({ uuid: business.uuid, record, seal });
+    await deps.parties.acceptPolicy({ uuid: business.uuid, record, seal, inForceSince: deps.since });
   }
+  return (await deps.parties.facts(business.uuid, "")).policy.live_from;
 }

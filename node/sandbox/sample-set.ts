@@ -25,10 +25,6 @@ export interface SampleSetDeps {
   readonly anchors: Anchors;
   readonly clock: Clock;
   readonly parties: Parties;
-  /** The same parties, where another clock dates what is issued. */
-  readonly partiesAt: (clock: Clock) => Parties;
-  /** Nothing that the service signs may be dated before, in Unix milliseconds. */
-  readonly keysValidFromMs: number;
   readonly keyStore: Pick<FileKeyStore, "loadOrCreate">;
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
 }
@@ -66,7 +62,7 @@ export async function openSampleSet(deps: SampleSetDeps, set: SampleSet): Promis
   const nowMs = deps.clock.now();
   const journal = await openSeedJournal(join(deps.home, set.journalFile), {
     now: formatTimestamp(nowMs),
-    since: formatTimestamp(Math.max(nowMs - inForceForMs, deps.keysValidFromMs)),
+    since: formatTimestamp(nowMs - inForceForMs),
   });
   const register = registerDeps(deps, journal);
   const parts = { deps, register, isRegistered: journal.state.sealing_at !== null };
@@ -83,7 +79,8 @@ function registerDeps(deps: SampleSetDeps, { state }: SeedJournal): RegisterDeps
   const sinceMs = parseTimestamp(since) ?? 0;
   const startedMs = parseTimestamp(first_started_at) ?? sinceMs;
   return {
-    parties: deps.partiesAt({ now: () => sinceMs }),
+    parties: deps.parties,
+    now: deps.clock.now,
     since,
     endedAt: formatTimestamp(sinceMs + Math.max(1, Math.floor((startedMs - sinceMs) / 2))),
   };

@@ -2,7 +2,8 @@
 // a filling that was interrupted seals the same documents again, and the service recognises them.
 
 import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
-import { parseTimestamp } from "../../protocol/identifiers.ts";
+import type { Clock } from "../../crypto/port.ts";
+import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 
 export interface SeedState {
   readonly v: 1;
@@ -12,6 +13,8 @@ export interface SeedState {
   readonly since?: string;
   /** When everything that a seal names was registered; null before. */
   readonly sealing_at: string | null;
+  /** Later instants of sealing, of fillings that went on when seals of the first were too old to be taken; oldest first. */
+  readonly sealed_again_at?: readonly string[];
   /** Everything is published. */
   readonly is_complete: boolean;
   /** A record to try things with; null before it is known. */
@@ -43,6 +46,30 @@ export async function openSeedJournal(
       const next = { ...state, ...change };
       await save(path, next);
       state = next;
+    },
+  };
+}
+
+/** When records are sealed: at the instants that were kept, and once these are too long ago, at one more. */
+export interface SealingInstants {
+  kept(): readonly string[];
+  /** One for each filling, kept before it is used. */
+  another(): Promise<void>;
+}
+
+export function sealingInstants(journal: SeedJournal, clock: Clock): SealingInstants {
+  let another: Promise<void> | null = null;
+  return {
+    kept: () => {
+      const { sealing_at, sealed_again_at = [] } = journal.state;
+      return [...(sealing_at === null ? [] : [sealing_at]), ...sealed_again_at];
+    },
+    another: () => {
+      const { sealed_again_at = [] } = journal.state;
+      another ??= journal.advance({
+        sealed_again_at: [...sealed_again_at, formatTimestamp(clock.now())],
+      });
+      return another;
     },
   };
 }

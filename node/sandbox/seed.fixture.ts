@@ -146,14 +146,9 @@ export async function openWorld(home: string, laterMs = 0): Promise<World> {
       home,
       urls,
       keyStore,
-      keysValidFromMs: 0,
       grantKey: services.keys.grant as Signer,
       parties: disturbed(services.parties),
-      partiesAt: (clock) => disturbed(services.partiesAt(clock)),
-      publishRecord: (request) =>
-        around(() =>
-          publishRecord({ ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys }, request),
-        ),
+      publishRecord: (request) => around(() => publishRecord({ ...services, crypto: nativeCrypto }, request)),
       fetch: (url, init) => around(() => surface(url, init)),
     };
     return await seedSandbox({ ...deps, ...change(deps) });

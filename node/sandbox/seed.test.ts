@@ -53,6 +53,22 @@ describe("a new sandbox", () => {
     }
   });
 
+  it("is filled also by who goes on hours later, when the seals of before are too old to be taken", async () => {
+    const home = await newHome();
+    for (const [steps, hours] of [
+      [60, 0],
+      [150, 1],
+    ] as const) {
+      const interrupted = await openWorld(home, hours * 3_600_000);
+      await expect(interrupted.seed(steps)).rejects.toThrow(Killed);
+      await opened.pop()?.close();
+    }
+    const last = await openWorld(home, 2 * 3_600_000);
+    await last.seed();
+    expect(await counts(last.services)).toEqual(complete);
+    expect(new Set(await generations(last.services))).toEqual(new Set([1]));
+  });
+
   it("has ended when it fails, so that it is begun again at once", async () => {
     const home = await newHome();
     const world = await openWorld(home);

@@ -35,6 +35,7 @@ import {
   sandboxIntegrationKey,
 } from "./sandbox-entries.ts";
 import type { Sandbox } from "./sandbox-file.ts";
+import { type SealingInstants, sealingInstants } from "./seed-state.ts";
 import { together } from "./together.ts";
 import { trialBusinesses, trialCompanies } from "./trials.ts";
 
@@ -108,8 +109,6 @@ async function fillSet(
   pushCatalogue: (failed: AbortSignal) => Promise<void>,
 ): Promise<void> {
   if (!set.journal.state.is_complete) await publishSamples(deps, set, pushCatalogue);
-  const { since } = set.register;
-  const now = formatTimestamp(deps.clock.now());
   const parties = [
     ...set.businesses.map(({ business }) => ({ party: business, kind: "business" as const })),
     ...set.companies.map(({ company }) => ({ party: company, kind: "ai_company" as const })),
@@ -117,8 +116,7 @@ async function fillSet(
   await together(
     parties.map(async ({ party, kind }) => {
       const { ending } = party;
-      if (ending !== undefined)
-        await endCertificate({ parties: deps.parties, since, now }, party, { kind, ending });
+      if (ending !== undefined) await endCertificate(set.register, party, { kind, ending });
     }),
   );
 }
@@ -128,22 +126,22 @@ async function publishSamples(
   { register, journal, businesses }: OpenSet,
   pushCatalogue: (failed: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const sealingMs = parseTimestamp(journal.state.sealing_at ?? "") ?? deps.clock.now();
-  const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? sealingMs;
+  const instants = sealingInstants(journal, deps.clock);
+  const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? deps.clock.now();
   const publishing = await together(
     businesses.map(async (open) => {
       const inForce = await certificateInForce(deps.parties, open.business.uuid);
       // Another node that fills the same sandbox has finished with it.
       if (inForce?.status !== "active") return [];
       const certified = { ...open, certId: inForce.certId };
-      await registerPolicies(register, open.business, certified);
-      return [certified];
+      const policyLiveFrom = await registerPolicies(register, open.business, certified);
+      return [{ ...certified, policyLiveFrom }];
     }),
   );
   const failed = new AbortController();
   const [published] = await together(
     [
-      together(publishing.flat().map((open) => publishRecords(deps, open, { sealingMs, firstStartMs }))),
+      together(publishing.flat().map((open) => publishRecords(deps, open, { instants, firstStartMs }))),
       pushCatalogue(failed.signal),
     ],
     (error) => failed.abort(error),
@@ -153,26 +151,61 @@ async function publishSamples(
 
 interface CertifiedBusiness extends OpenBusiness {
   readonly certId: string;
+  /** When the AI policy that its records name came into force. */
+  readonly policyLiveFrom: string | null;
 }
 
 /** Publishes a business's own records one by one (path B); answers their ids. */
 async function publishRecords(
   deps: SeedDeps,
   open: CertifiedBusiness,
-  at: { readonly sealingMs: number; readonly firstStartMs: number },
+  at: { readonly instants: SealingInstants; readonly firstStartMs: number },
 ): Promise<readonly string[]> {
-  const { business } = open;
-  const records = business.records(calendarFrom(at.firstStartMs));
-  // After the business's last AI policy, which they name.
-  const sealedAt = formatTimestamp(at.sealingMs + business.policies.length);
-  return await together(records.map((sample) => publishOne(deps, open, { sample, sealedAt })));
+  const records = open.business.records(calendarFrom(at.firstStartMs));
+  return await together(records.map((sample) => publishOne(deps, open, { ...at, sample })));
 }
 
+/**
+ * The same seal again is recognised however old it is; a new one is taken for some minutes only. So what was published by an
+ * interrupted filling is found under an instant of its own, and the rest is sealed at one more.
+ */
 async function publishOne(
+  deps: SeedDeps,
+  open: CertifiedBusiness,
+  { instants, sample }: { readonly instants: SealingInstants; readonly sample: SampleRecord },
+): Promise<string> {
+  let tried = 0;
+  const attempt = async (): Promise<Result<PublishOutcome> | null> => {
+    for (const instant of instants.kept().slice(tried)) {
+      tried += 1;
+      // After the business's last AI policy, which the record names.
+      const after = formatTimestamp((parseTimestamp(instant) ?? 0) + open.business.policies.length);
+      const { policyLiveFrom: liveFrom } = open;
+      const sealedAt = liveFrom !== null && liveFrom > after ? liveFrom : after;
+      const outcome = await sealAndPublish(deps, open, { sample, sealedAt });
+      if (outcome.ok || outcome.code !== "sealed_at_skew") return outcome;
+    }
+    return null;
+  };
+  let outcome = await attempt();
+  if (outcome === null) {
+    await instants.another();
+    outcome = await attempt();
+  }
+  const name = `${open.business.name}: ${sample.collection} ${String(sample.record["business_product_id"])}`;
+  if (outcome === null) throw new Error(`The sample ${name} was sealed too late.`);
+  if (!outcome.ok) throw new Error(`The sample ${name} was refused: ${outcome.code}, ${outcome.detail}`);
+  const { record_id, errors } = outcome.value;
+  if (record_id === null || errors.length > 0)
+    throw new Error(`The sample ${name} was rejected: ${JSON.stringify(errors)}`);
+  return record_id;
+}
+
+async function sealAndPublish(
   deps: SeedDeps,
   { business, sealer, certId }: CertifiedBusiness,
   { sample, sealedAt }: { readonly sample: SampleRecord; readonly sealedAt: string },
-): Promise<string> {
+): Promise<Result<PublishOutcome>> {
   const record = canonicalBytes(sample.record);
   const payload = sealPayload({
     v: 2,
@@ -184,16 +217,5 @@ async function publishOne(
     ai_policy_version: business.policies.length,
   });
   const seal = await sealer.seal(payloadTypes["seal.v2"], payload);
-  const outcome = await deps.publishRecord({
-    businessUuid: business.uuid,
-    collection: sample.collection,
-    record,
-    seal,
-  });
-  const name = `${business.name}: ${sample.collection} ${String(sample.record["business_product_id"])}`;
-  if (!outcome.ok) throw new Error(`The sample ${name} was refused: ${outcome.code}, ${outcome.detail}`);
-  const { record_id, errors } = outcome.value;
-  if (record_id === null || errors.length > 0)
-    throw new Error(`The sample ${name} was rejected: ${JSON.stringify(errors)}`);
-  return record_id;
+  return deps.publishRecord({ businessUuid: business.uuid, collection: sample.collection, record, seal });
 }

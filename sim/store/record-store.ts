@@ -206,7 +206,9 @@ class SimRecordStore implements RecordStore {
   readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
     return this.#read((region) => {
       const found = this.#versions.read(region, `${record_id}/${generation}`);
-      return found === null || found.hash !== hash ? null : { ...rowOf(found), sidecar: found.sidecar };
+      if (found === null || found.hash !== hash) return null;
+      const { sidecar, seal_id, leaf_index, proof } = found;
+      return { ...rowOf(found), sidecar, seal_id, leaf_index, proof };
     });
   }
 

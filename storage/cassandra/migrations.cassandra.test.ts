@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
+import { fenceTables } from "./fence-ledger.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
@@ -106,6 +107,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...recordTables,
         ...stagedLeavesTables,
         ...keyOwnerTables,
+        ...fenceTables,
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);
       expect(names.sort()).toEqual(["schema_state", ...expected].sort());

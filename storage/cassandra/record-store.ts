@@ -55,7 +55,8 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
-  published: "SELECT row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
+  published: `SELECT row, sidecar, seal_id, leaf_index, proof FROM record
+    WHERE record_id = ? AND generation = ? AND hash = ?`,
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
 } as const;
@@ -248,7 +249,14 @@ async function readPublished(session: CassandraSession, id: VersionId): Promise<
   const { rows } = await session.execute(cql.published, [record_id, generation, hash], plain);
   const [row] = rows;
   if (row === undefined) return null;
-  return { record_id, generation, hash, row: textOf(row["row"]), sidecar: textOf(row["sidecar"]) };
+  return {
+    ...{ record_id, generation, hash },
+    row: textOf(row["row"]),
+    sidecar: textOf(row["sidecar"]),
+    seal_id: textOf(row["seal_id"]),
+    leaf_index: numberOrNull(row["leaf_index"] ?? null),
+    proof: bytesOf(row["proof"]),
+  };
 }
 
 /** A partition with versions alone has no head yet. */

@@ -175,7 +175,14 @@ class SqliteRecordStore implements RecordStore {
   async readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
     const found = this.#sql.readPublished.get(record_id, generation, hash);
     if (found === undefined) return null;
-    return { record_id, generation, hash, row: textOf(found["row"]), sidecar: textOf(found["sidecar"]) };
+    return {
+      ...{ record_id, generation, hash },
+      row: textOf(found["row"]),
+      sidecar: textOf(found["sidecar"]),
+      seal_id: textOf(found["seal_id"]),
+      leaf_index: numberOrNull(found["leaf_index"]),
+      proof: bytesOf(found["proof"]),
+    };
   }
 
   #putVersion(version: RecordVersion): void {
@@ -307,7 +314,7 @@ function prepareStatements(database: SqliteDatabase): Statements {
       ),
     ),
     readRow: database.prepare(`SELECT v.row ${ofVersion}`),
-    readPublished: database.prepare(`SELECT v.row, v.sidecar ${ofVersion}`),
+    readPublished: database.prepare(`SELECT v.row, v.sidecar, v.seal_id, v.leaf_index, v.proof ${ofVersion}`),
     listVersions: database.prepare(
       `SELECT v.generation, v.hash, v.published_at FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation < ? ORDER BY v.generation DESC LIMIT ?`,

@@ -69,6 +69,35 @@ describe("the handshake", () => {
     expect(openFrame(good().receiver?.keys.receiving ?? secret, 1, out)).toBeNull();
   });
 
+  it("goes on in every order in which nodes change their secret, one after the other", () => {
+    const [old, next] = [secret, createSecretKey(new Uint8Array(32).fill(3))];
+    const steps = [
+      { secret: old },
+      { secret: old, alsoAccepted: next },
+      { secret: next, alsoAccepted: old },
+      { secret: next },
+    ];
+    const met = steps.map((caller) =>
+      steps.map((receiver) => {
+        const sides = talk(
+          createCaller(credentials("a", caller), "b"),
+          createReceiver(credentials("b", receiver)),
+        );
+        if (sides.caller === null || sides.receiver === null) return sides.refused;
+        const out = sealFrame(sides.caller.keys.sending, 1, "[1]");
+        return openFrame(sides.receiver.keys.receiving, 1, out);
+      }),
+    );
+    const stranger = { by: "caller", why: "stranger" };
+    // Nodes that are one step apart, or at the same one, know each other in both directions; those with nothing in common do not.
+    expect(met).toEqual([
+      [[1], [1], stranger, stranger],
+      [[1], [1], [1], [1]],
+      [[1], [1], [1], [1]],
+      [stranger, stranger, [1], [1]],
+    ]);
+  });
+
   it("refuses whoever has another secret, on both sides", () => {
     const other = { secret: createSecretKey(new Uint8Array(32).fill(2)) };
     const asCaller = talk(createCaller(credentials("a", other), "b"), createReceiver(credentials("b")));

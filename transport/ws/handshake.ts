@@ -13,6 +13,8 @@
 //   H4. The caller names the incarnation that it means; another one that answers is left alone.
 //   H5. The highest version that both speak is chosen; without one there is no connection.
 //   H6. Frame keys follow from the same words: they belong to this connection and one direction.
+//   H7. A connection is under one secret, the receiver's. While a cluster changes its secret a caller may know two, and goes
+//       on under the one that the receiver proved.
 // Unknown members are ignored here too, so that a later version may add some.
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
@@ -38,7 +40,10 @@ export interface ProtocolRange {
 
 export interface Credentials {
   readonly cluster: string;
+  /** What a called node proves that it knows. */
   readonly secret: KeyObject;
+  /** A second secret whose holders are nodes of the cluster, too, while it changes. */
+  readonly alsoAccepted?: KeyObject | null;
   readonly self: NodeIdentity;
   readonly protocol: ProtocolRange;
 }
@@ -87,9 +92,10 @@ interface Transcript {
 
 /** The side that opened the connection, to reach the incarnation `expected`. */
 export function createCaller(
-  { cluster, secret, self, protocol }: Credentials,
+  { cluster, secret, alsoAccepted, self, protocol }: Credentials,
   expected: string,
 ): HandshakeParty {
+  const accepted = [secret, ...(alsoAccepted ? [alsoAccepted] : [])];
   const nonce = freshNonce();
   let chosen: Established | null = null;
   const takeChallenge = (text: string): HandshakeStep => {
@@ -100,13 +106,14 @@ export function createCaller(
     const transcript: Transcript = {
       ...{ cluster, caller: self, callerRange, callerNonce, receiver, receiverRange, receiverNonce },
     };
-    if (!isProof(heard["proof"], secret, "receiver proof", transcript)) return { refused: "stranger" };
+    const proven = accepted.find((each) => isProof(heard["proof"], each, "receiver proof", transcript));
+    if (proven === undefined) return { refused: "stranger" };
     if (receiver.incarnation !== expected) return { refused: "incarnation" };
     const version = commonVersion(protocol, range);
     if (version === null) return { refused: "protocol" };
-    const keys = frameKeys(secret, transcript, "caller");
+    const keys = frameKeys(proven, transcript, "caller");
     chosen = { peer: receiver, protocol: version, keys };
-    const proof = toBase64Url(mac(secret, "caller proof", transcript));
+    const proof = toBase64Url(mac(proven, "caller proof", transcript));
     return { say: JSON.stringify({ proof }), established: null };
   };
   const takeWelcome = (text: string): HandshakeStep =>

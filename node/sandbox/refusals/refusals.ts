@@ -12,6 +12,7 @@ export const untried: Readonly<Record<string, string>> = {
   allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
   internal_error: "It is a fault of the service: nobody can ask for one.",
   unavailable: "A part of the node has to be away, which nobody outside can bring about.",
+  region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
   "record/superseded": "A withdrawal has to overtake a push, and this version takes none over HTTP.",
   "record/hold_rejected": "A person rejects the hold in a portal, and a sandbox has none.",

@@ -139,7 +139,18 @@ const questions: readonly Refusal[] = [
   {
     name: "request_timeout",
     how: "Half a head, and then nothing for fifteen seconds.",
-    attempt: ({ sandbox }) => halfHead(new URL(sandbox.verify_url)),
+    attempt: ({ sandbox }) => sendText(sandbox.verify_url, "GET / HTTP/1.1\r\nhost: a"),
+  },
+  {
+    name: "http_version_unsupported",
+    how: "A request of HTTP/3 over a plain connection.",
+    attempt: ({ sandbox }) => sendText(sandbox.verify_url, "GET / HTTP/3\r\nhost: a\r\n\r\n"),
+  },
+  {
+    name: "expectation_failed",
+    how: "A read that expects something else than to be told to go on.",
+    attempt: async ({ send, sandbox }) =>
+      refusedBy(await send({ url: `${sandbox.verify_url}/.well-known/keys`, headers: { expect: "tea" } })),
   },
   {
     name: "not_offered",
@@ -163,12 +174,12 @@ const questions: readonly Refusal[] = [
   },
 ];
 
-function halfHead({ hostname, port }: URL): Promise<Refused> {
+/** Exactly this text, which is not what a client would send. */
+function sendText(url: string, sent: string): Promise<Refused> {
+  const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let text = "";
-    const socket = connect({ host: hostname, port: Number(port) }, () =>
-      socket.write("GET / HTTP/1.1\r\nhost: a"),
-    );
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(sent));
     socket.setEncoding("utf8").on("data", (chunk) => {
       text += String(chunk);
     });

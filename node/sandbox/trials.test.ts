@@ -42,6 +42,12 @@ describe("the samples that are refused", () => {
       ),
     );
     expect(statuses).toEqual(["active", "revoked", "closed", "withdrawn", "active", "withdrawn"]);
+    const issuances = await Promise.all(
+      [...trialBusinesses, ...trialCompanies].map(
+        async ({ uuid }) => (await world.services.registerStore.list("certificate", uuid)).length,
+      ),
+    );
+    expect(issuances).toEqual([1, 2, 2, 2, 1, 2]);
   });
 
   it("are in force since an hour before the first start, their AI policies too", async () => {

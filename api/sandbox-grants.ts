@@ -11,7 +11,7 @@ import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.
 import { bodyTimeoutMsDefault } from "./http-server.ts";
 import { bodyValidator } from "./json-schema.ts";
 import { send } from "./reply.ts";
-import { requestHead } from "./request-parts.ts";
+import { isRefused, parseQuery, requestHead } from "./request-parts.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { envelopeSchema } from "./schemas.ts";
 
@@ -96,6 +96,8 @@ export function sandboxGrantRoute(deps: SandboxGrantRouteDeps): Route {
   };
   const faultOf = bodyValidator(bodySchema, Object.keys(properties));
   const answer = async (request: Parameters<Route["handle"]>[0], body: Uint8Array): Promise<Outcome> => {
+    const query = parseQuery(request.raw.url ?? "", []);
+    if (isRefused(query)) return query;
     const json = parseStrictJson(body);
     if (!json.ok) {
       const detail = `The body is not strict JSON: ${json.detail}`;

@@ -18,6 +18,7 @@ import { readPush } from "../service/push-status.ts";
 import { createReceipts } from "../service/receipts.ts";
 import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
@@ -27,6 +28,8 @@ import { createVerifyPage } from "../service/verify-page.ts";
 import { buildBusiness } from "./business.ts";
 import type { HttpDeps } from "./http-server.ts";
 import { buildRetrieval } from "./retrieval.ts";
+import type { Route } from "./route.ts";
+import { sandboxGrantRoute } from "./sandbox-grants.ts";
 import { buildTools } from "./tools.ts";
 import { buildVerification, verificationRoutes } from "./verification.ts";
 
@@ -114,6 +117,7 @@ async function listenAll({ services, http, authentication, clock, delays, option
       baseUrl: "http://127.0.0.1",
       ...retrievalOf(services, clock, delays),
       verification: routes,
+      sandbox: [grantRoute(services, authentication, authorities.retrieval)],
     }),
     business: buildBusiness({
       http,
@@ -143,6 +147,16 @@ async function listenAll({ services, http, authentication, clock, delays, option
     await Promise.all(Object.values(servers).map((server) => server.close()));
   };
   return { urls, close };
+}
+
+function grantRoute(
+  { keys, anchors }: NodeServices,
+  authentication: AuthenticationDeps,
+  authorities: readonly string[],
+): Route {
+  const { passkeys } = anchors;
+  const issue = createSandboxGrants({ authentication, grantKey: keys.grant as Signer, passkeys });
+  return sandboxGrantRoute({ issue, rate: { take: () => null }, authorities, tag: "svc-retrieval" });
 }
 
 function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {

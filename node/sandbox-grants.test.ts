@@ -248,6 +248,42 @@ describe("a grant for a further key of a party", () => {
   });
 });
 
+it("is answered by each of its members", async () => {
+  const { key, party } = await newBusiness();
+  const second = await newKey();
+  const challenge = nonce();
+  const possessed = await possession(second, { uuid: party.uuid, nonce: challenge });
+  const [signature] = possessed.signatures;
+  const joining = { legal_name: undefined, country: undefined, possession: possessed };
+  const proofOf = (change: object) => ({ ...joining, possession: { ...possessed, ...change } });
+  const signedWith = (change: object) => proofOf({ signatures: [{ ...signature, ...change }] });
+  const said = async (changes: object, question: Question) => {
+    const { status, json } = await ask(second, changes, question);
+    return JSON.stringify([status, json["code"] ?? json["party"], json["pointer"], json["reason"]]);
+  };
+  const joins = { signer: key, request: { nonce: challenge } };
+  const news = { public_key: (await newKey()).publicJwk };
+  const alone = await Promise.all(
+    [{}, { legal_name: "Other" }, { country: "IE" }, { role: "retrieval" }, news].map((each) =>
+      said(each, {}),
+    ),
+  );
+  expect(new Set(alone).size).toBe(alone.length);
+  const right = await said(joining, joins);
+  const changed = [
+    ...[news, { possession: undefined }].map((each) => ({ ...joining, ...each })),
+    ...[{ payloadType: "x" }, { payload: "e30=" }, { signatures: [] }].map(proofOf),
+    ...[{ keyid: key.keyId }, { sig: "AAAA" }].map(signedWith),
+    signedWith({ authenticatorData: "AAAA", clientDataJSON: "e30=" }),
+    signedWith({ clientDataJSON: "e30=" }),
+  ];
+  for (const each of changed) expect(await said(each, joins), JSON.stringify(each)).not.toBe(right);
+  expect((await ask(second, {}, { request: { path: `${path}?nonesuch=1` } })).json).toMatchObject({
+    code: "request_invalid",
+    pointer: "/query",
+  });
+});
+
 describe("a request for a grant is refused", () => {
   it.each<readonly [string, object, string]>([
     ["without a name", { legal_name: undefined }, "/legal_name"],

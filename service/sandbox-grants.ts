@@ -9,7 +9,7 @@
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import type { Signer } from "../crypto/port.ts";
 import { toHex, utf8 } from "../protocol/bytes.ts";
-import type { Envelope } from "../protocol/dsse.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
@@ -35,7 +35,7 @@ export interface GrantQuestion {
   readonly legal_name?: string;
   readonly country?: string;
   /** Where another key of the party signs the request: proof of possession of `public_key`, whose challenge is its nonce. */
-  readonly possession?: Envelope;
+  readonly possession?: unknown;
 }
 
 export interface GrantRequest {
@@ -128,14 +128,14 @@ async function joinedParty(
   const { party, nonce } = signer;
   const validFrom = formatTimestamp(clock.now());
   const { keyId, jwk } = key;
-  const proven = verifyPossession(
-    { crypto, passkeys: deps.passkeys },
-    {
-      key: sandboxKeyFacts({ keyId, partyUuid: party.uuid, role, jwk, validFrom }),
-      challenge: nonce,
-      proof: possession as Envelope,
-    },
-  );
+  const proof = parseEnvelope(possession);
+  const facts = sandboxKeyFacts({ keyId, partyUuid: party.uuid, role, jwk, validFrom });
+  const proven = proof.ok
+    ? verifyPossession(
+        { crypto, passkeys: deps.passkeys },
+        { key: facts, challenge: nonce, proof: proof.value },
+      )
+    : proof;
   if (!proven.ok)
     return refused(
       problem("request_invalid", proven.detail, { pointer: "/possession", reason: proven.code }),

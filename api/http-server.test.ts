@@ -170,6 +170,20 @@ describe("/openapi.json", () => {
     expect(signedOperations).toBeGreaterThan(10);
   });
 
+  it("says of every signed address what its body may be refused with, reads included, and where Retry-After comes", async () => {
+    for (const base of [surfaces.retrievalUrl, surfaces.businessUrl]) {
+      for (const operations of Object.values((await read(base)).paths)) {
+        for (const { security, responses } of Object.values(operations)) {
+          if (security.length === 0) continue;
+          expect(responses["413"]?.description).toContain("record_too_large");
+          expect(responses["415"]?.description).toContain("media_type_unsupported");
+        }
+      }
+    }
+    const publish = (await read(surfaces.businessUrl)).paths["/v1/publish/products"]?.["post"];
+    expect(publish?.responses["409"]).toMatchObject({ headers: { "Retry-After": {} } });
+  });
+
   it("names the search body of every collection and the signature codes", async () => {
     const { paths } = await read(surfaces.retrievalUrl);
     for (const path of [

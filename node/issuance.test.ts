@@ -64,6 +64,26 @@ describe("a certificate", () => {
   });
 });
 
+describe("a certificate that is asked for again", () => {
+  it("is the one in force, unless it says something else of the company", async () => {
+    const { parties } = node.services;
+    const named = await openBusiness(node.services, "00000000-0000-4000-8000-000000000003", "Marram Ltd");
+    const active = { ...request({}), uuid: named.party.uuid, status: "active", status_reason: null } as const;
+    const first = await parties.issueCertificate({ ...active, legal_name: "Marram Ltd" });
+    expect(await parties.issueCertificate({ ...active, legal_name: "Marram Ltd" })).toBe(first);
+    const ids = [first];
+    for (const changes of [
+      { legal_name: "Marram Grass Ltd" },
+      { country: "IE" },
+      { verified_since: "2025-12-01T00:00:00.000Z" },
+    ])
+      ids.push(await parties.issueCertificate({ ...active, legal_name: "Marram Ltd", ...changes }));
+    expect(new Set(ids).size).toBe(ids.length);
+    const { certificate } = await parties.facts(named.party.uuid, "");
+    expect(certificate?.cert_id).toBe(ids.at(-1));
+  });
+});
+
 describe("a custody statement", () => {
   it("that would take effect after it is issued is refused and not issued", async () => {
     const { parties, register } = node.services;

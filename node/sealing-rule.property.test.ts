@@ -3,7 +3,8 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answer, type Path, prepare, send } from "./sealing-attempt.fixture.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { type Answer, type Path, prepare, type Sent, send } from "./sealing-attempt.fixture.ts";
 import { findingOfPublished, findingOfSent } from "./sealing-evidence.fixture.ts";
 import {
   active,
@@ -137,15 +138,22 @@ async function hold(scenario: Scenario, tally: Tally): Promise<void> {
   const finding = await findingOfSent(world, business, sent, plan);
   const label = `${plan.path}: ${answer.kind === "accepted" ? "accepted" : answer.code}`;
   count(tally, label);
-  if (answer.kind === "accepted") await holdAccepted(scenario, business, answer, finding);
+  if (answer.kind === "accepted") await holdAccepted(scenario, business, { answer, finding, sent });
   else holdRefused(scenario, business, { answer, finding, tally });
 }
 
 async function holdAccepted(
   { plan, laterPolicyMs }: Scenario,
   business: PastBusiness,
-  answer: Extract<Answer, { kind: "accepted" }>,
-  finding: string,
+  {
+    answer,
+    finding,
+    sent,
+  }: {
+    readonly answer: Extract<Answer, { kind: "accepted" }>;
+    readonly finding: string;
+    readonly sent: Sent;
+  },
 ): Promise<void> {
   // A version that there is already is only looked up: what stands is the seal that was taken first.
   const isRepeated = plan.path === "policy" && plan.version < 0 && business.facts.policy.version > 0;
@@ -157,10 +165,18 @@ async function holdAccepted(
     expect(new Set(findings), when).toEqual(new Set(["ok"]));
   };
   await allStand("as published");
-  if (laterPolicyMs === null) return;
-  world.time.nowMs += 1_000;
-  await acceptPolicy(world, business, world.time.nowMs + laterPolicyMs);
-  await allStand("after another AI policy came into force");
+  if (laterPolicyMs !== null) {
+    world.time.nowMs += 1_000;
+    await acceptPolicy(world, business, world.time.nowMs + laterPolicyMs);
+    await allStand("after another AI policy came into force");
+  }
+  if (plan.path !== "A" && plan.path !== "B") return;
+  // Later than every sealed_at, so that only what was received tells a genuine seal from one of the thief's.
+  const compromised_from = formatTimestamp(world.time.nowMs + hourMs);
+  const ended = { uuid: business.uuid, key_id: business.key.keyId, revoked_at: compromised_from };
+  await world.services.parties.revokeKey({ ...ended, compromised_from });
+  await allStand("after it was said that the key was taken later");
+  expect(await findingOfSent(world, business, sent, plan), "a seal alone").toBe("key_compromised");
 }
 
 function holdRefused(
@@ -183,8 +199,9 @@ function holdRefused(
     return;
   }
   const { mandate } = scenario.past;
-  const isCovered = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
-  // What authorised the key has fallen, and with it what the key sealed.
+  const isInForce = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
+  // What authorised the key has fallen, and with it what the key sealed; another key's seal it never authorised.
+  const isCovered = isInForce && !scenario.plan.byOther;
   if (code === "mandate_missing" && isCovered) expect(finding).not.toBe("ok");
   if (reason === null || reason === finding) return;
   const seen = onlyReceiverSees.filter((row) => row.code === reason && row.applies(scenario, business));

@@ -100,7 +100,9 @@ export function singleFaults(): readonly Scenario[] {
     withMandate(good("A"), { sealer: "hosted" }),
     withPlan(withMandate(good("A"), { sealer: "hosted" }), { environment: "sandbox" }),
     withMandate(good("A"), { sealerCompromisedMs: -2.5 * dayMs }),
+    withPlan(withMandate(good("A"), { sealerCompromisedMs: -2.5 * dayMs }), { byOther: true }),
     withMandate(good("A"), { sealerCompromisedMs: -dayMs }),
+    withPlan(withMandate(good("A"), { sealerCompromisedMs: -2.5 * dayMs }), { byOther: true }),
     withMandate(good("A"), { revokedMs: -minuteMs }),
   ];
   const later = [-4, -1, 0, 4].flatMap((minutes) =>

@@ -309,7 +309,7 @@ function keyFacts(
     ...{ key_id: key.keyId, party_uuid, role: roleOf[kind], alg: key.alg },
     public_key: { ...key.jwk } as unknown as KeyFacts["public_key"],
     cose: cose && toBase64(cose),
-    ...(kind === "passkey" && plan.role !== undefined ? { person_role: plan.role } : {}),
+    ...(kind === "passkey" ? { person_role: plan.role ?? "owner" } : {}),
     valid_from: formatTimestamp(plan.atMs + plan.fromMs),
     valid_until: plan.untilMs === null ? null : formatTimestamp(plan.atMs + plan.untilMs),
     ...{ revoked_at: null, compromised_from: null },

@@ -204,7 +204,7 @@ describe("access to the operators' surface", () => {
   const outside = { access: { hosts: ["10.0.0.5:7304"], token, isLoopback: false }, cluster };
   const host = "10.0.0.5:7304";
 
-  it.each([["attacker.example"], ["localhost:81"], ["localhost:80.attacker.example"]])(
+  it.each([["attacker.example"], ["localhost:81"], ["localhost.attacker.example:80"]])(
     "is refused to a page that reaches it as %s (G1)",
     async (name) => {
       for (const url of ["/healthz", "/ops/actors/push"]) {

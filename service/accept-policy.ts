@@ -90,15 +90,16 @@ async function judgeNew(
 ): Promise<Result<unknown>> {
   const verified = judgeVerified(facts);
   if (!verified.ok || facts.certificate === null) return verified;
+  const nowMs = deps.clock.now();
   const verdict = verifySeal(deps.trust(), {
     document: "ai_policy",
     bytes: record,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
-    keys: keysOf(uuid, [key]),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
+    received: { at: formatTimestamp(nowMs) },
   });
   if (!verdict.ok || key === null) return verdict;
-  const nowMs = deps.clock.now();
   const inTime = receivedInTime(seal, nowMs);
   if (!inTime.ok) return inTime;
   const allowed = mayBind(key, nowMs);

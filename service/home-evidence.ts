@@ -12,7 +12,7 @@ import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { openCertificate } from "../protocol/certificate.ts";
+import { type Certificate, openCertificate } from "../protocol/certificate.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { isKeyId } from "../protocol/identifiers.ts";
 import type { CertificateStanding, Issuances } from "../verifier/certificate.ts";
@@ -54,6 +54,17 @@ export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): Busine
   return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });
 }
 
+/** What an issuance says; null where the party has none of this id. */
+export async function readCertificate(
+  actors: ActorSystem,
+  uuid: string,
+  certId: string,
+): Promise<Certificate | null> {
+  const name = `certificate/${certId}`;
+  const body = (await readEntries(actors, uuid, [name])).get(name);
+  return body === undefined ? null : certificateOf(JSON.parse(body) as CertificateFacts);
+}
+
 /**
  * The newest issuance, and where a seal names another one all those back to it: what came in between says whether the
  * seal stood. Without the one that is named, if the party never had it.
@@ -78,10 +89,14 @@ export async function readIssuances(
   return { issuances };
 }
 
-function previousOf({ envelope }: CertificateFacts): string | null {
+function previousOf(facts: CertificateFacts): string | null {
+  return certificateOf(facts)?.previous ?? null;
+}
+
+function certificateOf({ envelope }: CertificateFacts): Certificate | null {
   const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
   const issued = parsed.ok ? openCertificate(parsed.value) : parsed;
-  return issued.ok ? issued.value.certificate.previous : null;
+  return issued.ok ? issued.value.certificate : null;
 }
 
 function standingOf({

@@ -10,6 +10,8 @@ import type {
   RegisterReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
+import { parseBusinessKeys } from "../protocol/business-keys.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import {
   type CertificateStatus,
   certIdOf,
@@ -17,14 +19,17 @@ import {
   parseCertificate,
 } from "../protocol/certificate.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp, isTimestamp } from "../protocol/identifiers.ts";
 import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
 import type { Result, Verdict } from "../protocol/result.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import { type AcceptMandateDeps, judgeMandate } from "./accept-mandate.ts";
 import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
+import { readCertificate } from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
+import { publishedKeys } from "./published-keys.ts";
 import type { ServiceKeys } from "./service-keys.ts";
 
 export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
@@ -113,8 +118,14 @@ export function createParties(deps: PartiesDeps): Parties {
     return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
   const registerKey = async (key: KeyFacts): Promise<void> => {
-    const { party } = await facts(key.party_uuid, key.key_id);
+    const { party, key: known } = await facts(key.party_uuid, key.key_id);
     if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
+    if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
+      const detail = "A retrieval key is an AI company's, and every other key a business's.";
+      throw new RegisterRefused("role_not_allowed", detail);
+    }
+    if (known === "unknown" && key.role === "sealing" && key.person_role === undefined)
+      throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
     await assertOwner(deps, key);
     await ask(key.party_uuid, { type: "key.register", key });
   };
@@ -132,18 +143,20 @@ export function createParties(deps: PartiesDeps): Parties {
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
       await registerKey(request.key);
     },
-    revokeMandate: ({ uuid, ...revocation }) => ask(uuid, { type: "mandate.revoke", ...revocation }),
-    revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
+    revokeMandate: async ({ uuid, ...revocation }) => {
+      assertInstants(revocation.revoked_at);
+      await ask(uuid, { type: "mandate.revoke", ...revocation });
+    },
+    revokeKey: async ({ uuid, ...revocation }) => {
+      assertInstants(revocation.revoked_at, revocation.compromised_from);
+      await ask(uuid, { type: "key.revoke", ...revocation });
+    },
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
     facts,
     issueCertificate: async (request) => {
       const { certificate: inForce } = await facts(request.uuid, "");
-      if (
-        inForce?.status === request.status &&
-        inForce.status_effective_from === request.status_effective_from
-      )
-        return inForce.cert_id;
+      if (inForce !== null && (await saysAllOf(deps, request, inForce))) return inForce.cert_id;
       const certificate = await buildCertificate(deps, request, inForce?.cert_id ?? null);
       await ask(request.uuid, { type: "certificate.issue", certificate });
       return certificate.cert_id;
@@ -171,8 +184,46 @@ export function createParties(deps: PartiesDeps): Parties {
 async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
   if (thumbprint(key.public_key as unknown as PublicJwk, deps.crypto.sha256) !== key.key_id)
     throw new RegisterRefused("key_mismatch", "The key_id is not the thumbprint of the public key.");
+  assertPublishable(deps, key);
   if ((await deps.claimKey(key.key_id, key.party_uuid)) !== key.party_uuid)
     throw new RegisterRefused("key_taken", "The key belongs to another party; register a new one.");
+}
+
+/** One key that nobody could read would hide all published keys of its business: they are signed as one list. */
+function assertPublishable({ clock, crypto }: PartiesDeps, key: KeyFacts): void {
+  const published = publishedKeys({
+    uuid: key.party_uuid,
+    certId: hashOf(new Uint8Array(), crypto.sha256),
+    issuedAt: formatTimestamp(clock.now()),
+    keys: [key],
+  });
+  assertReadable(parseBusinessKeys(canonicalBytes(published as unknown as JsonValue), crypto.sha256));
+}
+
+/** They are published with the key, and compared as text. */
+function assertInstants(...instants: readonly (string | null)[]): void {
+  const wrong = instants.find((each) => each !== null && !isTimestamp(each));
+  if (wrong !== undefined)
+    throw new RegisterRefused("payload_malformed", "A revocation names UTC timestamps with milliseconds.");
+}
+
+/** Whether the certificate in force says all that is asked for. */
+async function saysAllOf(
+  { actors }: PartiesDeps,
+  request: CertificateRequest,
+  inForce: NonNullable<PublishingFacts["certificate"]>,
+): Promise<boolean> {
+  const { status, status_effective_from: from } = request;
+  if (inForce.status !== status || inForce.status_effective_from !== from) return false;
+  const certificate = await readCertificate(actors, request.uuid, inForce.cert_id);
+  return (
+    certificate !== null &&
+    certificate.subject.kind === request.kind &&
+    certificate.legal_name === request.legal_name &&
+    certificate.country === request.country &&
+    certificate.verified_since === request.verified_since &&
+    (certificate.status_reason ?? null) === request.status_reason
+  );
 }
 
 async function buildCertificate(

@@ -99,15 +99,16 @@ async function judgeNew(
   const verified = judgeVerified(facts);
   if (!verified.ok) return verified;
   if (facts.certificate === null) return null;
+  const nowMs = deps.clock.now();
   const verdict = verifySeal(deps.trust(), {
     bytes: record,
     seal: envelope as unknown as JsonValue,
     certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
-    keys: keysOf(uuid, [key]),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
+    received: { at: formatTimestamp(nowMs) },
     policies: timelineOf(facts.policy),
   });
   if (!verdict.ok || key === null) return verdict.ok ? null : verdict;
-  const nowMs = deps.clock.now();
   const received = [receivedInTime(seal, nowMs), judgeLive(key, nowMs), namesWhatIsInForce(seal, facts)];
   return typeFault(request, seal) ?? received.find((each) => !each.ok) ?? null;
 }

@@ -2,9 +2,11 @@
 //   W1. Checks are made in the specification's order, and nothing is stored before the last of them.
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
 //       so a resend repairs a crash between any two.
-//   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
-//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. No index is
-//       waited for. One that is not settled in time is refused as unavailable, and sending it again goes on with it.
+//   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed, under
+//       whatever key.
+//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. An index is
+//       waited for briefly and never needed (C3 in actors/push/process-chunk.ts). One that is not settled in time is
+//       refused as unavailable, and sending it again goes on with it.
 
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {

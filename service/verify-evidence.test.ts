@@ -3,6 +3,7 @@ import type { MandateFacts } from "../actors/messages/business.ts";
 import { ok } from "../protocol/result.ts";
 import type { SealV2 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
+import type { Trust } from "../verifier/trust.ts";
 import type { Standing } from "./standing.ts";
 import { sealEvidence, type VerifyInput } from "./verify-evidence.ts";
 
@@ -69,8 +70,9 @@ function mandateOf(mandates: readonly MandateFacts[], sidecar: Sidecar | null = 
     policies: { versions: [], isComplete: true },
     mandates,
   };
-  return sealEvidence(input, { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null }, standing)
-    .mandate?.envelope;
+  const claimed = { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null };
+  // Its mandates are no envelopes: none of them gets as far as being verified.
+  return sealEvidence({} as Trust, input, { claimed, standing }).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {

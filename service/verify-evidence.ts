@@ -8,12 +8,14 @@ import type { Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
+import { verifyMandate } from "../verifier/mandate.ts";
 import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
 import { aiPolicyRecordType } from "../verifier/sealed-document.ts";
 import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
 import type { Trust } from "../verifier/trust.ts";
 import type { Register } from "./register.ts";
+import type { SealReceipt } from "./seal-receipt.ts";
 import type { Standing, Standings } from "./standing.ts";
 
 export interface VerifyInput {
@@ -69,8 +71,13 @@ export async function findStanding(
 }
 
 /** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the sealing. */
-export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Standing): SealEvidence {
-  const mandate = claimed.seal === null ? null : findMandate(standing.mandates, claimed, input.hash);
+export function sealEvidence(
+  trust: Trust,
+  input: VerifyInput,
+  { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing },
+  receipt?: SealReceipt | null,
+): SealEvidence {
+  const mandate = findMandate(trust, standing, claimed, input.hash);
   return {
     document: claimed.seal?.record_type === aiPolicyRecordType ? "ai_policy" : "record",
     bytes: input.bytes,
@@ -79,6 +86,7 @@ export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Sta
     keys: standing.keys,
     policies: standing.policies,
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
+    ...(receipt === undefined ? {} : { received: { at: receipt?.received_at ?? null } }),
     ...(mandate === null
       ? {}
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
@@ -98,7 +106,8 @@ function heldOf<T>(verdict: Verdict<T> | null): T | null {
 }
 
 function findMandate(
-  mandates: readonly MandateFacts[],
+  trust: Trust,
+  { mandates, keys }: Standing,
   { seal, sidecar }: Claimed,
   hash: string,
 ): MandateFacts | null {
@@ -111,9 +120,12 @@ function findMandate(
   }
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
-  // A batch is published under the one that began last (actors/business/facts.ts).
+  // A batch is published under the one that began last (actors/business/facts.ts) and stands (find-mandate.ts).
+  const stands = ({ envelope }: MandateFacts): boolean =>
+    verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
-  return newestFirst.find(covers) ?? newestFirst[0] ?? null;
+  const covering = newestFirst.filter(covers);
+  return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
 }
 
 /** A member of a parsed body as an object; null when it is absent. */

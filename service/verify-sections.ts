@@ -14,6 +14,7 @@ import { verifySeal } from "../verifier/seal.ts";
 import type { SealClaims, SealRefusal, SealReport, SealVerdict } from "../verifier/seal-report.ts";
 import { sidecarFault } from "../verifier/sidecar.ts";
 import type { Register } from "./register.ts";
+import { askedReceipt, type SealReceipt } from "./seal-receipt.ts";
 import { findLeafHash, type SealedLeafDeps } from "./sealed-leaf.ts";
 import type { Standing } from "./standing.ts";
 import { type Claimed, otherHash, sealEvidence, type VerifyInput } from "./verify-evidence.ts";
@@ -28,8 +29,12 @@ export interface Judged {
   readonly input: VerifyInput;
   readonly claimed: Claimed;
   readonly standing: Standing | null;
+  /** What the service itself received of the seal; undefined where nothing depended on it, or it could not be asked. */
+  readonly receipt: SealReceipt | null | undefined;
   readonly warnings: string[];
 }
+
+export type SealJudgement = Pick<Judged, "receipt"> & { readonly seal: SealVerdict | null };
 
 function invalid(refusal: Refusal<ReasonCode>, members: JsonObject = {}): Section {
   const { code, detail, pointer } = refusal;
@@ -39,15 +44,23 @@ function invalid(refusal: Refusal<ReasonCode>, members: JsonObject = {}): Sectio
 /** Null without a seal. */
 export async function judgeSeal(
   deps: SectionDeps,
-  { input, claimed, standing }: Omit<Judged, "warnings">,
-): Promise<SealVerdict | null> {
-  if (input.seal === null) return null;
-  if (standing === null) return sealOfNobody(deps, input);
-  const evidence = sealEvidence(input, claimed, standing);
+  { input, claimed, standing }: Pick<Judged, "input" | "claimed" | "standing">,
+): Promise<SealJudgement> {
+  if (input.seal === null) return { seal: null, receipt: undefined };
+  if (standing === null) return { seal: sealOfNobody(deps, input), receipt: undefined };
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
   const verdict = verifySeal(deps.trust, evidence);
-  if (verdict.ok || verdict.code !== "inclusion_invalid") return verdict;
-  const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
-  return expectedHash === null ? verdict : verifySeal(deps.trust, { ...evidence, expectedHash });
+  if (!verdict.ok && verdict.code === "inclusion_invalid") {
+    const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
+    const again = expectedHash === null ? verdict : verifySeal(deps.trust, { ...evidence, expectedHash });
+    return { seal: again, receipt: undefined };
+  }
+  const receipt = await askedReceipt(deps, evidence, verdict);
+  if (receipt === undefined) return { seal: verdict, receipt };
+  return {
+    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing }, receipt)),
+    receipt,
+  };
 }
 
 /** What can be said of a seal by a key that no business here has: what is wrong with its form, else that. */
@@ -65,7 +78,7 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
 export async function sealSection(
   register: Pick<Register, "custody">,
   verdict: SealVerdict | null,
-  { standing, warnings }: Judged,
+  { standing, receipt, warnings }: Judged,
 ): Promise<Section | null> {
   if (verdict === null) return null;
   if (!verdict.ok) {
@@ -81,6 +94,8 @@ export async function sealSection(
     );
   }
   if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
+  if (receipt === null || receipt?.isPublished === false)
+    warnings.push("The record was not published through this service under this seal.");
   return sealFound(report, uuid, custody);
 }
 
@@ -156,14 +171,14 @@ export function projectionSection(deps: SectionDeps, { claimed, input }: Judged)
 
 export function bitsSection(
   deps: SectionDeps,
-  { input, claimed, standing, warnings }: Judged,
+  { input, claimed, standing, receipt, warnings }: Judged,
 ): Section | null {
   if (input.policyBits === null) return null;
   if (standing === null) {
     const detail = "No business with a certificate is known here to have the sealing key.";
     return invalid(refuse("key_unknown", detail));
   }
-  const evidence = sealEvidence(input, claimed, standing);
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing }, receipt);
   const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
   if (!verdict.ok) return invalid(verdict);
   const { bits, blocked, isPurchaseWithheld } = verdict.value;

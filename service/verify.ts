@@ -25,6 +25,7 @@ import {
   type Judged,
   judgeSeal,
   projectionSection,
+  type SealJudgement,
   type SectionDeps,
   sealSection,
   sidecarSection,
@@ -108,9 +109,9 @@ function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refu
 async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
   const claimed = readClaims(deps.trust, input);
-  const { seal: verdict, standing } = await judge(deps, { input, claimed, at: checkedAt });
+  const { seal: verdict, standing, receipt } = await judge(deps, { input, claimed, at: checkedAt });
   const warnings: string[] = [];
-  const judged: Judged = { input, claimed, standing, warnings };
+  const judged: Judged = { input, claimed, standing, receipt, warnings };
   const seal = await sealSection(deps.register, verdict, judged);
   const sidecar = sidecarSection(judged, verdict);
   const projection = projectionSection(deps, judged);
@@ -140,20 +141,17 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   return answerJson(200, { ...findings, checked_at: checkedAt, statement }, { "cache-control": "no-store" });
 }
 
-interface SealJudgement {
-  readonly seal: SealVerdict | null;
-  readonly standing: Standing | null;
-}
+type Found = SealJudgement & { readonly standing: Standing | null };
 
 /** See V3. */
 async function judge(
   deps: RequestDeps,
   asked: { readonly input: VerifyInput; readonly claimed: Claimed; readonly at: string },
-): Promise<SealJudgement> {
+): Promise<Found> {
   const { input, claimed, at } = asked;
-  const once = async (): Promise<SealJudgement> => {
+  const once = async (): Promise<Found> => {
     const standing = await findStanding(deps, claimed, at);
-    return { standing, seal: await judgeSeal(deps, { input, claimed, standing }) };
+    return { standing, ...(await judgeSeal(deps, { input, claimed, standing })) };
   };
   const first = await once();
   if (!isOfRegister(first.seal)) return first;

@@ -11,8 +11,14 @@ import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
-import { type CertificateHistory, certificateEnvelopes, verifyCertificates } from "./certificate.ts";
+import {
+  type CertificateHistory,
+  certificateEnvelopes,
+  verifyCertificates,
+  withheldFault,
+} from "./certificate.ts";
 import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-record.ts";
+import { instantOf } from "./instant.ts";
 import { custodyAt } from "./key-custody.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
@@ -32,11 +38,13 @@ export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: Answ
   if (!parsed.ok) return reportOf([checkOf("answer", parsed)]);
   const fetched = parsed.value;
   const hash = hashOf(fetched.bytes, trust.sha256);
-  const { checks, seal } = businessChecks(trust, fetched, evidence);
+  const receipt = fetchReceipt(trust, fetched, hash, evidence);
+  const servedAt = receipt.ok ? receipt.value.served_at : null;
+  const { checks, seal } = businessChecks(trust, fetched, { ...evidence, servedAt });
   const sidecar = fetchSidecar(trust, fetched, hash, seal);
   return reportOf([
     ...typeCheck(fetched, sidecar, seal),
-    checkOf("receipt", fetchReceipt(trust, fetched, hash, evidence), receiptFound),
+    checkOf("receipt", receipt, receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
     sourceLineCheck(fetched, hash, sidecar),
     ...checks,
@@ -110,25 +118,41 @@ interface BusinessChecks {
   readonly seal: Verdict<SealReport> | null;
 }
 
-function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: AnswerEvidence): BusinessChecks {
+/** How much older than the answer what is published of the business may be: caches of a day are nobody's deceit. */
+const lagMs = 86_400_000;
+
+type DatedEvidence = AnswerEvidence & {
+  /** By a receipt that stands; null without one. */
+  readonly servedAt: string | null;
+};
+
+/** Why keys say nothing of the moment when the answer was served; null when they do. */
+function staleness({ issued_at: issuedAt }: BusinessKeys, { servedAt }: DatedEvidence): string | null {
+  if (servedAt === null || instantOf(issuedAt) >= instantOf(servedAt) - lagMs) return null;
+  return `They are as of ${issuedAt}, more than a day before the answer was served (${servedAt}): what was revoked since is not in them.`;
+}
+
+function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvidence): BusinessChecks {
   const uuid = fetched.businessUuid;
   const { certificate, businessKeys } = evidence;
-  const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate);
   const keys = businessKeys === undefined ? null : verifyBusinessKeys(trust, uuid, businessKeys);
+  const known = keys?.ok ? keys.value : null;
+  const stale = known === null ? null : staleness(known, evidence);
+  const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate, known);
   const made = [
-    certificates === null
-      ? unchecked("certificate", "The certificate of the business is not given.")
-      : checkOf("certificate", certificates, statusOf),
+    certificateCheck(certificates, known, stale),
     keys === null
       ? unchecked("business_keys", "The published keys of the business are not given.")
-      : checkOf("business_keys", keys, (found) => `Issued at ${found.issued_at}.`),
+      : stale === null
+        ? checkOf("business_keys", keys, (found) => `Issued at ${found.issued_at}.`)
+        : unchecked("business_keys", stale),
   ];
-  if (certificates?.ok !== true || keys?.ok !== true) {
-    const why = "Needs the certificate and the keys of the business.";
+  if (certificates?.ok !== true || known === null || stale !== null) {
+    const why = `Needs the certificate and the keys of the business${stale === null ? "" : " as they were when it was served"}.`;
     const others = ["seal", "ai_policy", "key_custody"].map((name) => unchecked(name, why));
     return { checks: [...made, ...others], seal: null };
   }
-  const business = { certificates: certificates.value, keys: keys.value };
+  const business = { certificates: certificates.value, keys: known };
   const policy = policySeal(trust, fetched.policy, business);
   const seal = recordSeal(trust, fetched, { ...business, policy }, evidence);
   const found = sealCheckOf(
@@ -145,9 +169,29 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: AnswerEv
   return { checks, seal };
 }
 
-function certificatesOf(trust: Trust, uuid: string, answer: JsonValue): Verdict<CertificateHistory> {
+/** Where the keys of the business are known, up to the issuance that they name. */
+function certificatesOf(
+  trust: Trust,
+  uuid: string,
+  answer: JsonValue,
+  keys: BusinessKeys | null,
+): Verdict<CertificateHistory> {
   const envelopes = certificateEnvelopes(answer);
-  return envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  const history = envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  return history.ok && keys !== null ? (withheldFault(history.value, keys) ?? history) : history;
+}
+
+function certificateCheck(
+  certificates: Verdict<CertificateHistory> | null,
+  keys: BusinessKeys | null,
+  stale: string | null,
+): Check {
+  if (certificates === null) return unchecked("certificate", "The certificate of the business is not given.");
+  if (certificates.ok && keys !== null && stale !== null)
+    return unchecked("certificate", `Known to be complete only as of ${keys.issued_at}.`);
+  const asOf =
+    keys === null ? "Nothing given says whether it is the newest." : `Complete as of ${keys.issued_at}.`;
+  return checkOf("certificate", certificates, (found) => `${statusOf(found)} ${asOf}`);
 }
 
 function statusOf({ issuances: [newest] }: CertificateHistory): string {

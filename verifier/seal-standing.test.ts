@@ -186,6 +186,47 @@ describe("the certificate that a seal names", () => {
   });
 });
 
+describe("a seal that was received before its own sealed_at", () => {
+  const between = "2026-03-01T11:59:30.000Z";
+  const sidecar = sidecarEnvelope(service, {
+    ...sidecarFacts(business, bytes),
+    received_at: "2026-03-01T11:58:00.000Z",
+  });
+  const next = issueCertificate(service, {
+    ...business.certificate,
+    issued_at: between,
+    previous: business.issued.certId,
+  });
+  const revoked = keys([
+    listedKey("passkey", business.passkey),
+    listedKey("system", business.system, { revoked_at: between }),
+  ]);
+
+  it.each<[string, Partial<SealEvidence>, string]>([
+    [
+      "another certificate came",
+      { certificates: certificates(business.issued.envelope, next.envelope) },
+      "certificate_not_in_force",
+    ],
+    ["its key was revoked", { keys: revoked }, "key_not_valid"],
+    [
+      "its mandate was revoked",
+      { mandate: { envelope: sealedMandate(business), revoked_at: between } },
+      "out_of_scope",
+    ],
+    [
+      "its mandate ended",
+      { mandate: { envelope: sealedMandate(business, { valid_until: between }), revoked_at: null } },
+      "out_of_scope",
+    ],
+  ])("stands although %s in between, by the sidecar that says when", (_what, changes, refusal) => {
+    expect(code({ ...pushed, ...changes })).toBe(refusal);
+    expect(code({ ...pushed, ...changes, sidecar })).toBe("ok");
+    const late = sidecarEnvelope(service, sidecarFacts(business, bytes));
+    expect(code({ ...pushed, ...changes, sidecar: late })).toBe(refusal);
+  });
+});
+
 describe("the key that sealed", () => {
   function listed(facts: object): string {
     return code({ ...single, keys: keys([listedKey("passkey", business.passkey, facts)]) });
@@ -193,7 +234,9 @@ describe("the key that sealed", () => {
   const justAfter = "2026-03-01T12:00:00.001Z";
 
   it("is judged as it was when it sealed", () => {
-    expect(listed({ revoked_at: justAfter, valid_until: justAfter, compromised_from: justAfter })).toBe("ok");
+    expect(listed({ revoked_at: justAfter, valid_until: justAfter })).toBe("ok");
+    // A compromise makes the moment of sealing itself doubtful: seal-age.test.ts.
+    expect(listed({ compromised_from: justAfter })).toBe("key_compromised");
     expect(listed({ valid_from: justAfter })).toBe("key_not_valid");
     expect(listed({ valid_until: sealedAt })).toBe("key_not_valid");
     expect(listed({ revoked_at: sealedAt })).toBe("key_not_valid");

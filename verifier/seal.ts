@@ -1,7 +1,7 @@
 // Seals: that a business published exactly these bytes, by a key of its own, under its certificate, its AI policy and
 // the authority of that key, all as they were when it sealed.
 //   Every check is against the moment of sealing; what happened later changes nothing unless it is stated to reach
-//   back (a revocation's effective date, a key's `compromised_from`).
+//   back (a revocation's effective date), or makes that moment doubtful (a key's `compromised_from`, see seal-age.ts).
 
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -20,10 +20,11 @@ import {
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
-import { certificateAt, type Issuances } from "./certificate.ts";
+import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
+import { ageFault } from "./seal-age.ts";
 import {
   type CheckState,
   nothingChecked,
@@ -59,6 +60,8 @@ export interface SealEvidence {
   readonly sidecar?: JsonValue;
   /** Absent: the AI policy version is compared with nothing but the sidecar. */
   readonly policies?: PolicyTimeline;
+  /** When the service received the seal, by its own records, null if it never did; absent when it was not asked. */
+  readonly received?: { readonly at: string | null };
   /** Where the log has the leaf of the sealing key's registration; absent when the log was not asked. */
   readonly keyEvent?: { readonly found: boolean; readonly isRequired: boolean };
 }
@@ -86,7 +89,13 @@ export function verifySealMaker(
   seal: RecordSeal,
 ): Verdict<BusinessKey> {
   const opened = openRecordSeal(seal);
-  return opened.ok ? judgeKey(trust, keys, seal, { payload: opened.value.payload, document }) : opened;
+  return opened.ok
+    ? judgeKey(trust, keys, seal, {
+        payload: opened.value.payload,
+        document,
+        by: opened.value.payload.sealed_at,
+      })
+    : opened;
 }
 
 /** Reads the payload of a seal of either kind, and judges nothing. */
@@ -118,15 +127,24 @@ function judgeSeal(
   const hash = hashOf(evidence.bytes, trust.sha256);
   const bound = judgeBytes(trust, evidence, opened, hash);
   if (!bound.ok) return bound;
-  const key = judgeKey(trust, evidence.keys, seal, { payload, document });
+  const sidecar = sidecarOf(trust, evidence, payload, hash);
+  const stated = sidecar?.ok ? sidecar.value.received_at : null;
+  // What was received had been made: a clock that is ahead writes a later sealed_at, and what ended in between took nothing.
+  const by = [stated, evidence.received?.at ?? null].reduce<string>(
+    (earliest, received) => (received !== null && received < earliest ? received : earliest),
+    payload.sealed_at,
+  );
+  const key = judgeKey(trust, evidence.keys, seal, { payload, document, by });
   if (!key.ok) return key;
+  const age = ageFault(key.value, { stated, received: evidence.received });
+  if (age !== null) return age;
   const content = sealedDocument(document, evidence.bytes, payload.record_type);
   if (!content.ok) return content;
-  const certificate = certificateAt(evidence.certificates, payload);
+  const withheld = withheldFault(evidence.certificates, evidence.keys);
+  const certificate = withheld ?? certificateAt(evidence.certificates, payload, by);
   checks.certificate = certificate.ok ? "ok" : "failed";
   if (!certificate.ok) return certificate;
-  const sidecar = sidecarOf(trust, evidence, payload, hash);
-  const standing = { payload, document, key: key.value, content: content.value };
+  const standing = { payload, document, key: key.value, content: content.value, by };
   const stood = judgeStanding(trust, evidence, {
     ...standing,
     sidecar: sidecar?.ok ? sidecar.value : null,
@@ -185,14 +203,14 @@ function judgeKey(
   trust: Trust,
   keys: BusinessKeys,
   seal: RecordSeal,
-  sealed: { readonly payload: Seal | BatchSeal; readonly document: SealedDocument },
+  sealed: { readonly payload: Seal | BatchSeal; readonly document: SealedDocument; readonly by: string },
 ): Verdict<BusinessKey> {
   const people = ["passkey", "hosted"] as const;
   const single = sealed.document === "withdrawal" ? ([...people, "system"] as const) : people;
   const kinds = seal.kind === "batch" ? (["system"] as const) : single;
   const key = verifySealer(trust, keys, seal.envelope, { keyId: sealed.payload.key_id, kinds });
   if (!key.ok) return key;
-  return windowFault(key.value, sealed.payload.sealed_at) ?? key;
+  return windowFault(key.value, sealed.payload.sealed_at, sealed.by) ?? key;
 }
 
 interface Standing {
@@ -200,6 +218,8 @@ interface Standing {
   readonly document: SealedDocument;
   readonly key: BusinessKey;
   readonly content: JsonObject;
+  /** Instant by which the seal was made. */
+  readonly by: string;
   /** One that counts. */
   readonly sidecar: Sidecar | null;
   readonly checks: Checks;
@@ -210,7 +230,7 @@ function judgeStanding(trust: Trust, evidence: SealEvidence, seal: Standing): Ve
   const policy = judgePolicy(evidence.policies, seal);
   checks.ai_policy = policy.ok ? policy.value : "failed";
   if (!policy.ok) return policy;
-  const scope = judgeScope(trust, { ...evidence, payload, key, content, sidecar });
+  const scope = judgeScope(trust, { ...evidence, payload, key, content, sidecar, by: seal.by });
   checks.scope = scope.ok ? scope.value : "failed";
   if (!scope.ok) return scope;
   const event = judgeKeyEvent(evidence.keyEvent);

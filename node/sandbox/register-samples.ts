@@ -67,7 +67,9 @@ export async function registerBusiness(
   const { uuid } = business;
   const { sealer } = keys;
   await openWithCertificate(deps, business, "business");
-  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), role: sealer.role, cose: sealer.cose });
+  const { role, cose } = sealer;
+  const owner = role === "sealing" ? { person_role: "owner" as const } : {};
+  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), role, cose, ...owner });
   await stateCustody(deps, uuid, sealer);
   for (const key of keys.integration) {
     if (key.sample.fate === "unregistered") continue;

@@ -4,6 +4,7 @@
 //   R1. No text directs how other sources are treated, and none has a flagged host, as no address has.
 //   R2. No text names another company: one of the operator's list however it is written, one that the service certified as
 //       company-name-rule.ts says. Not judged are the names of brands that are sold, and of places.
+//       Letters that look like others are read as readers see them (look-alikes.ts).
 //   R3. Names are free that the business may say (own-names.ts) and those that the operator exempts. What a record declares
 //       of itself frees none.
 
@@ -13,6 +14,7 @@ import { findCompany, type IsFree } from "./company-name-rule.ts";
 import { type ContentLists, isFindable } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
 import { foldedWords, foldWithoutApostrophes, wordsOf } from "./fold-text.ts";
+import { withoutLookAlikes } from "./look-alikes.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import { textPlaces, visitTexts } from "./record-texts.ts";
@@ -47,7 +49,10 @@ export function contentFaults(
   for (const place of textPlaces(collection)) {
     visitTexts(record, place, (text, pointer) => {
       const { role } = place;
-      if (role !== "url") scopeFaults({ text, pointer, role, language }, { lists, ownNames }, faults);
+      if (role !== "url") {
+        const placed = { text: withoutLookAlikes(text), pointer, role, language };
+        scopeFaults(placed, { lists, ownNames }, faults);
+      }
       const host = role === "url" ? flaggedHostOfUrl(text, hosts) : flaggedHostInText(text, hosts);
       if (host !== null) faults.add("url_flagged", pointer, `The host ${host} is flagged as unsafe.`);
     });

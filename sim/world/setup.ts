@@ -138,6 +138,7 @@ function keyFacts(parts: WorldParts, uuid: string, key: SimSigner, role: KeyFact
     role,
     alg: "Ed25519",
     public_key: { ...key.publicJwk },
+    ...(role === "sealing" ? { person_role: "owner" } : {}),
     cose: role === "sealing" ? toBase64(coseKeyOf(key.publicJwk) ?? new Uint8Array()) : null,
     valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
     valid_until: null,

@@ -38,6 +38,8 @@ export interface BusinessDeps {
   readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  /** Routes that only the sandbox has. */
+  readonly sandbox?: readonly Route[];
 }
 
 export function buildBusiness(deps: BusinessDeps): FastifyInstance {
@@ -51,6 +53,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     readPushRoute(deps),
     sealContextRoute(deps),
     ...notOffered,
+    ...(deps.sandbox ?? []),
   ];
   return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
 }

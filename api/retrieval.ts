@@ -29,6 +29,8 @@ export interface RetrievalDeps {
   readonly fetch: FetchRecord;
   /** Of `verificationRoutes`: served here too. */
   readonly verification: readonly Route[];
+  /** Routes that only the sandbox has. */
+  readonly sandbox?: readonly Route[];
 }
 
 export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
@@ -38,7 +40,13 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
       "Search and fetch of sealed records. A fetched record's `record` member is the exact sealed text: what is hashed is every character between its colon and the comma that follows.",
     servers: [deps.baseUrl],
   };
-  const routes = [...searchRoutes(deps), fetchRoute(deps), ...notOffered, ...deps.verification];
+  const routes = [
+    ...searchRoutes(deps),
+    fetchRoute(deps),
+    ...notOffered,
+    ...(deps.sandbox ?? []),
+    ...deps.verification,
+  ];
   return buildServer(deps.http, { name: "retrieval", info, routes, isPublic: false });
 }
 

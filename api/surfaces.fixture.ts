@@ -18,6 +18,7 @@ import { readPush } from "../service/push-status.ts";
 import { createReceipts } from "../service/receipts.ts";
 import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
@@ -29,6 +30,8 @@ import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpDeps } from "./http-server.ts";
 import { buildRetrieval } from "./retrieval.ts";
+import type { Route } from "./route.ts";
+import { sandboxGrantRoute } from "./sandbox-grants.ts";
 import { buildTools } from "./tools.ts";
 import { type AddressRates, buildVerification, verificationRoutes } from "./verification.ts";
 
@@ -121,6 +124,9 @@ async function listenAll({ services, http, authentication, clock, delays, addres
       baseUrl: "http://127.0.0.1",
       ...retrievalOf(services, clock, delays),
       verification: routes,
+      sandbox: [
+        grantRoute(services, authentication, { authorities: authorities.retrieval, edge: http.edge }),
+      ],
     }),
     business: buildBusiness({
       http,
@@ -150,6 +156,16 @@ async function listenAll({ services, http, authentication, clock, delays, addres
     await Promise.all(Object.values(servers).map((server) => server.close()));
   };
   return { urls, close };
+}
+
+function grantRoute(
+  { keys, anchors }: NodeServices,
+  authentication: AuthenticationDeps,
+  place: { readonly authorities: readonly string[]; readonly edge: Edge },
+): Route {
+  const { passkeys } = anchors;
+  const issue = createSandboxGrants({ authentication, grantKey: keys.grant as Signer, passkeys });
+  return sandboxGrantRoute({ issue, rate: { take: () => null }, ...place, tag: "svc-retrieval" });
 }
 
 function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {

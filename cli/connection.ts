@@ -114,7 +114,7 @@ function pick<T>(
 }
 
 /** Members of the configuration file; the names are those of the tool server's (specification, «D. Tool server»). */
-interface Config {
+export interface Config {
   readonly version: number;
   readonly environment?: "sandbox" | "production";
   readonly api_base_url?: string;
@@ -163,7 +163,7 @@ async function connectConfigured(file: string, context: CommandContext): Promise
   };
 }
 
-async function loadConfig(path: string): Promise<Config> {
+export async function loadConfig(path: string): Promise<Config> {
   const config = parseJson(path, await readText(path));
   if (config === null || typeof config !== "object" || (config as Config).version !== 1) {
     throw new UsageError(`${path} is no configuration: a JSON object with "version": 1.`);
@@ -178,7 +178,7 @@ async function loadConfig(path: string): Promise<Config> {
 }
 
 /** A private JWK or PKCS #8 PEM, from the file or the variable that the configuration names; never in it. */
-async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
+export async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
   const { file, env } = config.key ?? {};
   const text =
     file !== undefined

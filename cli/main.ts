@@ -5,6 +5,7 @@ import { parseArguments } from "./command.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
+import { grant } from "./grant.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
@@ -13,10 +14,11 @@ import { pushStatus } from "./push-status.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
+import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, keygen],
+  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand],
   ...keyCommands,
 ];
 

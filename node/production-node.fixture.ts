@@ -12,13 +12,13 @@ import { evidenceText } from "../verifier/evidence.ts";
 import { ConfigError } from "./config-error.ts";
 import { product } from "./publishing.fixture.ts";
 import {
-  ensureMandate,
+  certificateInForce,
   type RegisteredKey,
   registerBusiness,
   registerCompany,
   registeredKey,
 } from "./sandbox/register-samples.ts";
-import type { SampleBusiness, SampleCompany } from "./sandbox/sample.ts";
+import { everydayKey, type SampleBusiness, type SampleCompany } from "./sandbox/sample.ts";
 import { createSoftwarePasskey } from "./sandbox/sealer.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -61,20 +61,21 @@ export interface ProductionParties {
 /** A business that may push, and a company that may ask: registered with documents that the issuance key signed. */
 export async function registerParties(node: RunningNode): Promise<ProductionParties> {
   const { parties, anchors } = node.services;
-  const deps = { parties, now: Date.now, validFrom: formatTimestamp(Date.now()) };
+  const since = formatTimestamp(Date.now());
+  const deps = { parties, now: Date.now, since, endedAt: since };
   const business: SampleBusiness = {
-    ...{ name: "test", uuid: randomUUID(), legalName: "Diamonds Ltd", country: "GB" },
+    ...{ name: "test", uuid: randomUUID(), legalName: "Diamonds Ltd", country: "GB", note: "" },
     ...{ integrationKeys: [], sealer: "passkey", policies: [], blocks: [], records: () => [] },
   };
   const company: SampleCompany = {
-    ...{ name: "asker", uuid: randomUUID(), legalName: "Asker Inc", country: "US", keys: [] },
+    ...{ name: "asker", uuid: randomUUID(), legalName: "Asker Inc", country: "US", note: "", keys: [] },
   };
   const sealer = createSoftwarePasskey(generatePrivateJwk("ES256"), anchors.passkeys);
   const [integration, asker] = [newKey(), newKey()];
-  const certId = await registerBusiness(deps, business, { sealer, integration: [integration] });
-  await ensureMandate(deps, business, { sealer, key: integration });
+  await registerBusiness(deps, business, { sealer, integration: [integration] });
   await registerCompany(deps, company, [asker]);
   await node.services.register.refresh();
+  const certId = (await certificateInForce(parties, business.uuid))?.certId ?? "";
   return {
     ...{ businessUuid: business.uuid, certId },
     integration: await signingKeyOf(integration),
@@ -83,7 +84,7 @@ export async function registerParties(node: RunningNode): Promise<ProductionPart
 }
 
 function newKey(): RegisteredKey {
-  return registeredKey(generatePrivateJwk("Ed25519"));
+  return registeredKey(everydayKey("Ed25519"), generatePrivateJwk("Ed25519"));
 }
 
 async function signingKeyOf({ jwk }: RegisteredKey): Promise<SigningKey> {

@@ -7,23 +7,28 @@ import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
+import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
 import { buildTools } from "../api/tools.ts";
 import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
 import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
 import { limitFieldsOf } from "../service/limit-fields.ts";
+import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings } from "../service/standing.ts";
@@ -79,6 +84,7 @@ export function buildSurfaces(
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
   const verification = verificationOf(services, urls, edge);
+  const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
       http: http(urls.base_url, ports[0]),
@@ -87,6 +93,7 @@ export function buildSurfaces(
       baseUrl: urls.base_url,
       ...retrievalOf(services, urls, budget),
       verification,
+      sandbox: grants(urls.base_url, "svc-retrieval"),
     }),
     business: buildBusiness({
       http: http(urls.business_url, ports[1]),
@@ -94,6 +101,7 @@ export function buildSurfaces(
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      sandbox: grants(urls.business_url, "svc-push"),
     }),
     verification: buildVerification({
       http: http(urls.verify_url, ports[2]),
@@ -131,6 +139,23 @@ function authenticationOf(
     limitFields: null,
     keyRegion: keyRegionOf(services),
   };
+}
+
+/** Grants that one address may ask a node for in a minute, and all addresses together. */
+const grantsPerMinute = 30;
+const allGrantsPerMinute = 600;
+
+/** The address where a newcomer's own key gets its grant; production has none. */
+function grantRoutes(
+  { keys, anchors, elapsedMs }: NodeServices,
+  authentication: AuthenticationDeps,
+  edge: Edge,
+): (url: string, tag: SignatureTag) => readonly Route[] {
+  const { grant: grantKey } = keys;
+  if (grantKey === null) return () => [];
+  const rate = createAddressRate({ perMinute: grantsPerMinute, allPerMinute: allGrantsPerMinute, elapsedMs });
+  const issue = createSandboxGrants({ authentication, grantKey, passkeys: anchors.passkeys });
+  return (url, tag) => [sandboxGrantRoute({ issue, rate, edge, authorities: authoritiesOf(url), tag })];
 }
 
 /** `burstSeconds` times as many pass at once. */
@@ -214,8 +239,13 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 
 function publishingOf(services: NodeServices): Publishing {
   const deps = { ...services, crypto: nativeCrypto };
+  const isSandbox = services.keys.environment === "sandbox";
+  const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {
-    publishBatch: (request) => publishBatch(deps, request),
+    publishBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return publishBatch(deps, request);
+    },
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };

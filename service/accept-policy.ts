@@ -33,6 +33,11 @@ export interface PolicyRequest {
   /** Exact bytes of the AI policy record. */
   readonly record: Uint8Array;
   readonly seal: Envelope;
+  /**
+   * A timestamp: in force since then in place of now. For who opens a business that was in force elsewhere before, as the samples
+   * were; refused once it has published something, for what named another version then would not stand any more.
+   */
+  readonly inForceSince?: string;
 }
 
 /** What the register is to take, or what it took before; else the reason of the seal, or why the business may not. */

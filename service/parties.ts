@@ -168,7 +168,9 @@ export function createParties(deps: PartiesDeps): Parties {
     acceptPolicy: async (request) => {
       const inForce = await facts(request.uuid, "");
       const { policy, isKnown } = taken(await judgePolicy(deps, request, inForce));
-      if (!isKnown) await ask(request.uuid, { type: "policy.accept", policy });
+      const { inForceSince: since } = request;
+      const command = { type: "policy.accept", policy, ...(since === undefined ? {} : { since }) } as const;
+      if (!isKnown) await ask(request.uuid, command);
       return { record_id: policy.record_id, version: policy.version };
     },
     stateCustody: async (request) => {

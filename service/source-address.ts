@@ -11,6 +11,13 @@ export interface AddressRange {
   readonly prefix: number;
 }
 
+/** What one subscriber usually has: an IPv4 address, or the /64 of an IPv6 address. The text itself where it is no address. */
+export function networkOf(address: string): string {
+  const bits = parseAddress(address);
+  if (bits === null) return address;
+  return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
+}
+
 interface AddressBits {
   readonly value: bigint;
   readonly width: 32 | 128;

@@ -312,6 +312,34 @@ describe("register", () => {
     expect(business.snapshot.context.policy.version).toBe(1);
   });
 
+  it("has an AI policy in force since before now only while it has published nothing", () => {
+    const business = open();
+    const accept = (version: number, since: string) =>
+      business.send({
+        type: "policy.accept",
+        policy: {
+          business_uuid: uuid,
+          version,
+          record_id: "aip_x",
+          live_from: "t",
+          record_base64: `${version}`,
+        },
+        since,
+      } as never);
+    const liveFrom = () => business.snapshot.context.policy.live_from;
+    const early = "1969-12-31T23:00:00.000Z";
+    expect(accept(1, early)).toEqual({ status: "done" });
+    expect(liveFrom()).toBe(early);
+    // The next version follows it, and none is in force from later than now.
+    expect(accept(2, early)).toEqual({ status: "done" });
+    expect(liveFrom()).toBe("1969-12-31T23:00:00.001Z");
+    expect(accept(3, "2999-01-01T00:00:00.000Z")).toEqual({ status: "done" });
+    expect(String(liveFrom()) < "2999").toBe(true);
+    admit(business, "bat_1");
+    expect(accept(4, early)).toMatchObject({ status: "refused", code: "already_published" });
+    expect(business.snapshot.context.policy.version).toBe(3);
+  });
+
   it("moves with its certificate", () => {
     const business = open();
     const issue = (cert_id: string, status: string) =>

@@ -144,7 +144,7 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
         ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
         : refusal("mandate_unknown", "No such mandate is registered here.");
     case "policy.accept":
-      return acceptPolicy(command.policy, key, { context, known, nowMs: view.nowMs });
+      return acceptPolicy(command, key, { context, known, nowMs: view.nowMs });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
   }
@@ -252,7 +252,7 @@ function revokeMandate(revokedAt: string, key: string, facts: MandateFacts): Ans
 }
 
 function acceptPolicy(
-  policy: PolicyFacts,
+  { policy, since }: { readonly policy: PolicyFacts; readonly since?: string },
   key: string,
   { context, known, nowMs }: { context: BusinessContext; known: RegisterRow | undefined; nowMs: number },
 ): Answer {
@@ -267,7 +267,11 @@ function acceptPolicy(
       `The next AI policy version is ${context.policy.version + 1}.`,
     );
   }
-  const live_from = liveFrom(nowMs, context.policy.live_from);
+  const isEarlier = since !== undefined && since < formatTimestamp(nowMs);
+  if (isEarlier && context.number > 0)
+    return refusal("already_published", "The business has published under the AI policy before this one.");
+  const previous = context.policy.live_from;
+  const live_from = isEarlier ? liveSince(since, previous) : liveFrom(nowMs, previous);
   const inForce = { version: policy.version, record_id: policy.record_id, live_from };
   return {
     key,
@@ -285,4 +289,10 @@ function liveFrom(nowMs: number, previous: string | null): string {
   const previousMs = previous === null ? null : parseTimestamp(previous);
   const isAhead = previousMs !== null && previousMs >= nowMs && previousMs <= nowMs + sealedAtSkewMs;
   return formatTimestamp(isAhead ? previousMs + 1 : nowMs + 1);
+}
+
+/** Nothing was published, so nothing named the version before; still the versions follow one another. */
+function liveSince(since: string, previous: string | null): string {
+  if (previous === null || previous < since) return since;
+  return formatTimestamp((parseTimestamp(previous) ?? 0) + 1);
 }

@@ -135,7 +135,12 @@ export type BusinessCommand =
     })
   | (Message & { readonly type: "mandate.accept"; readonly mandate: MandateFacts })
   | (Message & { readonly type: "mandate.revoke"; readonly mandate_id: string; readonly revoked_at: string })
-  | (Message & { readonly type: "policy.accept"; readonly policy: PolicyFacts })
+  | (Message & {
+      readonly type: "policy.accept";
+      readonly policy: PolicyFacts;
+      /** In force since this timestamp in place of now: only while the business has published nothing. */
+      readonly since?: string;
+    })
   | (Message & { readonly type: "custody.state"; readonly custody: CustodyFacts })
   | (Message & { readonly type: "group.block"; readonly group: string })
   | (Message & { readonly type: "group.unblock"; readonly group: string })

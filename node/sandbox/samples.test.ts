@@ -14,6 +14,7 @@ import { sampleCompanies } from "./companies.ts";
 import { diamondMerchant, stoneShop } from "./diamond-merchant.ts";
 import { diamondProduct, parseStones } from "./diamonds.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
+import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 const stones = parseStones(readFileSync(join(import.meta.dirname, "data/diamonds-slice.csv"), "utf8"));
 const calendar = calendarFrom(Date.UTC(2026, 0, 31, 23, 59));
@@ -22,7 +23,9 @@ const catalogue = stones.map((stone, index) => ({
   record: diamondProduct(stone, index, stoneShop),
   legalName: diamondMerchant.legalName,
 }));
-const records = sampleBusinesses.flatMap((business) =>
+const businesses = [...sampleBusinesses, ...trialBusinesses];
+const companies = [...sampleCompanies, ...trialCompanies];
+const records = businesses.flatMap((business) =>
   business
     .records(calendar)
     .map((sample) => ({ ...sample, business: business.name, legalName: business.legalName })),
@@ -32,7 +35,7 @@ const records = sampleBusinesses.flatMap((business) =>
 function faultsOf({ collection, record }: SampleRecord, legalName: string): readonly unknown[] {
   const parsed = parseRecord(collection, canonicalBytes(record));
   if (!parsed.ok) return parsed.faults;
-  const others = [...sampleBusinesses, ...sampleCompanies].filter((each) => each.legalName !== legalName);
+  const others = [...businesses, ...companies].filter((each) => each.legalName !== legalName);
   const index = createNameIndex(others.map((each) => companyWords(each.legalName)));
   const certified = { index, legalNameOf: () => null };
   const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified };
@@ -72,19 +75,20 @@ describe("the samples", () => {
     for (const keys of [
       sampleBusinesses.flatMap((each) => each.integrationKeys),
       sampleCompanies.flatMap((each) => each.keys),
+      [...trialBusinesses, ...trialCompanies]
+        .flatMap((each) => ("keys" in each ? each.keys : each.integrationKeys))
+        .filter(({ fate }) => fate === "unregistered"),
     ]) {
-      expect(new Set(keys)).toEqual(new Set(["Ed25519", "ES256"]));
+      expect(new Set(keys.map(({ algorithm }) => algorithm))).toEqual(new Set(["Ed25519", "ES256"]));
     }
     expect(sampleBusinesses.flatMap((each) => each.blocks)).toEqual([sampleCompanies[1]?.uuid]);
-    const uuids = [...sampleBusinesses, ...sampleCompanies].map((each) => each.uuid);
+    const uuids = [...businesses, ...companies].map((each) => each.uuid);
     expect(uuids.every(isUuidV4)).toBe(true);
     expect(new Set(uuids).size).toBe(uuids.length);
   });
 
   it("are the same bytes whenever the same sandbox is filled again", () => {
-    const again = sampleBusinesses.flatMap((business) =>
-      business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))),
-    );
+    const again = businesses.flatMap((business) => business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))));
     expect(again.map(({ record }) => record)).toEqual(records.map(({ record }) => record));
   });
 });

@@ -9,6 +9,8 @@ export interface SeedState {
   readonly v: 1;
   /** Timestamps. */
   readonly first_started_at: string;
+  /** From when what is registered is in force; sandboxes of an earlier release have it from their first start. */
+  readonly since?: string;
   /** When everything that a seal names was registered; null before. */
   readonly sealing_at: string | null;
   /** Later instants of sealing, of fillings that went on when seals of the first were too old to be taken; oldest first. */
@@ -25,12 +27,15 @@ export interface SeedJournal {
   advance(change: Partial<Omit<SeedState, "v" | "first_started_at">>): Promise<void>;
 }
 
-/** Opens the state in `path`, beginning a new one with `now` (a timestamp) when there is none. */
-export async function openSeedJournal(path: string, now: string): Promise<SeedJournal> {
+/** Opens the state in `path`, beginning a new one with these instants (timestamps) when there is none. */
+export async function openSeedJournal(
+  path: string,
+  { now, since }: { readonly now: string; readonly since: string },
+): Promise<SeedJournal> {
   const text = await readFileIfThere(path);
   let state: SeedState =
     text === null
-      ? { v: 1, first_started_at: now, sealing_at: null, is_complete: false, example_record_id: null }
+      ? { v: 1, first_started_at: now, since, sealing_at: null, is_complete: false, example_record_id: null }
       : parseSeedState(path, text);
   if (text === null) await save(path, state);
   return {

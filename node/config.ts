@@ -17,6 +17,7 @@ import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
+import { parseRetention, type RetentionConfig } from "./retention-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -50,6 +51,8 @@ export interface NodeConfig {
     readonly requestsPerSecond: number | null;
     readonly queryCostPerMinute: number | null;
   };
+  /** How long receipts and log lines are kept. */
+  readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -133,6 +136,7 @@ export function loadConfig(
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
+    retention: parseRetention(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),

@@ -70,7 +70,7 @@ export interface NodeOptions {
   readonly logTo?: string;
 }
 
-const surfaceUrls = {
+export const surfaceUrls = {
   base_url: "SVC_RETRIEVAL_URL",
   business_url: "SVC_BUSINESS_URL",
   verify_url: "SVC_VERIFY_URL",

@@ -18,6 +18,7 @@ const cql = {
   begin: "SELECT hour FROM receipt_forgotten WHERE region = ?",
   beginAt: "INSERT INTO receipt_forgotten (region, hour) VALUES (?, ?) USING TIMESTAMP ?",
   hours: "SELECT DISTINCT region, hour FROM receipt_closed",
+  openHour: "SELECT hour FROM receipt_hour WHERE region = ? LIMIT 1",
   ofHour: "SELECT name, forgotten_at FROM receipt_closed WHERE region = ? AND hour = ? AND name < ?",
   openOfHour: "SELECT name FROM receipt_open WHERE region = ? AND hour = ? LIMIT 1",
   closed: "SELECT root FROM receipt_closed WHERE region = ? AND hour = ? AND name = ?",
@@ -74,10 +75,11 @@ export async function forgetReceipts(
 async function firstHour(session: CassandraSession, region: string): Promise<string | null> {
   const { rows } = await session.execute(cql.begin, [region], plain);
   if (rows[0] !== undefined) return textOf(rows[0]["hour"]);
-  // Once in the life of a region.
+  // Once in the life of a region. What is open now is closed later.
+  const open = await session.execute(cql.openHour, [region], plain);
   const all = await executeAll(session, cql.hours, [], plain);
-  const hours = all.filter((row) => row["region"] === region).map((row) => textOf(row["hour"]));
-  const first = hours.sort()[0];
+  const closed = all.filter((row) => row["region"] === region);
+  const first = [...open.rows, ...closed].map((row) => textOf(row["hour"])).sort()[0];
   if (first === undefined) return null;
   await session.execute(cql.beginAt, [region, first, Number(first)], plain);
   return first;

@@ -5,6 +5,7 @@ import {
   hasCassandra,
   openTestKeyspace,
   type TestKeyspace,
+  testRegions,
 } from "../../storage/cassandra/keyspace.fixture.ts";
 import { migrate, migrations } from "../../storage/cassandra/migrations.ts";
 import { loadConfig, loadSecrets } from "../config.ts";

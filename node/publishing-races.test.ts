@@ -239,7 +239,9 @@ describe("resending an accepted batch", () => {
 describe("batches sent at once under a cap that one of them uses up", () => {
   it("leave nothing staged of those that are refused when they are charged", async () => {
     const business = await newBusiness(node);
-    await giveMandate(node, business, { scope: { caps: { records_per_hour: 60, bytes_per_day: 10_000_000 } } });
+    await giveMandate(node, business, {
+      scope: { caps: { records_per_hour: 60, bytes_per_day: 10_000_000 } },
+    });
     // Queued, so that what is accepted may still be staged meanwhile; each passes the look at the caps beforehand.
     const batches = await Promise.all(
       [1, 2, 3, 4].map((seq) => batchBody(business, products(`capped-${seq}`, 60), { seq })),

@@ -145,6 +145,7 @@ async function connectConfigured(file: string, context: CommandContext): Promise
       "sandbox_key_grant is for the sandbox only; remove it, or set environment to sandbox.",
     );
   }
+  if (environment === "production") assertEncrypted(config);
   const key = await parseSigningKey(await loadKey(config, path, context));
   if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
   return {
@@ -161,6 +162,17 @@ async function connectConfigured(file: string, context: CommandContext): Promise
     country: config.country ?? null,
     identity: `${config.business_base_url} ${key.value.keyId}`,
   };
+}
+
+/** What a company asks and is shown is nobody else's: production is not spoken to in the clear. */
+function assertEncrypted(config: Config): void {
+  for (const member of ["api_base_url", "business_base_url", "public_base_url"] as const) {
+    const text = config[member];
+    if (text === undefined || URL.parse(text)?.protocol === "https:") continue;
+    throw new UsageError(
+      `${member} is ${JSON.stringify(text)}; in production use an https address, or set environment to sandbox.`,
+    );
+  }
 }
 
 export async function loadConfig(path: string): Promise<Config> {

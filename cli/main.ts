@@ -2,6 +2,7 @@
 
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
+import { doctor } from "./doctor.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
@@ -18,7 +19,7 @@ import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand],
+  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor],
   ...keyCommands,
 ];
 

@@ -17,6 +17,7 @@ import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
 import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
+import { parseRetention, type RetentionConfig } from "./retention-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -47,6 +48,8 @@ export interface NodeConfig {
   readonly samples: boolean;
   readonly keyLimits: KeyLimits;
   readonly http: HttpConfig;
+  /** How long receipts and log lines are kept. */
+  readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -64,7 +67,7 @@ export interface NodeOptions {
   readonly logTo?: string;
 }
 
-const surfaceUrls = {
+export const surfaceUrls = {
   base_url: "SVC_RETRIEVAL_URL",
   business_url: "SVC_BUSINESS_URL",
   verify_url: "SVC_VERIFY_URL",
@@ -129,6 +132,7 @@ export function loadConfig(
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
     http: parseHttpConfig(env),
+    retention: parseRetention(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),

@@ -58,13 +58,20 @@ export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port:
   if (((await stat(tokenFile)).mode & 0o077) !== 0) {
     throw new ConfigError("SVC_OPS_TOKEN_FILE", `${tokenFile} can be read by others; give it mode 0600`);
   }
-  if (token.length < tokenLengthMin || !/^[\x21-\x7e]+$/.test(token)) {
+  const fault = tokenFault(token);
+  if (fault !== null) {
     throw new ConfigError(
       "SVC_OPS_TOKEN_FILE",
-      `${tokenFile} needs one line of at least ${tokenLengthMin} printable characters; remove it and start again to have one made`,
+      `${tokenFile} ${fault}; remove it and start again to have one made`,
     );
   }
   const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];
   const own = names.map((name) => `${name.includes(":") ? `[${name}]` : name}:${port}`);
   return { hosts: [...new Set([...own, ...hosts])], token, isLoopback: isLoopback(host) };
+}
+
+/** What is wrong with a token; null for nothing. */
+export function tokenFault(token: string): string | null {
+  if (token.length >= tokenLengthMin && /^[\x21-\x7e]+$/.test(token)) return null;
+  return `needs one line of at least ${tokenLengthMin} printable characters`;
 }

@@ -80,6 +80,7 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 }
 
 const drainMs = 10_000;
+const dayMs = 86_400_000;
 /** Between two sweeps of abandoned pushes. */
 const sweepEveryMs = 3_600_000;
 
@@ -308,7 +309,10 @@ function createActors(
         region: config.region,
         regions,
       }),
-      ...regionActivities({ index, receipts, records, sha256: nativeCrypto.sha256 }),
+      ...regionActivities({
+        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        receiptRetentionMs: config.retention.receiptDays * dayMs,
+      }),
     },
     clock,
     timers: nodeTimers,

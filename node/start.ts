@@ -18,6 +18,8 @@ import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type LogFile, openLogFile } from "./log-file.ts";
+import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess } from "./ops-config.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
@@ -43,12 +45,8 @@ export async function startNode(
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   // A folder that was there before may be open to others; journals, receipts and the log in it are nobody else's.
   await chmod(config.home, 0o700);
-  // Written in blocks, off the requests' path; flushed when the node stops.
-  const log = pino.destination({
-    dest: config.logTo === "file" ? join(config.home, "node.log") : 1,
-    sync: false,
-  });
-  const logger: Logger = pino({ level: config.logLevel }, log);
+  const log = openLog(config);
+  const logger: Logger = pino({ level: config.logLevel }, log.destination);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
   const services = await openNodeServices(config, (entry) => logActor(logger, entry), {
@@ -73,9 +71,17 @@ export async function startNode(
     seeded,
     [Symbol.asyncDispose]: async () => {
       await close(services, surfaces);
-      log.flushSync();
+      log.close();
     },
   };
+}
+
+/** Written in blocks, off the requests' path; what is left is written when the node stops. */
+function openLog({ logTo, home, retention }: NodeConfig): LogFile {
+  const path = join(home, "node.log");
+  if (logTo === "file") return openLogFile({ path, retention, clock: { now: Date.now }, timers: nodeTimers });
+  const destination = pino.destination({ dest: 1, sync: false });
+  return { destination, close: () => destination.flushSync() };
 }
 
 /** The surfaces, listening. A start that fails leaves nothing open behind. */

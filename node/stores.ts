@@ -184,7 +184,8 @@ function partyOf(ref: ActorRef): string | null {
   return "party" in placement ? placement.party : null;
 }
 
-async function connectionOf(
+/** How Cassandra is reached. Throws {@link ConfigError} for a file that cannot be read. */
+export async function connectionOf(
   { cassandra }: ClusterConfig,
   secrets: ClusterSecrets,
   region: string,
@@ -218,7 +219,8 @@ async function readCassandraTls({
   };
 }
 
-async function indexOptions(
+/** How the region's index cluster is reached. Throws {@link ConfigError} for a file that cannot be read. */
+export async function indexOptions(
   { elasticsearch, name }: ClusterConfig,
   secrets: ClusterSecrets,
   region: string,

@@ -243,6 +243,7 @@ async function storeAndAdmit(
     tree_size: records.length,
   });
   deps.trees.put(push.id, batch.tree);
+  const stagedMs = deps.clock.now();
   const charge: IntegrationKeyCommand = {
     type: "push.charge",
     seq: batch.seal.seq,
@@ -253,7 +254,10 @@ async function storeAndAdmit(
     caps: batch.mandate.sealed.scope.caps,
   };
   const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
-  if (charged.status === "over") return capRefused(charged);
+  if (charged.status === "over") {
+    await dropRefused(deps, push.id, { stagedMs, retryAfterSeconds: charged.retry_after_seconds });
+    return capRefused(charged);
+  }
   if (charged.status === "seq_not_increasing") {
     // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
     await deps.records.dropStaged(push.id);
@@ -285,6 +289,23 @@ async function storeAndAdmit(
     acceptWithinMs: deps.acceptWithinMs,
   });
   return null;
+}
+
+/** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */
+const soonFreeSeconds = 60;
+
+/**
+ * What was staged of a batch that a cap refused goes; what the same batch, sent again, staged since stays. Where the cap is
+ * soon free the look at abandoned pushes drops it.
+ */
+async function dropRefused(
+  deps: PublishDeps,
+  pushId: string,
+  { stagedMs, retryAfterSeconds }: { readonly stagedMs: number; readonly retryAfterSeconds: number },
+): Promise<void> {
+  if (retryAfterSeconds <= soonFreeSeconds) return;
+  await deps.records.dropStaged(pushId, stagedMs);
+  deps.trees.drop(pushId);
 }
 
 function pushFacts(request: PublishRequest, batch: Acceptable, number: number): PushFacts {

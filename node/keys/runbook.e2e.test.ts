@@ -23,10 +23,11 @@ import {
   startProductionNode,
 } from "../production-node.fixture.ts";
 import type { RunningNode } from "../start.ts";
+import { playedBlocks, shellPrelude } from "./runbook.fixture.ts";
 
 const region = "eu-west1";
 const takeOverMs = 20_000;
-const sections = await readRunbook();
+const sections = await playedBlocks("keys.md");
 let folder: string;
 let node: RunningNode;
 let parties: ProductionParties;
@@ -34,33 +35,8 @@ let issuance: ChildProcess | null = null;
 const kept: KeptAnswers[] = [];
 let keySet = "";
 
-interface Block {
-  readonly kind: "" | "service" | "settings";
-  readonly script: string;
-}
-
-/** The blocks of commands by the titles that they stand under, in order. */
-async function readRunbook(): Promise<ReadonlyMap<string, readonly Block[]>> {
-  const found = new Map<string, Block[]>();
-  const text = await readFile(join(root, "docs", "keys.md"), "utf8");
-  let blocks: Block[] = [];
-  for (const part of text.matchAll(/^## (.+)$|^```sh ?(\w*)\n([\s\S]*?)^```$/gm)) {
-    const [, title, kind = "", script = ""] = part;
-    if (title === undefined) blocks.push({ kind: kind as Block["kind"], script });
-    else {
-      blocks = [];
-      found.set(title, blocks);
-    }
-  }
-  return found;
-}
-
-const prelude = `set -euo pipefail
-svc() { "${process.execPath}" "${join(root, "cli", "main.ts")}" "$@"; }
-`;
-
 async function play(script: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("bash", ["-c", prelude + script], {
+  const { stdout } = await promisify(execFile)("bash", ["-c", shellPrelude + script], {
     cwd: folder,
     env: quiet(),
   });

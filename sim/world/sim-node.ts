@@ -192,7 +192,11 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),
-    ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),
+    // Production's default: longer than any world lasts, so no receipt may be gone at its end.
+    ...regionActivities({
+      ...{ index, records, receipts, sha256: crypto.sha256 },
+      receiptRetentionMs: 400 * 86_400_000,
+    }),
   };
   const operations = parts.operations.fork(incarnation);
   return (owner) =>

@@ -14,7 +14,13 @@ import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import { fenceTables } from "./fence-ledger.ts";
-import { keyOwnerTables, recordTables, stagedLeavesTables, versionIndexes } from "./record-tables.ts";
+import {
+  keyOwnerTables,
+  receiptForgettingTables,
+  recordTables,
+  stagedLeavesTables,
+  versionIndexes,
+} from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 
@@ -27,6 +33,7 @@ export const migrations: Migrations = [
   keyOwnerTables,
   fenceTables,
   versionIndexes,
+  receiptForgettingTables,
 ];
 
 /** A keyspace that a later release of this service has changed (S3). */

@@ -58,6 +58,12 @@ const receipts: readonly string[] = [
      PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
 ];
 
+/** Which closed batches have no receipts any more, and the hour before which there is nothing left to look at. */
+export const receiptForgettingTables: readonly string[] = [
+  "ALTER TABLE receipt_closed ADD IF NOT EXISTS forgotten_at bigint",
+  `CREATE TABLE IF NOT EXISTS receipt_forgotten (region text PRIMARY KEY, hour text) WITH ${compaction}`,
+];
+
 /** References in the feed are read for four hours; then they only take space. */
 const feedSeconds = 86_400;
 

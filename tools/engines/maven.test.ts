@@ -8,13 +8,15 @@ import { type Host, readHost } from "./host.ts";
 import { EngineUnavailable, provide } from "./maven.ts";
 
 const jar = "the engine";
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 const engine: Distribution = {
   name: "cassandra",
   version: "0.0.1",
   artifact: "example:engine:0.0.1",
   form: "jars",
   file: "engine.jar",
-  sha256: createHash("sha256").update(jar).digest("hex"),
+  sha256: hashOf(jar),
+  contentsSha256: hashOf([`${hashOf(jar)} 10 engine.jar\n`, `${hashOf("x")} 1 other.jar\n`].sort().join("")),
   jdk: { min: 99, max: 99 },
 };
 
@@ -83,6 +85,14 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
   it("refuses an engine that is not the pinned one, and keeps nothing of it (C3)", async () => {
     await mavenThatGives("another engine");
     await expect(provide(engine, host)).rejects.toThrow("not the pinned");
+    expect(await readdir(host.cacheFolder)).toEqual([]);
+  });
+
+  it("refuses an engine that comes with another file than it was pinned with, and keeps nothing of it (C3)", async () => {
+    await mavenThatGives(jar);
+    const mvn = await readFile(join(folder, "commands", "mvn"), "utf8");
+    await writeFile(join(folder, "commands", "mvn"), mvn.replace("printf 'x'", "printf 'y'"));
+    await expect(provide(engine, host)).rejects.toThrow(/files whose list has SHA-256 .* not the pinned/);
     expect(await readdir(host.cacheFolder)).toEqual([]);
   });
 

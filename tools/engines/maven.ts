@@ -3,14 +3,14 @@
 //       the list of its files, their sizes and hashes. What does not agree is fetched again.
 //   C2. Several processes may ask for the same engine at once: one fetches, the others wait; where both fetch after
 //       all, the first rename wins and both use its folder.
-//   C3. The engine's own file has the SHA-256 that this project pins. The files it needs besides are held by Maven
-//       against the checksums that the repository publishes for them.
+//   C3. The engine's own file has the SHA-256 that this project pins, and so has the list of all files that came with it:
+//       what the repository says of itself, or a plug-in of Maven's does, decides nothing.
 
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { hashFile, isComplete, listContents } from "./contents.ts";
+import { type Contents, digestOf, hashFile, isComplete, listContents } from "./contents.ts";
 import type { Distribution } from "./distributions.ts";
 import { type FetchReport, reportFetch } from "./fetch-report.ts";
 import type { Host } from "./host.ts";
@@ -101,7 +101,9 @@ async function fetchInto(
     const commands = { mvn, env: { ...host.inherited, JAVA_HOME: javaHome }, report };
     if (distribution.form === "jars") await fetchJars(staging, distribution, commands);
     else await fetchZip(staging, distribution, { ...commands, javaHome });
-    await writeFile(join(staging, "contents.json"), JSON.stringify(await listContents(files)));
+    const contents = await listContents(files);
+    checkContents(contents, distribution);
+    await writeFile(join(staging, "contents.json"), JSON.stringify(contents));
     await publish(staging, folder);
     report.done();
   } finally {
@@ -125,13 +127,11 @@ async function fetchJars(
   await writeFile(pom, pomOf(distribution));
   const files = join(staging, "files");
   const goal = `${plugin}:copy-dependencies`;
-  // Strict: a file whose checksum is wrong or missing fails the fetch.
-  const strict = "--strict-checksums";
-  await runMaven(
-    mvn,
-    [...plain, strict, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`],
-    { env, cwd: staging, report },
-  );
+  await runMaven(mvn, [...plain, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`], {
+    env,
+    cwd: staging,
+    report,
+  });
   await checkPinned(join(files, distribution.file), distribution);
 }
 
@@ -158,8 +158,8 @@ async function fetchZip(
   await rename(join(download, top.name), files);
 }
 
-/** Only as an interactive program, which its input denies, does it say how much of a file it has. */
-const plain = ["-Dstyle.color=never"];
+/** A file whose checksum is wrong or missing fails the fetch. Only as an interactive program, which its input denies, does it say how much of a file it has. */
+const plain = ["-Dstyle.color=never", "--strict-checksums"];
 
 function pomOf({ artifact }: Distribution): string {
   const [group, name, version] = artifact.split(":");
@@ -176,6 +176,14 @@ function pomOf({ artifact }: Distribution): string {
 async function checkPinned(file: string, { sha256, artifact }: Distribution): Promise<void> {
   const found = await hashFile(file);
   if (found !== sha256) throw new Error(`${artifact} has SHA-256 ${found}, not the pinned ${sha256}`);
+}
+
+function checkContents(contents: Contents, { contentsSha256, artifact }: Distribution): void {
+  const found = digestOf(contents);
+  if (found === contentsSha256) return;
+  throw new Error(
+    `${artifact} came with files whose list has SHA-256 ${found}, not the pinned ${contentsSha256}`,
+  );
 }
 
 /** One rename (C1). Where another process was first, its folder stays if it is complete (C2). */

@@ -40,6 +40,8 @@ export interface RegisterDeps {
   readonly endedAt: string;
 }
 
+const sealerLeadMs = 86_400_000;
+
 type SampleParty = SampleBusiness | SampleCompany;
 
 /** The certificate in force. */
@@ -69,7 +71,9 @@ export async function registerBusiness(
   await openWithCertificate(deps, business, "business");
   const { role, cose } = sealer;
   const owner = role === "sealing" ? { person_role: "owner" as const } : {};
-  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), role, cose, ...owner });
+  // It seals from `since` on for every node that registers the same samples, also for one that started a little earlier.
+  const valid_from = formatTimestamp((parseTimestamp(deps.since) ?? 0) - sealerLeadMs);
+  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), valid_from, role, cose, ...owner });
   await stateCustody(deps, uuid, sealer);
   for (const key of keys.integration) {
     if (key.sample.fate === "unregistered") continue;

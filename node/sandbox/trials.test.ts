@@ -123,11 +123,19 @@ describe("a sandbox of an earlier release", () => {
 });
 
 describe("two nodes that fill one sandbox at once", () => {
-  it("agree on it, and each is filled", async () => {
-    const world = await openWorld(await newHome());
-    const other = await newHome();
-    const [one, two] = await Promise.all([world.seed(), world.seed(undefined, () => ({ home: other }))]);
-    expect(two.sandbox).toEqual(one.sandbox);
-    expect(await counts(world.services)).toEqual(complete);
+  it("agree on it, and each is filled, whichever of them started first", async () => {
+    for (const aheadMs of [-2_000, 0, 2_000]) {
+      const world = await openWorld(await newHome());
+      const home = await newHome();
+      const [first_started_at, since] = [0, 3_600_000].map((ms) =>
+        formatTimestamp(Date.now() + aheadMs - ms),
+      );
+      const journal = { v: 1, first_started_at, since, sealing_at: null, is_complete: false };
+      for (const name of ["sandbox-seed.json", "sandbox-trials.json"])
+        await writeFile(join(home, name), JSON.stringify({ ...journal, example_record_id: null }));
+      const [one, two] = await Promise.all([world.seed(), world.seed(undefined, () => ({ home }))]);
+      expect(two.sandbox).toEqual(one.sandbox);
+      expect(await counts(world.services)).toEqual(complete);
+    }
   });
 });

@@ -120,12 +120,7 @@ export function createParties(deps: PartiesDeps): Parties {
   const registerKey = async (key: KeyFacts): Promise<void> => {
     const { party, key: known } = await facts(key.party_uuid, key.key_id);
     if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
-    if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
-      const detail = "A retrieval key is an AI company's, and every other key a business's.";
-      throw new RegisterRefused("role_not_allowed", detail);
-    }
-    if (known === "unknown" && key.role === "sealing" && key.person_role === undefined)
-      throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
+    assertRole(key, { party, isNew: known === "unknown" });
     await assertOwner(deps, key);
     await ask(key.party_uuid, { type: "key.register", key });
   };
@@ -178,6 +173,19 @@ export function createParties(deps: PartiesDeps): Parties {
       await ask(request.uuid, { type: "custody.state", custody });
     },
   };
+}
+
+/** Each kind of party has its own kinds of keys, and a person's key names what the person may do. */
+function assertRole(
+  key: KeyFacts,
+  { party, isNew }: { readonly party: Pick<PartyFacts, "kind">; readonly isNew: boolean },
+): void {
+  if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
+    const detail = "A retrieval key is an AI company's, and every other key a business's.";
+    throw new RegisterRefused("role_not_allowed", detail);
+  }
+  if (isNew && key.role === "sealing" && key.person_role === undefined)
+    throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
 }
 
 /** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */

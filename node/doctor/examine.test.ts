@@ -147,7 +147,7 @@ describe("a production configuration that is safe", () => {
   it.each(["SVC_KEY_REQUESTS_PER_SECOND", "SVC_KEY_QUERY_COST_PER_MINUTE"])(
     "has limits: %s",
     async (setting) => {
-      expect(await found({ [setting]: undefined })).toEqual([`limit_missing ${setting}`]);
+      expect(await found({ [setting]: "0" })).toEqual([`limit_missing ${setting}`]);
     },
   );
 

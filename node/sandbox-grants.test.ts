@@ -365,11 +365,16 @@ it("has no address in production", async () => {
   };
   const access = { hosts: [], token: "", isLoopback: true };
   const surfaces = buildSurfaces(production, { urls, access, ports: [], logger: pino({ level: "silent" }) });
-  for (const surface of [surfaces.retrieval, surfaces.business]) {
-    const answer = await surface.inject({ method: "POST", url: path, body: "{}" });
+  for (const [surface, url] of [
+    [surfaces.retrieval, urls.base_url],
+    [surfaces.business, urls.business_url],
+  ] as const) {
+    const headers = { host: new URL(url).host };
+    const answer = await surface.inject({ method: "POST", url: path, body: "{}", headers });
     expect(answer.statusCode).toBe(404);
     expect(answer.json()).toMatchObject({ code: "not_found" });
-    expect((await surface.inject("/openapi.json")).json().paths[path]).toBeUndefined();
+    const document = await surface.inject({ url: "/openapi.json", headers });
+    expect(document.json().paths[path]).toBeUndefined();
   }
 });
 

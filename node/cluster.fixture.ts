@@ -379,6 +379,12 @@ function settings(
     SVC_HOME: home,
     SVC_KEYS: join(folder, "keys"),
     SVC_SAMPLES: "no",
+    // What is tried is what nodes survive, not how much one caller may ask of them.
+    SVC_KEY_REQUESTS_PER_SECOND: "0",
+    SVC_KEY_QUERY_COST_PER_MINUTE: "0",
+    SVC_ADDRESS_READS_PER_SECOND: "0",
+    SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "0",
+    SVC_ADDRESS_CONNECTIONS_MAX: "0",
     SVC_LOG_TO: "stdout",
     SVC_LOG_LEVEL: "warn",
     NO_COLOR: "1",

@@ -46,12 +46,16 @@ export function sandboxKeyFacts(key: {
   };
 }
 
+/** How long before it is asked for a hosted key is valid already. */
+const hostedBeforeMs = 3_600_000;
+
 /** The key that the sandbox holds for the business, registered by `sinceMs` at the latest and with its custody stated; repeatable. */
 export async function ensureHostedKey(deps: SandboxKeysDeps, uuid: string, sinceMs: number): Promise<Signer> {
   const hosted = await deps.hostedSigner(uuid);
   const { key } = await deps.parties.facts(uuid, hosted.keyId);
   if (key === "unknown") {
-    const since = formatTimestamp(sinceMs);
+    // Of several who ask for it at once the first registers it, and another may have begun before: theirs must count, too.
+    const since = formatTimestamp(sinceMs - hostedBeforeMs);
     const { keyId, publicJwk: jwk } = hosted;
     await deps.parties.registerKey(
       sandboxKeyFacts({ keyId, partyUuid: uuid, role: "hosted", jwk, validFrom: since }),

@@ -14,6 +14,8 @@ export interface ActorHarness {
   epoch: number;
   /** Rows kept, for looking at. */
   rows(rt: number): readonly PartitionRow[];
+  /** Puts a row there as an earlier release would have. */
+  lay(row: PartitionRow): void;
   /** Delays that the machine asked for, by id. */
   readonly timers: Map<string, number>;
 }
@@ -31,6 +33,7 @@ export function driveActor(definition: ActorDefinition<never, unknown>, id: stri
       return snapshot;
     },
     rows: (rt) => [...kept.values()].filter((row) => row.rt === rt),
+    lay: (row) => void kept.set(keyOf(row), row),
     send: (command) => {
       const selections = definition.rows?.(command as never, id) ?? [];
       const loaded = selections.flatMap((selection) => select(kept, selection));

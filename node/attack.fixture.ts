@@ -21,8 +21,8 @@ import { type RunningNode, startNode } from "./start.ts";
 
 export interface AttackNode {
   running: RunningNode;
-  /** Stops the node and starts it on the same home and ports. */
-  restart(): Promise<void>;
+  /** Stops the node and starts it on the same home and ports; `between` is done while none runs. */
+  restart(between?: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,8 +48,9 @@ export async function openAttackNode(platform: Parameters<typeof startNode>[1] =
   };
   const node: AttackNode = {
     running: await first(1),
-    restart: async () => {
+    restart: async (between) => {
       await node.running[Symbol.asyncDispose]();
+      between?.();
       node.running = await start();
     },
     close: async () => {

@@ -150,7 +150,10 @@ export async function openNodeServices(
   return {
     ...common,
     actors,
-    parties: createParties({ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome }),
+    parties: createParties({
+      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
+      claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
+    }),
     [Symbol.asyncDispose]: async () => {
       stopFollowing();
       await close(stopSweeping());

@@ -44,6 +44,7 @@ export const payloadTypes = {
   "key-certificate.v1": payloadType("key-certificate", 1),
   "key-set.v1": payloadType("key-set", 1),
   "mandate.v1": payloadType("mandate", 1),
+  "key-possession.v1": payloadType("key-possession", 1),
 } as const;
 
 export type PayloadKind = keyof typeof payloadTypes;

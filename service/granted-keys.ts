@@ -104,7 +104,13 @@ async function ensureMandate(deps: GrantedKeysDeps, grant: SandboxGrant, keyId: 
     valid_from: formatTimestamp(now),
     valid_until: formatTimestamp(now + mandateLifeMaxMs),
   });
-  await deps.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [hosted]));
+  const envelope = await signEnvelope(payloadTypes["mandate.v1"], payload, [hosted]);
+  try {
+    await deps.parties.acceptMandate(envelope);
+  } catch (error) {
+    // Another first request with this key, sealed a moment before, may have been accepted meanwhile.
+    if ((await deps.parties.facts(uuid, keyId)).mandates.length === 0) throw error;
+  }
 }
 
 async function ensureHostedKey(deps: GrantedKeysDeps, uuid: string): Promise<Signer> {

@@ -20,10 +20,13 @@ import { type CertificateStatus, certIdOf, certificatePayload } from "../protoco
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
 import { openMandate } from "../protocol/mandate.ts";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { openSeal } from "../protocol/seal.ts";
+import type { RegisterStore } from "../storage/register-store.ts";
+import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
 import type { ServiceKeys } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import { verifySealing } from "./verify-sealing.ts";
@@ -37,6 +40,8 @@ export interface PartiesDeps {
   readonly recordIdKey: Uint8Array;
   /** Origins and relying-party ids whose passkeys count. */
   readonly passkeys: PasskeyOrigins;
+  /** A key belongs to the first party that claims it; answers which (storage/register-store.ts, G5). */
+  readonly claimKey: RegisterStore["claimKey"];
   /** Gives a party that has none its home in this region. Throws what the store throws. */
   readonly settleHome: (uuid: string) => Promise<void>;
 }
@@ -67,7 +72,13 @@ export interface Parties {
   open(party: PartyFacts): Promise<void>;
   /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
   issueCertificate(request: CertificateRequest): Promise<string>;
+  /**
+   * For callers that know that the party has the private half: it was generated here, or has just signed a request. A key of
+   * another party is `key_taken`, for ever.
+   */
   registerKey(key: KeyFacts): Promise<void>;
+  /** For portals: the key itself signs for whom, as what and at which challenge it is registered. */
+  registerProvenKey(request: PossessionRequest): Promise<void>;
   revokeKey(request: {
     readonly uuid: string;
     readonly key_id: string;
@@ -75,6 +86,12 @@ export interface Parties {
     readonly compromised_from: string | null;
   }): Promise<void>;
   acceptMandate(envelope: Envelope): Promise<void>;
+  /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
+  revokeMandate(request: {
+    readonly uuid: string;
+    readonly mandate_id: string;
+    readonly revoked_at: string;
+  }): Promise<void>;
   /** Accepts the next AI policy version; the seal names the version that it creates. */
   acceptPolicy(request: {
     readonly uuid: string;
@@ -106,12 +123,24 @@ export function createParties(deps: PartiesDeps): Parties {
     const command: BusinessCommand = { type: "publishing.facts", key_id: keyId };
     return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
+  const registerKey = async (key: KeyFacts): Promise<void> => {
+    const { party } = await facts(key.party_uuid, key.key_id);
+    if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
+    await assertOwner(deps, key);
+    await ask(key.party_uuid, { type: "key.register", key });
+  };
   return {
     open: async (party) => {
       await deps.settleHome(party.uuid);
       return ask(party.uuid, { type: "party.open", party });
     },
-    registerKey: (key) => ask(key.party_uuid, { type: "key.register", key }),
+    registerKey,
+    registerProvenKey: async (request) => {
+      const proven = verifyPossession(deps, request);
+      if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
+      await registerKey(request.key);
+    },
+    revokeMandate: ({ uuid, ...revocation }) => ask(uuid, { type: "mandate.revoke", ...revocation }),
     revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
@@ -144,6 +173,14 @@ export function createParties(deps: PartiesDeps): Parties {
       await ask(request.uuid, { type: "custody.state", custody });
     },
   };
+}
+
+/** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */
+async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
+  if (thumbprint(key.public_key as unknown as PublicJwk, deps.crypto.sha256) !== key.key_id)
+    throw new RegisterRefused("key_mismatch", "The key_id is not the thumbprint of the public key.");
+  if ((await deps.claimKey(key.key_id, key.party_uuid)) !== key.party_uuid)
+    throw new RegisterRefused("key_taken", "The key belongs to another party; register a new one.");
 }
 
 async function buildCertificate(

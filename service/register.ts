@@ -137,8 +137,7 @@ export function createRegister(deps: RegisterDeps): Register {
     if (known !== undefined && counts(known.readAtMs)) return known.facts as readonly T[];
     const { seen } = progress;
     const readAtMs = deps.clock.now();
-    const entries = await deps.store.list(table, uuid);
-    const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
+    const facts = newestFirst<T>(table, await deps.store.list(table, uuid));
     if (seen === progress.seen) cache.lists.set(name, { facts, readAtMs });
     return facts;
   };
@@ -167,6 +166,17 @@ export function createRegister(deps: RegisterDeps): Register {
     blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
     hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
   };
+}
+
+function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[]): readonly T[] {
+  const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
+  if (table !== "mandate") return facts;
+  // An earlier release named mandates differently, so one that changed since has two entries: the later one counts.
+  const seen = new Set<string>();
+  return facts.filter((each) => {
+    const { mandate_id: id } = each as unknown as MandateFacts;
+    return !seen.has(id) && seen.add(id);
+  });
 }
 
 async function loadEntry<T>(

@@ -44,6 +44,8 @@ export const coverageMarks = [
   "fetch.nonce_reused",
   "hold.settled",
   "key.revoked",
+  "key.registered",
+  "key.key_taken",
   "policy.sealed",
   "group.blocked",
   "history.linearizable",

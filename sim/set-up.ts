@@ -40,8 +40,9 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
     companies.push(new CompanyAgent(world, { name: `company-${index}`, ...given }));
   }
   const groups = companies.map((company) => company.uuid);
+  const contested = world.parts.crypto.newSigner();
   const portals = businesses.map((business, index) => {
-    const given = { watchesHolds: plan.reprices, business, groups, journal };
+    const given = { watchesHolds: plan.reprices, business, groups, contested, journal };
     return new PortalAgent(world, {
       ...{ name: `portal-${index}`, ...given },
       random: draw.fork(`portal ${index}`),

@@ -1,4 +1,4 @@
-// What every implementation of the port in register-store.ts must pass: obligations G1–G4 and the reads beside them.
+// What every implementation of the port in register-store.ts must pass: obligations G1–G6 and the reads beside them.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -53,6 +53,7 @@ export function registerStoreConformance(name: string, open: () => Promise<OpenR
 
     describe("entries", () => entryTests(() => store, reopen));
     describe("a feed", () => feedTests(() => store, reopen));
+    describe("a key", () => claimTests(() => store, reopen));
   });
 }
 
@@ -90,6 +91,22 @@ function entryTests(store: () => RegisterStore, reopen: () => Promise<void>): vo
       expect((await drain(store().follow(), 100)).get(`key/${key}`)).toEqual(kept);
     },
   );
+
+  it("never move to another party, whatever change it names (G6)", async () => {
+    for (const table of registerTables) {
+      const [key, first, second] = [fresh("k"), fresh("p"), fresh("p")];
+      const feed = store().follow();
+      await store().put([entry(key, { table, partition: first, change: 2 })]);
+      await store().put([entry(key, { table, partition: second, change: 9, body: "[9]" })]);
+      const kept = entry(key, { table, partition: first, change: 2 });
+      expect(await store().get(table, key)).toEqual(kept);
+      expect(await store().list(table, first)).toEqual([kept]);
+      expect(await store().list(table, second)).toEqual([]);
+      expect((await drain(feed, 100)).get(`${table}/${key}`)).toEqual(kept);
+      await store().put([entry(key, { table, partition: first, change: 3 })]);
+      expect(await store().get(table, key)).toMatchObject({ partition: first, change: 3 });
+    }
+  });
 
   it("are judged one by one within a call, the same entry twice included", async () => {
     const [a, b] = [fresh("k"), fresh("k")];
@@ -229,5 +246,37 @@ function feedTests(store: () => RegisterStore, reopen: () => Promise<void>): voi
     await store().put([entry(key)]);
     expect((await drain(one, 100)).has(`key/${key}`)).toBe(true);
     expect((await drain(other, 100)).has(`key/${key}`)).toBe(true);
+  });
+}
+
+function claimTests(store: () => RegisterStore, reopen: () => Promise<void>): void {
+  it("belongs to the first party that claims it, for ever (G5)", async () => {
+    const [key, first, second] = [fresh("k"), fresh("p"), fresh("p")];
+    expect(await store().claimKey(key, first)).toBe(first);
+    for (const party of [second, first, second]) expect(await store().claimKey(key, party)).toBe(first);
+    await reopen();
+    expect(await store().claimKey(key, second)).toBe(first);
+    const other = fresh("k");
+    expect(await store().claimKey(other, second)).toBe(second);
+  });
+
+  it("belongs to one of the parties that claim it at once, and all of them are told the same (G5)", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const key = fresh("k");
+      const parties = Array.from({ length: 8 }, () => fresh("p"));
+      const answers = await Promise.all(parties.map((party) => store().claimKey(key, party)));
+      expect(new Set(answers).size).toBe(1);
+      expect(parties).toContain(answers[0]);
+      await reopen();
+      expect(await store().claimKey(key, fresh("p"))).toBe(answers[0]);
+    }
+  });
+
+  it("that was registered without a claim belongs to its party (G5)", async () => {
+    const [key, party] = [fresh("k"), fresh("p")];
+    await store().put([entry(key, { partition: party })]);
+    await store().put([entry(key, { table: "certificate", partition: fresh("p") })]);
+    expect(await store().claimKey(key, fresh("p"))).toBe(party);
+    expect(await store().claimKey(key, party)).toBe(party);
   });
 }

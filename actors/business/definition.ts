@@ -22,9 +22,10 @@ import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../s
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { businessFilePrefix, publishingFacts, registerRead } from "./facts.ts";
-import { changeRegister, registerKeysOf } from "./register.ts";
+import { selectMandatesOf } from "./mandates.ts";
+import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
-import { answerKey, type HeadRow, headOf, rt } from "./rows.ts";
+import { answerKey, type HeadRow, headOf, rt, selectRegister } from "./rows.ts";
 
 export type BusinessReply =
   | RegisterReply
@@ -35,8 +36,6 @@ export type BusinessReply =
   | RegisterReadReply
   | { readonly head: HeadRow | null };
 
-/** Mandates of a party are read together, with the few entries whose names come after theirs. */
-const mandatesMax = 2_000;
 /** Business files of a party that are read together; it has one, as a rule. */
 const businessFilesMax = 20;
 
@@ -69,14 +68,14 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
   switch (command.type) {
     case "publishing.facts":
       return [
-        { rt: rt.register, keys: [`key/${command.key_id}`] },
-        { rt: rt.register, after: { k: 0, k2: "mandate/" }, limit: mandatesMax },
+        ...selectRegister([`key/${command.key_id}`]),
+        ...selectMandatesOf(command.key_id),
         ...(command.with_business_files
           ? [{ rt: rt.head, after: { k: 0, k2: businessFilePrefix }, limit: businessFilesMax }]
           : []),
       ];
     case "register.read":
-      return [{ rt: rt.register, keys: command.keys }];
+      return selectRegister(command.keys);
     case "push.admit":
       return [
         { rt: rt.admission, keys: [command.push_id] },
@@ -95,7 +94,7 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
     case "record.read":
       return [{ rt: rt.head, keys: [command.record_id] }];
     default:
-      return [{ rt: rt.register, keys: registerKeysOf(command, uuid) }];
+      return selectForChange(command, uuid);
   }
 }
 

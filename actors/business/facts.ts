@@ -2,15 +2,10 @@
 
 import type { BusinessContext } from "../../machines/business.ts";
 import { recordIdPrefix } from "../../protocol/identifiers.ts";
-import type {
-  BusinessCommand,
-  KeyFacts,
-  MandateFacts,
-  PublishingFacts,
-  RegisterReadReply,
-} from "../messages/business.ts";
+import type { BusinessCommand, KeyFacts, PublishingFacts, RegisterReadReply } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import { parseHead, type RegisterRow, registerOf, rt } from "./rows.ts";
+import { mandatesOf } from "./mandates.ts";
+import { parseHead, publicName, registerOf, rt } from "./rows.ts";
 
 type FactsCommand = Extract<BusinessCommand, { type: "publishing.facts" }>;
 
@@ -45,23 +40,12 @@ function keyStatus(key: KeyFacts): "live" | "revoked" {
   return key.revoked_at === null && key.compromised_from === null ? "live" : "revoked";
 }
 
-function mandatesOf(keyId: string, view: ActorView): readonly Omit<MandateFacts, "envelope">[] {
-  return view
-    .rowsOf(rt.register)
-    .filter((row) => row.k2.startsWith("mandate/"))
-    .map((row) => JSON.parse((JSON.parse(row.body) as RegisterRow).body) as MandateFacts)
-    .filter((mandate) => mandate.key_id === keyId)
-    .map(({ envelope: _envelope, ...facts }) => facts)
-    .sort((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
-}
-
 export function registerRead(keys: readonly string[], view: ActorView): RegisterReadReply {
   return {
     entries: keys.flatMap((key) => {
       const row = registerOf(view, key);
       if (!row) return [];
-      const slash = key.indexOf("/");
-      return [{ table: key.slice(0, slash), key: key.slice(slash + 1), ...row }];
+      return [{ ...publicName(key, row.partition), ...row }];
     }),
   };
 }

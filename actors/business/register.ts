@@ -2,8 +2,10 @@
 // Each change writes the whole entry under a raised `change` and asks for its projection into every region.
 
 import type { BusinessContext } from "../../machines/business.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
   BusinessCommand,
+  CustodyFacts,
   KeyFacts,
   MandateFacts,
   PartyFacts,
@@ -11,7 +13,8 @@ import type {
 } from "../messages/business.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { lastNumber } from "./eras.ts";
-import { type RegisterRow, registerOf, rt } from "./rows.ts";
+import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
+import { mandatePrefix, type RegisterRow, registerOf, rt, selectRegister } from "./rows.ts";
 
 type RegisterCommand = Exclude<
   BusinessCommand,
@@ -31,8 +34,16 @@ type RegisterCommand = Exclude<
 /** Groups that one business blocks; they are in its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
 
-/** Register entries that a command reads or writes, as `table/key`. */
-export function registerKeysOf(command: RegisterCommand, uuid: string): readonly string[] {
+/** Selects the rows that a command reads or writes. */
+export function selectForChange(command: RegisterCommand, uuid: string): readonly RowSelection[] {
+  return [
+    ...selectRegister(registerKeysOf(command, uuid)),
+    ...(command.type === "mandate.accept" ? selectForAcceptance(command.mandate) : []),
+  ];
+}
+
+/** Register entries that a command reads, as `table/key`; the one that it writes comes first. */
+function registerKeysOf(command: RegisterCommand, uuid: string): readonly string[] {
   switch (command.type) {
     case "party.open":
     case "group.block":
@@ -45,13 +56,13 @@ export function registerKeysOf(command: RegisterCommand, uuid: string): readonly
     case "key.revoke":
       return [`key/${command.key_id}`];
     case "mandate.accept":
-      return [`mandate/${command.mandate.mandate_id}`];
+      return [`${mandatePrefix}${command.mandate.mandate_id}`, `key/${command.mandate.key_id}`];
     case "mandate.revoke":
-      return [`mandate/${command.mandate_id}`];
+      return [`${mandatePrefix}${command.mandate_id}`];
     case "policy.accept":
       return [`policy/${command.policy.business_uuid}/${command.policy.version}`];
     case "custody.state":
-      return [`custody/${command.custody.statement_id}`];
+      return [`custody/${command.custody.statement_id}`, `key/${command.custody.key_id}`];
   }
 }
 
@@ -80,8 +91,18 @@ export function changeRegister(command: RegisterCommand, view: ActorView): Decis
       ...(answer.events ?? []),
       { type: "register.changed", keys: [answer.key], change: row.change } as Message,
     ],
-    puts: [{ rt: rt.register, k: 0, k2: answer.key, body: JSON.stringify(row) }],
+    ...rowsOf(answer, row, view),
   };
+}
+
+function rowsOf(
+  { key, body }: Change,
+  row: RegisterRow,
+  view: ActorView,
+): { readonly puts: readonly PartitionRow[]; readonly deletes?: readonly RowKey[] } {
+  return key.startsWith(mandatePrefix)
+    ? mandateRows(body as MandateFacts, row, registerOf(view, key), view)
+    : { puts: [{ rt: rt.register, k: 0, k2: key, body: JSON.stringify(row) }] };
 }
 
 const done: RegisterReply = { status: "done" };
@@ -94,6 +115,8 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
   if (command.type !== "party.open" && context.party === null) {
     return refusal("party_unknown", "The party must be opened before anything is said of it.");
   }
+  if (partyOf(command, context.uuid) !== context.uuid)
+    return refusal("party_unknown", "What is registered here is of this party and names it.");
   const [key = ""] = registerKeysOf(command, context.uuid);
   const known = registerOf(view, key);
   switch (command.type) {
@@ -111,7 +134,7 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
         ? revokeKey(command, key, JSON.parse(known.body) as KeyFacts)
         : refusal("key_unknown", "No such key is registered here.");
     case "mandate.accept":
-      return known ? done : { key, body: command.mandate };
+      return refusalOf(command.mandate, known, view) ?? { key, body: command.mandate };
     case "mandate.revoke":
       return known
         ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
@@ -119,13 +142,38 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
     case "policy.accept":
       return known ? done : acceptPolicy(command.policy, key, context);
     case "custody.state":
-      return known ? done : { key, body: command.custody };
+      return known ? done : stateCustody(command.custody, key, view);
   }
+}
+
+/** The party that a command names, `uuid` where it names none. */
+function partyOf(command: RegisterCommand, uuid: string): string {
+  switch (command.type) {
+    case "party.open":
+      return command.party.uuid;
+    case "certificate.issue":
+      return command.certificate.uuid;
+    case "key.register":
+      return command.key.party_uuid;
+    case "mandate.accept":
+      return command.mandate.business_uuid;
+    case "policy.accept":
+      return command.policy.business_uuid;
+    case "custody.state":
+      return command.custody.business_uuid;
+    default:
+      return uuid;
+  }
+}
+
+function stateCustody(custody: CustodyFacts, key: string, view: ActorView): Answer {
+  return registerOf(view, `key/${custody.key_id}`)
+    ? { key, body: custody }
+    : refusal("key_unknown", "No such key is registered here.");
 }
 
 function openParty(party: PartyFacts, key: string, context: BusinessContext): Answer {
   if (context.party) return done;
-  if (party.uuid !== context.uuid) return refusal("party_unknown", "The party's uuid is not this actor's.");
   const { blocked_groups: _none, ...opened } = party;
   return {
     key,

@@ -1,10 +1,18 @@
-// Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19).
+// Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
+// by id (20) and by the key that they are for (21, mandates.ts).
 
-import type { PartitionRow } from "../../storage/actor-store.ts";
+import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, HeldReason, LeafAssignment, Listings } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
 
-export const rt = { head: 16, answer: 17, register: 18, admission: 19 } as const;
+export const rt = {
+  head: 16,
+  answer: 17,
+  register: 18,
+  admission: 19,
+  mandate: 20,
+  mandateOfKey: 21,
+} as const;
 
 /** What the business knows of one of its records. */
 export interface HeadRow {
@@ -127,7 +135,29 @@ export function admissionOf(view: ActorView, pushId: string): Admission | undefi
   return row && (JSON.parse(row.body) as Admission);
 }
 
+/** How the names of mandates begin among those of register entries. */
+export const mandatePrefix = "mandate/";
+
+/** Selects register entries by `table/key`, wherever they are kept. */
+export function selectRegister(keys: readonly string[]): readonly RowSelection[] {
+  const ids = keys.flatMap((key) => mandateIdOf(key) ?? []);
+  return [{ rt: rt.register, keys }, ...(ids.length === 0 ? [] : [{ rt: rt.mandate, keys: ids }])];
+}
+
+/** A register entry that {@link selectRegister} selected. Earlier releases kept mandates among the others. */
 export function registerOf(view: ActorView, key: string): RegisterRow | undefined {
-  const row = view.row(rt.register, 0, key);
+  const id = mandateIdOf(key);
+  const row = (id === null ? undefined : view.row(rt.mandate, 0, id)) ?? view.row(rt.register, 0, key);
   return row && (JSON.parse(row.body) as RegisterRow);
+}
+
+export function mandateIdOf(key: string): string | null {
+  return key.startsWith(mandatePrefix) ? key.slice(mandatePrefix.length) : null;
+}
+
+/** Names in the public register are of all parties together, and a mandate_id is unique within its business only. */
+export function publicName(key: string, party: string): { readonly table: string; readonly key: string } {
+  const slash = key.indexOf("/");
+  const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];
+  return { table, key: mandateIdOf(key) === null ? name : `${party}/${name}` };
 }

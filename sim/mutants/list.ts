@@ -240,6 +240,9 @@ const serving: readonly Mutant[] = [
       };
     },
   }),
+  mutant("keyIsEverybodys", "a key belongs to everyone who claims it", {
+    register: (register) => ({ ...bound(register), claimKey: async (_keyId, party) => party }),
+  }),
   mutant("receiptIsNotAwaited", "an answer leaves before its receipt is durable", {
     receipts: (receipts) => ({
       ...bound(receipts),

@@ -1,5 +1,6 @@
 // The register on the model's plain tables. A feed gives each region's entries as they came there.
 
+import { StoreError } from "../../storage/actor-store.ts";
 import type {
   RegisterEntry,
   RegisterFeed,
@@ -7,7 +8,11 @@ import type {
   RegisterTable,
 } from "../../storage/register-store.ts";
 import type { PlainTable } from "./plain-tables.ts";
+import type { Reach } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
+
+/** As many as the real adapter. */
+const claimsMax = 3;
 
 export function openSimRegisterStore(client: StoreClient): RegisterStore {
   return new SimRegisterStore(client);
@@ -29,7 +34,42 @@ class SimRegisterStore implements RegisterStore {
       value,
       stamp: value.change,
     }));
-    return model.statements.run(life, "write", (reach) => this.#entries.write(region, cells, reach));
+    const isOwn = ({ key, value }: (typeof cells)[number]): boolean =>
+      (this.#entries.read(region, key)?.partition ?? value.partition) === value.partition;
+    return model.statements.run(life, "write", (reach) =>
+      this.#entries.write(region, cells.filter(isOwn), reach),
+    );
+  }
+
+  async claimKey(keyId: string, partyUuid: string): Promise<string> {
+    const { model, life } = this.#client;
+    const cell = model.keyOwner(keyId);
+    const subject = { name: `key_owner/${keyId}` };
+    const claimant = (await this.#registeredTo(keyId)) ?? partyUuid;
+    const mutation = { head: { epoch: 1, owner: claimant }, puts: [], deletes: [] };
+    const claim = (reach: Reach) =>
+      cell.cas({ holds: (found) => found.epoch === 0, mutation }, reach, model.coin);
+    for (let claims = 1; ; claims += 1) {
+      try {
+        const { applied, found } = await model.statements.run(life, "cas", claim, subject);
+        return applied ? claimant : found.owner;
+      } catch (error) {
+        if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
+        const read = () => cell.serialRead(model.coin);
+        const settled = await model.statements.run(life, "serial", read, subject);
+        if (settled.epoch > 0) return settled.owner;
+        if (claims === claimsMax) throw error;
+      }
+    }
+  }
+
+  /** The party that the register of any region names. */
+  #registeredTo(keyId: string): Promise<string | undefined> {
+    const { model } = this.#client;
+    return this.#read(() => {
+      const known = model.regions.map((region) => this.#entries.read(region, `key/${keyId}`));
+      return known.find((entry) => entry !== null)?.partition;
+    });
   }
 
   get(table: RegisterTable, key: string): Promise<RegisterEntry | null> {

@@ -223,12 +223,17 @@ export async function* registerSteps(store: RegisterStore, random: Random, nameO
     const n = random.below(keys.length);
     const [key = "", table = "key"] = [keys[n], registerTables[n % 2]];
     const partition = nameOf(200 + (n % 2));
-    const what = random.weighted({ put: 5, get: 3, list: 2, follow: 1 });
+    const what = random.weighted({ put: 5, get: 3, list: 2, follow: 1, claim: 2, steal: 1 });
     const say = (shown: unknown): Step => ({ what: `${what} ${table} ${n}`, shown });
     if (what === "put") {
       const change = random.between(1, 9);
       yield say(await store.put([{ table, partition, key, change, body: `{"change":${change}}` }]));
-    } else if (what === "get") yield say(await store.get(table, key));
+    } else if (what === "steal") {
+      // Another party's, which is left as it is; or the first, and then the others are.
+      const stranger = nameOf(200 + ((n + 1) % 2));
+      yield say(await store.put([{ table, partition: stranger, key, change: 8, body: "{}" }]));
+    } else if (what === "claim") yield say(await store.claimKey(key, nameOf(200 + random.below(2))));
+    else if (what === "get") yield say(await store.get(table, key));
     else if (what === "list") yield say(await store.list(table, partition));
     else {
       for (let more = true; more; ) {

@@ -49,6 +49,8 @@ export class StoreModel {
   readonly statements: Statements;
   readonly tables: PlainTables;
   readonly partitions = new Map<string, ActorPartition>();
+  /** One cell a key, agreed on as the head of a partition is: epoch 1 and the owner, once it is claimed. */
+  readonly #keyOwners = new Map<string, ActorPartition>();
   readonly now: () => number;
   readonly witness: StoreWitness;
   readonly coin: Coin;
@@ -74,6 +76,12 @@ export class StoreModel {
     const partition = new ActorPartition(ref.kind, ref.id);
     this.partitions.set(key, partition);
     return partition;
+  }
+
+  keyOwner(keyId: string): ActorPartition {
+    const known = this.#keyOwners.get(keyId) ?? new ActorPartition("key_owner", keyId);
+    this.#keyOwners.set(keyId, known);
+    return known;
   }
 }
 

@@ -39,6 +39,7 @@ export class Journal {
   readonly batches = new Map<string, SentBatch>();
   readonly removals: Removal[] = [];
   readonly #byKey = new Map<string, SentBatch[]>();
+  readonly #owners = new Map<string, string>();
   readonly #policies = new Map<string, number>();
   readonly #revokedListeners = new Map<string, () => Promise<void>>();
   #documents = 0;
@@ -62,6 +63,14 @@ export class Journal {
 
   batchesOf(keyId: string): readonly SentBatch[] {
     return this.#byKey.get(keyId) ?? [];
+  }
+
+  /** A key has one party, whichever nodes were asked and whatever became of their questions. */
+  noteOwner(observed: Observed, keyId: string, uuid: string): void {
+    const owner = this.#owners.get(keyId) ?? uuid;
+    this.#owners.set(keyId, owner);
+    if (owner !== uuid)
+      observed.violate("key-has-one-party", `${keyId} is registered for ${owner} and ${uuid}`);
   }
 
   policyVersion(business: SimBusiness): number {

@@ -1,12 +1,14 @@
-// What people do in the business portal: settle holds, seal the next AI policy, block a group and let it in again, and
-// revoke a key. Each is asked for again until it is heard, so that what is noted as done is done.
+// What people do in the business portal: settle holds, seal the next AI policy, block a group and let it in again, revoke a
+// key, and register one that every business of the world wants. Each is asked for again until it is heard, so that what is noted as done is done.
 
 import type { BusinessCommand, RegisterReply } from "../../actors/messages/business.ts";
 import type { PushCommand, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { RegisterRefused } from "../../service/parties.ts";
+import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
-import { acceptPolicy, type SimBusiness } from "../world/setup.ts";
+import { acceptPolicy, registerKey, type SimBusiness } from "../world/setup.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 import { answerOf, type Journal } from "./journal.ts";
@@ -20,6 +22,7 @@ export class PortalAgent {
   readonly #groups: readonly string[];
   readonly #name: string;
   readonly #watchesHolds: boolean;
+  readonly #contested: SimSigner;
   readonly #draws: Random;
   /** Of the step under way. */
   #random: Random;
@@ -33,6 +36,8 @@ export class PortalAgent {
       readonly watchesHolds: boolean;
       readonly business: SimBusiness;
       readonly groups: readonly string[];
+      /** The key that the portals of all businesses register. */
+      readonly contested: SimSigner;
       readonly random: Random;
       readonly journal: Journal;
     },
@@ -43,6 +48,7 @@ export class PortalAgent {
     this.#groups = given.groups;
     this.#name = given.name;
     this.#watchesHolds = given.watchesHolds;
+    this.#contested = given.contested;
     this.#draws = given.random;
     this.#random = given.random;
   }
@@ -58,10 +64,11 @@ export class PortalAgent {
       await this.#pause(this.#random.skewed(50, this.#watchesHolds ? 2_000 : 5_000));
       if (!this.#world.takes(`${this.#name}#${step + 1}`)) continue;
       const hold = this.#watchesHolds ? 20 : 4;
-      const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2 });
+      const what = this.#random.weighted({ hold, policy: 2, block: 2, revoke: 2, contest: 2 });
       if (what === "hold") await this.settleHolds();
       else if (what === "policy") await this.#sealPolicy();
       else if (what === "block") await this.#block();
+      else if (what === "contest") await this.#contest();
       else await this.#revoke();
     }
   }
@@ -123,6 +130,23 @@ export class PortalAgent {
     revocation.doneAt = kernel.events;
     this.#world.observed.mark("key.revoked");
     await this.#journal.revoked(key.keyId);
+  }
+
+  /** A business that is told that the key is registered has it for ever. */
+  async #contest(): Promise<void> {
+    const { uuid } = this.#business;
+    const key = this.#contested;
+    const told = await this.#insist((node) =>
+      registerKey(this.#world.parts, node, { uuid, key }).then(
+        () => "registered",
+        (error: unknown) => {
+          if (error instanceof RegisterRefused) return error.code;
+          throw error;
+        },
+      ),
+    );
+    if (told === "registered") this.#journal.noteOwner(this.#world.observed, key.keyId, uuid);
+    if (told !== null) this.#world.observed.mark(`key.${told}`);
   }
 
   #ask(command: BusinessCommand): Promise<RegisterReply | null> {

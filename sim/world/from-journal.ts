@@ -2,7 +2,14 @@
 // before the first node starts, and the register is what they say. Private keys are not in a journal, so businesses go on
 // under new ones; and neither are the records themselves, so of a record that nobody touches again nothing is judged.
 
-import { rt as businessRows, type HeadRow, parseHead } from "../../actors/business/rows.ts";
+import {
+  rt as businessRows,
+  type HeadRow,
+  mandatePrefix,
+  parseHead,
+  publicName,
+  type RegisterRow,
+} from "../../actors/business/rows.ts";
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
 import { rowTable } from "../../storage/actor-store.ts";
@@ -98,14 +105,12 @@ function layActor(
 
 function layRegister(stores: StoreModel, rows: readonly PartitionRow[]): void {
   const cells = rows.flatMap(({ rt, k2, body }) => {
-    if (rt !== businessRows.register) return [];
-    const slash = k2.indexOf("/");
-    const table = k2.slice(0, slash) as RegisterTable;
-    const value: RegisterEntry = {
-      ...(JSON.parse(body) as Pick<RegisterEntry, "partition" | "change" | "body">),
-      ...{ table, key: k2.slice(slash + 1) },
-    };
-    return [{ key: `${table}/${value.key}`, value, stamp: value.change }];
+    const isMandate = rt === businessRows.mandate;
+    if (rt !== businessRows.register && !isMandate) return [];
+    const row = JSON.parse(body) as RegisterRow;
+    const { table, key } = publicName(isMandate ? `${mandatePrefix}${k2}` : k2, row.partition);
+    const value: RegisterEntry = { ...row, table: table as RegisterTable, key };
+    return [{ key: `${table}/${key}`, value, stamp: value.change }];
   });
   for (const region of stores.regions)
     stores.tables.of<RegisterEntry>("register_entry").write(region, cells, "full");

@@ -88,6 +88,15 @@ async function addKeys(
   return { hosted, keys };
 }
 
+/** As a portal does that knows whose key it is. */
+export function registerKey(
+  parts: WorldParts,
+  { parties }: SimNode,
+  given: { readonly uuid: string; readonly key: SimSigner },
+): Promise<void> {
+  return parties.registerKey(keyFacts(parts, given.uuid, given.key, "integration"));
+}
+
 export async function registerCompany(parts: WorldParts, node: SimNode, uuid: string): Promise<SimCompany> {
   await openParty(parts, node, uuid, "ai_company");
   const key = parts.crypto.newSigner();

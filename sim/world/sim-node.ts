@@ -110,6 +110,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
       passkeys: { rp_ids: [], origins: [] },
       settleHome: place.settleHome,
+      claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
     authentication: {
       ...{ environment: "production", region: slot.region, register, actors, crypto, clock },

@@ -5,7 +5,7 @@ import { clusterTables } from "./cluster-tables.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
-import { recordTables, stagedLeavesTables } from "./record-tables.ts";
+import { keyOwnerTables, recordTables, stagedLeavesTables } from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
 
 const first = ["CREATE TABLE IF NOT EXISTS one (id text PRIMARY KEY)"];
@@ -100,9 +100,13 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         { idempotent: true },
       );
       const names = rows.map((row) => row["table_name"]);
-      const expected = [...actorTables, ...clusterTables, ...recordTables, ...stagedLeavesTables].map(
-        (cql) => cql.split(/[\s(]+/)[5],
-      );
+      const expected = [
+        ...actorTables,
+        ...clusterTables,
+        ...recordTables,
+        ...stagedLeavesTables,
+        ...keyOwnerTables,
+      ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);
       expect(names.sort()).toEqual(["schema_state", ...expected].sort());
     });

@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
-import { recordTables, stagedLeavesTables } from "./record-tables.ts";
+import { keyOwnerTables, recordTables, stagedLeavesTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 
@@ -23,6 +23,7 @@ export type Migrations = readonly (readonly string[])[];
 export const migrations: Migrations = [
   [...actorTables, ...clusterTables, ...recordTables],
   stagedLeavesTables,
+  keyOwnerTables,
 ];
 
 /** A keyspace that a later release of this service has changed (S3). */

@@ -70,5 +70,10 @@ const register: readonly string[] = [
    WITH default_time_to_live = ${feedSeconds} AND gc_grace_seconds = 10800 AND ${compaction}`,
 ];
 
+/** To which party a key belongs: written once, agreed on between all regions, never changed (key-owners.ts). */
+export const keyOwnerTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS key_owner (key_id text PRIMARY KEY, party text) WITH ${compaction}`,
+];
+
 /** Statements that make the tables, each to be run by itself; repeating them changes nothing. */
 export const recordTables: readonly string[] = [...records, ...receipts, ...register];

@@ -2,7 +2,7 @@
 
 import { type RegisterEntry, type RegisterTable, registerTables } from "../register-store.ts";
 import { numberOf, textOf } from "./columns.ts";
-import type { CassandraSession, CqlRow } from "./session.ts";
+import type { CassandraSession, Consistency, CqlRow } from "./session.ts";
 
 export const entryColumns = "tbl, key, party, change, body";
 
@@ -15,8 +15,9 @@ export async function readEntry(
   session: CassandraSession,
   table: RegisterTable,
   key: string,
+  consistency: Consistency = "LOCAL_QUORUM",
 ): Promise<RegisterEntry | null> {
-  const { rows } = await session.execute(cql.get, [table, key], { idempotent: true });
+  const { rows } = await session.execute(cql.get, [table, key], { consistency, idempotent: true });
   return rows[0] === undefined ? null : entryOf(rows[0]);
 }
 

@@ -1,4 +1,4 @@
-// The public register in Cassandra: the port's obligations G1–G4, at LOCAL_QUORUM in the data centre of the region.
+// The public register in Cassandra: the port's obligations G1–G6, at LOCAL_QUORUM in the data centre of the region.
 //   E1. An entry is written first, then a reference to it into the feed, so in its own region a reference leads to what it
 //       names. Other regions get the rows one by one, in any order and maybe late: register-feed.ts.
 //   E2. `put` waits until every region has the entry at quorum. Where one cannot be reached it is content with its own
@@ -11,7 +11,8 @@
 //       cannot know, and goes on with what it has. From then on it takes the feed's far round (half a minute) where the
 //       reference came, too, and else its pass; a key, party or list that the node has in use takes `keptMs` (60 s) at
 //       most, whatever came.
-//   E4. An entry never moves to another party.
+//   E4. An entry of another party is left as it is: `put` looks first (G6). Two that are put at once are not told apart, which
+//       is why a key is claimed before (key-owners.ts).
 
 import {
   type RegisterEntry,
@@ -19,7 +20,8 @@ import {
   type RegisterStore,
   registerTables,
 } from "../register-store.ts";
-import { createLanes } from "./lanes.ts";
+import { claimKey } from "./key-owners.ts";
+import { createLanes, type Lanes } from "./lanes.ts";
 import { createRegisterFeed, slotOf } from "./register-feed.ts";
 import { entryColumns, entryOf, readEntry } from "./register-rows.ts";
 import { type CassandraSession, executeAll, type Statement } from "./session.ts";
@@ -55,7 +57,9 @@ export function openCassandraRegisterStore(
   const lanes = createLanes(writeLanes);
   const everywhere = everywhereWriter(session, now);
   return {
-    put: async (entries) => {
+    claimKey: (keyId, partyUuid) => claimKey(session, keyId, partyUuid),
+    put: async (given) => {
+      const entries = await ownEntries(session, lanes, given);
       const writes = entries.flatMap(entryWrites);
       const written = await lanes.all(writes.map((each) => () => everywhere(each)));
       const at = now();
@@ -69,6 +73,22 @@ export function openCassandraRegisterStore(
       (await executeAll(session, cql.list, [table, partition], plain)).map(entryOf),
     follow: (): RegisterFeed => createRegisterFeed(session, now),
   };
+}
+
+/** Those that no other party has (E4). */
+async function ownEntries(
+  session: CassandraSession,
+  lanes: Lanes,
+  given: readonly RegisterEntry[],
+): Promise<readonly RegisterEntry[]> {
+  const known = await lanes.all(
+    given.map(
+      ({ table, key }) =>
+        () =>
+          readEntry(session, table, key),
+    ),
+  );
+  return given.filter(({ partition }, index) => (known[index]?.partition ?? partition) === partition);
 }
 
 function entryWrites({ table, key, partition, change, body }: RegisterEntry): readonly Statement[] {

@@ -1,4 +1,4 @@
-// The public register in SQLite: the port's obligations G1–G4. Every write gives its entry the next number of the
+// The public register in SQLite: the port's obligations G1–G6. Every write gives its entry the next number of the
 // file, within the one writer's transaction: a reader that saw number n has seen everything before it.
 
 import type { StatementSync } from "node:sqlite";
@@ -12,16 +12,17 @@ import {
 import { numberOf, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-const migrations = [
+export const registerMigrations = [
   `CREATE TABLE register_entry (
      seq INTEGER PRIMARY KEY, tbl TEXT NOT NULL, key TEXT NOT NULL, partition TEXT NOT NULL, change INTEGER NOT NULL,
      body TEXT NOT NULL, UNIQUE (tbl, key));
    CREATE INDEX register_by_partition ON register_entry (tbl, partition, key);`,
+  "CREATE TABLE key_owner (key_id TEXT PRIMARY KEY, party TEXT NOT NULL) WITHOUT ROWID;",
 ];
 
 /** Opens the register within `database`, creating its tables when they are missing. */
 export function openSqliteRegisterStore(database: SqliteDatabase): RegisterStore {
-  database.migrate("register", migrations);
+  database.migrate("register", registerMigrations);
   return new SqliteRegisterStore(database);
 }
 
@@ -39,6 +40,13 @@ class SqliteRegisterStore implements RegisterStore {
       for (const { table, key, partition, change, body } of entries) {
         this.#sql.put.run(table, key, partition, change, body);
       }
+    });
+  }
+
+  claimKey(keyId: string, partyUuid: string): Promise<string> {
+    return this.#database.write(() => {
+      this.#sql.claim.run(keyId, keyId, partyUuid);
+      return textOf(this.#sql.owner.get(keyId)?.["party"]);
     });
   }
 
@@ -66,6 +74,8 @@ class SqliteRegisterStore implements RegisterStore {
 
 interface Statements {
   readonly put: StatementSync;
+  readonly claim: StatementSync;
+  readonly owner: StatementSync;
   readonly get: StatementSync;
   readonly list: StatementSync;
   readonly changes: StatementSync;
@@ -78,9 +88,14 @@ function prepareStatements(database: SqliteDatabase): Statements {
   return {
     put: database.prepare(
       `INSERT INTO register_entry VALUES (${next}, ?, ?, ?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET
-         seq = ${next}, partition = excluded.partition, change = excluded.change, body = excluded.body
-       WHERE excluded.change > register_entry.change`,
+         seq = ${next}, change = excluded.change, body = excluded.body
+       WHERE excluded.change > register_entry.change AND excluded.partition = register_entry.partition`,
     ),
+    claim: database.prepare(
+      `INSERT INTO key_owner VALUES
+         (?, coalesce((SELECT partition FROM register_entry WHERE tbl = 'key' AND key = ?), ?)) ON CONFLICT DO NOTHING`,
+    ),
+    owner: database.prepare("SELECT party FROM key_owner WHERE key_id = ?"),
     get: database.prepare(`${entries} WHERE tbl = ? AND key = ?`),
     list: database.prepare(`${entries} WHERE tbl = ? AND partition = ? ORDER BY key`),
     changes: database.prepare(`${entries} WHERE seq > ? ORDER BY seq LIMIT ?`),

@@ -13,7 +13,7 @@ import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
 import { recordMigrations } from "./record-tables.ts";
-import { openSqliteRegisterStore } from "./register-store.ts";
+import { openSqliteRegisterStore, registerMigrations } from "./register-store.ts";
 import { SqliteRowIndex } from "./row-index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-stores-"));
@@ -226,6 +226,15 @@ describe("the SQLite stores", () => {
     const entry = { table: "key", partition: "p", key: "k", change: 5 } as const;
     for (const body of ["2", "1", "3"]) await register.put([{ ...entry, body }]);
     expect(await register.get("key", "k")).toEqual({ ...entry, body: "2" });
+  });
+
+  it("know whose the keys are that an earlier release registered (G5)", async () => {
+    await using database = SqliteDatabase.open(freshFile());
+    database.migrate("register", registerMigrations.slice(0, 1));
+    database.db.exec("INSERT INTO register_entry VALUES (1, 'key', 'k', 'first', 1, '{}')");
+    const store = openSqliteRegisterStore(database);
+    expect(await store.claimKey("k", "second")).toBe("first");
+    expect(await store.claimKey("l", "second")).toBe("second");
   });
 
   it("give a follower each entry once, oldest first, and nothing twice", async () => {

@@ -1,0 +1,146 @@
+// Mandates of a business as rows: each whole under its id, and without its envelope under the key that it is for.
+//   M1. A mandate_id names one mandate of the business for ever: another one of that id is refused, the same one may be
+//       accepted again.
+//   M2. The mandates of a key are read together, those that end last first, so what has ended hides none that has not.
+//       As many as are read may be in force at once; one more is refused.
+//   M3. Earlier releases kept mandates among the other register entries. They are read there, and move when they change.
+
+import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import type { KeyFacts, MandateFacts, RegisterReply } from "../messages/business.ts";
+import type { ActorView } from "../system/definition.ts";
+import { mandatePrefix, type RegisterRow, registerOf, rt } from "./rows.ts";
+
+type Mandate = Omit<MandateFacts, "envelope">;
+
+/** Mandates of one key that are in force at once, and so many are read. */
+export const mandatesOfKeyMax = 50;
+/** Mandates of an earlier release that are read, with the few entries whose names come after theirs. */
+const olderMandatesMax = 2_000;
+
+/** Selects the mandates of a key (M2, M3). */
+export function selectMandatesOf(keyId: string): readonly RowSelection[] {
+  return [
+    selectIndexOf(keyId),
+    { rt: rt.register, after: { k: 0, k2: mandatePrefix }, limit: olderMandatesMax },
+  ];
+}
+
+/** Selects what {@link refusalOf} looks at, besides the mandate's own entry. */
+export function selectForAcceptance({ key_id }: Mandate): readonly RowSelection[] {
+  return [selectIndexOf(key_id)];
+}
+
+function selectIndexOf(keyId: string): RowSelection {
+  return { rt: rt.mandateOfKey, after: { k: 0, k2: `${keyId}/` }, limit: mandatesOfKeyMax };
+}
+
+/** The mandates of a key, newest first. */
+export function mandatesOf(keyId: string, view: ActorView): readonly Mandate[] {
+  const older = view
+    .rowsOf(rt.register)
+    .filter(({ k2 }) => k2.startsWith(mandatePrefix))
+    .map(({ body }) => withoutEnvelope(factsOf(JSON.parse(body) as RegisterRow)))
+    .filter((mandate) => mandate.key_id === keyId);
+  return [...indexed(keyId, view), ...older].sort((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
+}
+
+function indexed(keyId: string, view: ActorView): readonly Mandate[] {
+  return view
+    .rowsOf(rt.mandateOfKey)
+    .filter(({ k2 }) => k2.startsWith(`${keyId}/`))
+    .map(({ body }) => JSON.parse(body) as Mandate);
+}
+
+/** Why a mandate is not accepted; null when it is, `done` when it was accepted before. */
+export function refusalOf(
+  mandate: MandateFacts,
+  known: RegisterRow | undefined,
+  view: ActorView,
+): RegisterReply | null {
+  if (known !== undefined) {
+    return isSame(mandate, factsOf(known))
+      ? { status: "done" }
+      : refused("mandate_id_taken", "The business has another mandate of this mandate_id.");
+  }
+  const entry = registerOf(view, `key/${mandate.key_id}`);
+  const key = entry && (JSON.parse(entry.body) as KeyFacts);
+  if (key?.role !== "integration")
+    return refused("key_unknown", "A mandate is for a registered integration key of its business.");
+  const now = formatTimestamp(view.nowMs);
+  const hasEnded = key.valid_until !== null && key.valid_until <= now;
+  if (key.revoked_at !== null || key.compromised_from !== null || hasEnded)
+    return refused("key_not_valid", "The key that the mandate is for was revoked or has ended.");
+  const live = indexed(mandate.key_id, view).filter(
+    (each) => each.revoked_at === null && each.valid_until > now,
+  ).length;
+  return live < mandatesOfKeyMax
+    ? null
+    : refused("too_many_mandates", `A key has at most ${mandatesOfKeyMax} mandates that have not ended.`);
+}
+
+function refused(code: string, detail: string): RegisterReply {
+  return { status: "refused", code, detail };
+}
+
+/** By what is sealed: another signature over it, and what became of it since, make no other mandate. */
+function isSame(mandate: MandateFacts, known: MandateFacts): boolean {
+  const sealed = (facts: MandateFacts): string => {
+    const { mandate_id, business_uuid, key_id, scope, valid_from, valid_until } = facts;
+    const { record_types, countries, directions, caps, source_ip_allow_list } = scope;
+    const { records_per_hour, bytes_per_day } = caps;
+    return JSON.stringify([
+      [mandate_id, business_uuid, key_id, valid_from, valid_until],
+      [record_types, countries, directions, records_per_hour, bytes_per_day, source_ip_allow_list],
+    ]);
+  };
+  return sealed(mandate) === sealed(known);
+}
+
+/** What a commit writes so that the mandate is as it says. */
+export function mandateRows(
+  mandate: MandateFacts,
+  row: RegisterRow,
+  known: RegisterRow | undefined,
+  view: ActorView,
+): { readonly puts: readonly PartitionRow[]; readonly deletes: readonly RowKey[] } {
+  const name = indexName(mandate);
+  const facts = JSON.stringify(withoutEnvelope(mandate));
+  const before = known && indexName(factsOf(known));
+  const older = `${mandatePrefix}${mandate.mandate_id}`;
+  const isOlder = known !== undefined && view.row(rt.register, 0, older) !== undefined;
+  return {
+    puts: [
+      { rt: rt.mandate, k: 0, k2: mandate.mandate_id, body: JSON.stringify(row) },
+      { rt: rt.mandateOfKey, k: 0, k2: name, body: facts },
+    ],
+    deletes: [
+      ...(before === undefined || isOlder || before === name
+        ? []
+        : [{ rt: rt.mandateOfKey, k: 0, k2: before }]),
+      ...(isOlder ? [{ rt: rt.register, k: 0, k2: older }] : []),
+    ],
+  };
+}
+
+/** Later than every timestamp, so that what is left of it falls as they rise. */
+const endless = 253_402_300_800_000;
+
+/** `<key_id>/<how early it ends>/<mandate_id>`: in order of the names, what ends last comes first (M2). */
+function indexName(mandate: Mandate): string {
+  const early = endless - (parseTimestamp(endOf(mandate)) ?? 0);
+  return `${mandate.key_id}/${String(early).padStart(15, "0")}/${mandate.mandate_id}`;
+}
+
+/** Timestamps are of one fixed width, so their text orders as their instants do. */
+function endOf({ valid_until: until, revoked_at: revoked }: Mandate): string {
+  return revoked !== null && revoked < until ? revoked : until;
+}
+
+function factsOf({ body }: RegisterRow): MandateFacts {
+  return JSON.parse(body) as MandateFacts;
+}
+
+function withoutEnvelope({ envelope: _envelope, ...facts }: MandateFacts): Mandate {
+  return facts;
+}

@@ -1,0 +1,269 @@
+// What is registered is one party's: keys that two parties want, mandates that others have named, and what a revoked one
+// is still good for.
+
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KeyFacts, MandateFacts } from "../actors/messages/business.ts";
+import { send } from "../api/surfaces.fixture.ts";
+import type { SigningKey } from "../client/signing-key.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import { mandatePayload } from "../protocol/mandate.ts";
+import { createRegister } from "../service/register.ts";
+import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
+import {
+  type AttackNode,
+  batchBody,
+  newBusiness,
+  newSigningKey,
+  openAttackNode,
+  publishOver,
+} from "./attack.fixture.ts";
+import { product, seal, type TestBusiness } from "./publishing.fixture.ts";
+
+let node: AttackNode;
+beforeAll(async () => {
+  node = await openAttackNode();
+});
+afterAll(() => node.close());
+
+const parties = () => node.running.services.parties;
+const readsMax = 10_000;
+let seq = 0;
+const nextSeq = (): number => {
+  seq += 1;
+  return seq;
+};
+
+function keyOf(business: TestBusiness, key: SigningKey): KeyFacts {
+  return {
+    ...business.key,
+    key_id: key.keyId,
+    alg: algorithmOf(key.publicJwk),
+    public_key: { ...key.publicJwk },
+  };
+}
+
+async function mandateFor(business: TestBusiness, mandate_id: string, countries: readonly string[]) {
+  const fromMs = Date.now();
+  const payload = mandatePayload({
+    v: 1,
+    mandate_id,
+    business_uuid: business.party.uuid,
+    key_id: business.key.key_id,
+    scope: {
+      record_types: ["products"],
+      countries,
+      directions: ["publish"],
+      caps: { records_per_hour: 1_000, bytes_per_day: 1_000_000 },
+      source_ip_allow_list: null,
+    },
+    valid_from: formatTimestamp(fromMs),
+    valid_until: formatTimestamp(fromMs + 86_400_000),
+  });
+  const signer = await node.running.services.hostedSigner(business.party.uuid);
+  return signEnvelope(payloadTypes["mandate.v1"], payload, [signer]);
+}
+
+/** The mandates that the register of this node tells of, once this one is told as it should be. */
+async function mandatesOnce(
+  business: TestBusiness,
+  isThere: (mandate: MandateFacts) => boolean,
+): Promise<readonly MandateFacts[]> {
+  const { register } = node.running.services;
+  for (let reads = 0; reads < readsMax; reads += 1) {
+    await register.refresh();
+    const mandates = await register.mandates(business.party.uuid);
+    if (mandates.some(isThere)) return mandates;
+    await nextTurn();
+  }
+  throw new Error("The register was not told of it.");
+}
+
+async function publishOne(business: TestBusiness): Promise<unknown> {
+  const { body } = await batchBody(business, [product("one")], { seq: nextSeq() });
+  const answer = await publishOver(node, business, body);
+  return answer.json["code"] ?? answer.status;
+}
+
+describe("a key", () => {
+  it("that a party has registered is refused to every other, and stays that party's", async () => {
+    const [one, two] = [await newBusiness(node), await newBusiness(node)];
+    await expect(parties().registerKey(keyOf(two, one.signingKey))).rejects.toMatchObject({
+      code: "key_taken",
+    });
+    await parties().registerKey(keyOf(one, one.signingKey));
+    expect((await parties().facts(two.party.uuid, one.key.key_id)).key).toBe("unknown");
+    expect(await publishOne(one)).toBe(200);
+    await node.restart();
+    await expect(parties().registerKey(keyOf(two, one.signingKey))).rejects.toMatchObject({
+      code: "key_taken",
+    });
+  });
+
+  it("that two parties register at once is one's", async () => {
+    const both = [await newBusiness(node), await newBusiness(node)];
+    for (let round = 0; round < 5; round += 1) {
+      const key = await newSigningKey(round % 2 === 0 ? "Ed25519" : "ES256");
+      const outcomes = await Promise.allSettled(both.map((each) => parties().registerKey(keyOf(each, key))));
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      const known = await Promise.all(both.map((each) => parties().facts(each.party.uuid, key.keyId)));
+      expect(known.map((facts) => facts.key).sort()).toEqual(["live", "unknown"]);
+    }
+  });
+
+  it("is registered for a party that is open, under its own thumbprint", async () => {
+    const business = await newBusiness(node);
+    const [key, other] = [await newSigningKey(), await newSigningKey()];
+    const nobody = "00000000-0000-4000-8000-00000000dead";
+    await expect(
+      parties().registerKey({ ...keyOf(business, key), party_uuid: nobody }),
+    ).rejects.toMatchObject({ code: "party_unknown" });
+    await expect(
+      parties().registerKey({ ...keyOf(business, key), key_id: other.keyId }),
+    ).rejects.toMatchObject({ code: "key_mismatch" });
+    // Neither of them took the key from who has it.
+    await parties().registerKey(keyOf(business, key));
+    await parties().registerKey(keyOf(business, other));
+  });
+
+  it("that another party has is registered by no grant, and the caller is told why", async () => {
+    const [key, business] = [await newSigningKey(), await newBusiness(node)];
+    const grantKey = node.running.services.keys.grant;
+    if (grantKey === null) throw new Error("A sandbox has a grant key.");
+    const uuid = "00000000-0000-4000-8000-0000000000a1";
+    const grant: SandboxGrant = {
+      v: 1,
+      environment: "sandbox",
+      party: { uuid, kind: "business", legal_name: "Second", country: "GB" },
+      role: "integration",
+      public_key: key.publicJwk,
+      mandate_id: null,
+    };
+    // As when the other party's registration has just begun.
+    await node.running.services.registerStore.claimKey(key.keyId, business.party.uuid);
+    const caller = { key, grant: await issueGrant(grant, grantKey) };
+    const context = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
+    expect(await send(node.running.urls.business_url, caller, context)).toMatchObject({
+      status: 401,
+      json: { code: "key_unknown", detail: expect.stringContaining("key_taken") },
+    });
+    expect((await parties().facts(uuid, key.keyId)).key).toBe("unknown");
+    await parties().registerKey(keyOf(business, key));
+    const { register } = node.running.services;
+    for (let reads = 0; reads < readsMax && (await register.key(key.keyId)) === null; reads += 1)
+      await nextTurn();
+    const answer = await send(node.running.urls.business_url, caller, context);
+    expect(answer.json["business_uuid"]).toBe(business.party.uuid);
+  });
+});
+
+describe("a mandate", () => {
+  it("of another business's mandate_id leaves that one's alone, and in its own business another is refused", async () => {
+    const [one, two] = [await newBusiness(node), await newBusiness(node)];
+    const { register } = node.running.services;
+    const shared = "mdt_shared";
+    const isShared = ({ mandate_id }: MandateFacts): boolean => mandate_id === shared;
+    await parties().acceptMandate(await mandateFor(one, shared, ["GB", "US", "DE"]));
+    const before = await mandatesOnce(one, isShared);
+    for (let times = 0; times < 4; times += 1)
+      await parties().setBlocked({ uuid: two.party.uuid, group: `g${times}`, blocked: true });
+    await parties().acceptMandate(await mandateFor(two, shared, ["FR"]));
+    const ofTwo = await mandatesOnce(two, isShared);
+    expect(await register.mandates(one.party.uuid)).toEqual(before);
+    expect(ofTwo.find(isShared)).toMatchObject({
+      business_uuid: two.party.uuid,
+      scope: { countries: ["FR"] },
+    });
+    await expect(parties().acceptMandate(await mandateFor(one, shared, ["FR"]))).rejects.toMatchObject({
+      code: "mandate_id_taken",
+    });
+    expect(await publishOne(one)).toBe(200);
+  });
+
+  it("that is revoked lets nothing more be published; what was sealed before stands, and nothing after", async () => {
+    const business = await newBusiness(node);
+    const { uuid } = business.party;
+    const { mandates } = await parties().facts(uuid, business.key.key_id);
+    const mandate_id = mandates[0]?.mandate_id ?? "";
+    const record = product("kept");
+    const sealedOnce = async (sealedAtMs: number) => {
+      const { batch_seal } = await seal(business, [record], { seq: nextSeq(), sealedAtMs });
+      return { batch_seal, leaf_index: 0, tree_size: 1, proof: [] };
+    };
+    const earlier = await sealedOnce(Date.now());
+    const published = await batchBody(business, [record], { seq: nextSeq() });
+    expect((await publishOver(node, business, published.body)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    const revokedMs = Date.now();
+    await parties().revokeMandate({ uuid, mandate_id, revoked_at: formatTimestamp(revokedMs) });
+    // From the owner, so at once.
+    expect(await publishOne(business)).toBe("mandate_missing");
+    const verify = async (sealed: object) => {
+      const body = JSON.stringify({ record_base64: toBase64(record), seal: sealed });
+      const answer = await send(node.running.urls.verify_url, null, { path: "/v1/verify", body });
+      return answer.json["seal"];
+    };
+    const { register, registerStore, clock } = node.running.services;
+    await mandatesOnce(business, ({ revoked_at }) => revoked_at !== null);
+    expect(await verify(earlier)).toMatchObject({ valid: true, checks: { scope: "ok" } });
+    expect(await verify(await sealedOnce(revokedMs))).toMatchObject({
+      valid: false,
+      reason: "out_of_scope",
+    });
+    const another = createRegister({ store: registerStore, clock });
+    await another.refresh();
+    const revoked = expect.objectContaining({ mandate_id, revoked_at: formatTimestamp(revokedMs) });
+    for (const reader of [register, another]) expect(await reader.mandates(uuid)).toEqual([revoked]);
+    // Another one lets it publish again.
+    await parties().acceptMandate(await mandateFor(business, "mdt_next", ["GB", "US", "DE"]));
+    expect(await publishOne(business)).toBe(200);
+  });
+
+  it("that is not there cannot be revoked", async () => {
+    const business = await newBusiness(node);
+    const revoked_at = formatTimestamp(Date.now());
+    await expect(
+      parties().revokeMandate({ uuid: business.party.uuid, mandate_id: "mdt_none", revoked_at }),
+    ).rejects.toMatchObject({ code: "mandate_unknown" });
+  });
+});
+
+/** Turns the store into what an earlier release had written: no claims, and mandates by their id alone. */
+function makeOlder(home: string): void {
+  const database = new DatabaseSync(join(home, "store.db"));
+  database.exec(`
+    DROP TABLE key_owner; UPDATE migration SET version = 1 WHERE name = 'register';
+    UPDATE OR IGNORE register_entry SET key = substr(key, length(partition) + 2) WHERE tbl = 'mandate';
+    INSERT INTO actor_row SELECT actor, 18, k, 'mandate/' || k2, body, expires_at FROM actor_row
+      WHERE rt = 20 AND actor IN (SELECT no FROM actor_head WHERE kind = 'business');
+    DELETE FROM actor_row WHERE rt IN (20, 21) AND actor IN (SELECT no FROM actor_head WHERE kind = 'business');`);
+  database.close();
+}
+
+it("the store of an earlier release keeps its keys and mandates", async () => {
+  const { home } = node.running.config;
+  const [one, two] = [await newBusiness(node), await newBusiness(node)];
+  await node.restart(() => makeOlder(home));
+  const { uuid } = one.party;
+  const { register } = node.running.services;
+  await expect(parties().registerKey(keyOf(two, one.signingKey))).rejects.toMatchObject({
+    code: "key_taken",
+  });
+  await parties().registerKey(keyOf(one, one.signingKey));
+  expect(await publishOne(one)).toBe(200);
+  const [mandate] = await register.mandates(uuid);
+  const mandate_id = mandate?.mandate_id ?? "";
+  await parties().acceptMandate(await mandateFor(two, mandate_id, ["FR"]));
+  await mandatesOnce(two, (each) => each.mandate_id === mandate_id);
+  expect(await register.mandates(uuid)).toEqual([mandate]);
+  const revoked_at = formatTimestamp(Date.now());
+  await parties().revokeMandate({ uuid, mandate_id, revoked_at });
+  expect(await mandatesOnce(one, (each) => each.revoked_at !== null)).toEqual([{ ...mandate, revoked_at }]);
+  expect(await publishOne(one)).toBe("mandate_missing");
+});

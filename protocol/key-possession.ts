@@ -1,0 +1,51 @@
+// Proof of possession: a key signs that it is to be registered, for whom and as what, so nobody registers a key of
+// somebody else. The challenge is chosen for this registration, so a proof that was made for another one proves nothing.
+
+import { canonicalBytes } from "./canonical-json.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
+import {
+  closed,
+  keyId,
+  literal,
+  matching,
+  oneOf,
+  type PayloadFormat,
+  parsePayload,
+  uuid,
+} from "./payload.ts";
+import type { Verdict } from "./result.ts";
+
+export interface KeyPossession {
+  readonly v: 1;
+  readonly party_uuid: string;
+  readonly key_id: string;
+  readonly role: "integration" | "retrieval" | "sealing";
+  /** Chosen at random for this registration: 22 to 128 characters of base64url. */
+  readonly challenge: string;
+}
+
+const format: PayloadFormat<KeyPossession> = {
+  version: 1,
+  versions: [1],
+  shape: closed<KeyPossession>({
+    v: literal(1),
+    party_uuid: uuid,
+    key_id: keyId,
+    role: oneOf(["integration", "retrieval", "sealing"]),
+    challenge: matching(
+      (value) => /^[A-Za-z0-9_-]{22,128}$/.test(value),
+      "22 to 128 characters of base64url",
+    ),
+  }),
+};
+
+/** Opens a proof. Reads only: the signature is not judged. */
+export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
+  const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);
+  return payload.ok ? parsePayload(payload.value, format) : payload;
+}
+
+/** Payload bytes to sign. */
+export function keyPossessionPayload(possession: KeyPossession): Uint8Array {
+  return canonicalBytes({ ...possession });
+}

@@ -128,7 +128,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
       description:
-        "Up to 50 records are processed in the request (200); more are stored and processed afterwards (202).",
+        "Up to 50 records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).",
       parameters: [
         sandboxKey,
         {

@@ -1,10 +1,13 @@
 // Child process: a node of the service as `npm start` runs one, in a home folder that it is given.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
 import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
+
+const indexPollMs = 5;
 
 let node: RunningNode | null = null;
 
@@ -31,7 +34,7 @@ function recordIds(params: {
   return localIds.map((id) => running().services.recordIdOf(businessUuid, kind, id));
 }
 
-/** Resolves once the push has ended; answers how. */
+/** Resolves once the push has ended, its rows indexed; answers how. */
 async function awaitPush({
   businessUuid,
   pushId,
@@ -41,10 +44,16 @@ async function awaitPush({
 }): Promise<{ state: string; counts: unknown }> {
   const push = pushRef(businessUuid, pushId);
   const command = { type: "push.await" };
-  const report = await running().services.actors.ask<{ state: string; counts: unknown }>(push, command, {
-    timeoutMs: 600_000,
-  });
-  return { state: report.state, counts: report.counts };
+  for (;;) {
+    const { state, counts } = await running().services.actors.ask<{ state: string; counts: unknown }>(
+      push,
+      command,
+      { timeoutMs: 600_000 },
+    );
+    if (state !== "processing") return { state, counts };
+    // Settled, and an index has not confirmed yet.
+    await delay(indexPollMs);
+  }
 }
 
 /** Products that a search could find. */

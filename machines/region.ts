@@ -1,6 +1,6 @@
 // Region: applies row changes to its index and closes its receipt batches. No journal: whoever asked asks again.
 //   R1. A piece of work is applied at most once at a time; its result is kept until the asker has it. An asker that gave
-//       up meanwhile asks under another name, so of results that nobody took only the newest are kept.
+//       up meanwhile may never ask again, so of results that nobody took only the newest are kept.
 //   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation like any other.
 
 import { assign, setup } from "xstate";

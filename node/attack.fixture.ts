@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BusinessCommand } from "../actors/messages/business.ts";
-import type { PushReport } from "../actors/messages/push.ts";
+import type { PushCommand, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
 import { publishBody } from "../client/batch.ts";
@@ -119,12 +119,18 @@ export function tellBusiness<R>(
 }
 
 /** The push once it is complete, held or failed. */
-export function awaitPush(node: AttackNode, business: TestBusiness, pushId: string): Promise<PushReport> {
-  return node.running.services.actors.ask(
-    pushRef(business.party.uuid, pushId),
-    { type: "push.await" },
-    { timeoutMs: 60_000 },
-  );
+export async function awaitPush(
+  node: AttackNode,
+  business: TestBusiness,
+  pushId: string,
+): Promise<PushReport> {
+  const push = pushRef(business.party.uuid, pushId);
+  const wait: PushCommand = { type: "push.await" };
+  for (;;) {
+    const report = await node.running.services.actors.ask<PushReport>(push, wait, { timeoutMs: 60_000 });
+    // Settled: all that is left is that the index confirms.
+    if (report.state !== "processing") return report;
+  }
 }
 
 export async function newSigningKey(algorithm: "Ed25519" | "ES256" = "Ed25519"): Promise<SigningKey> {

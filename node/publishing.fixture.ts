@@ -21,7 +21,7 @@ import { createGrantedKeys } from "../service/granted-keys.ts";
 import { type PublishDeps, publishBatch } from "../service/publish.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
 import { loadConfig } from "./config.ts";
-import { type NodeServices, openNodeServices } from "./services.ts";
+import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 
 export interface PublishingNode {
   services: NodeServices;
@@ -33,15 +33,16 @@ export interface PublishingNode {
 
 export async function openPublishingNode(
   env: Readonly<Record<string, string>> = {},
+  platform: NodePlatform = {},
 ): Promise<PublishingNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-node-"));
   const config = loadConfig({ home, environment: "sandbox" }, env);
   const node: PublishingNode = {
     home,
-    services: await openNodeServices(config),
+    services: await openNodeServices(config, undefined, platform),
     restart: async () => {
       await node.services[Symbol.asyncDispose]();
-      node.services = await openNodeServices(config);
+      node.services = await openNodeServices(config, undefined, platform);
       await node.services.actors.start();
     },
     close: async () => {

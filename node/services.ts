@@ -30,6 +30,7 @@ import { createParties, type Parties } from "../service/parties.ts";
 import { createPushTrees, type PushTrees } from "../service/push-trees.ts";
 import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
+import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
@@ -42,6 +43,7 @@ import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "
 export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
+  readonly timers: TimerPort;
   /** Whole milliseconds since some instant; never goes back, whatever the clock does. */
   readonly elapsedMs: () => number;
   /** Names this run of the process; no other run has it. */
@@ -82,8 +84,10 @@ const refreshMs = 1_000;
 export interface NodePlatform {
   readonly clock?: Clock;
   readonly elapsedMs?: NodeServices["elapsedMs"];
-  /** Of the sweep of abandoned pushes. */
+  /** Of everything but the actors. */
   readonly timers?: TimerPort;
+  /** Stands between the node and its index. */
+  readonly index?: (index: RowIndex) => RowIndex;
   /** See {@link SqliteOptions.onCommit}; told of both store files. */
   readonly onCommit?: SqliteOptions["onCommit"];
   /** Needed where the configuration has a cluster. */
@@ -107,8 +111,10 @@ export async function openNodeServices(
   const incarnation = newIncarnation();
   const common = {
     ...stores,
+    index: platform.index?.(stores.index) ?? stores.index,
     config,
     clock,
+    timers: platform.timers ?? nodeTimers,
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
@@ -142,7 +148,7 @@ export async function openNodeServices(
     throw error;
   }
   const stopFollowing = follow(register, log);
-  const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: platform.timers ?? nodeTimers });
+  const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: common.timers });
   const settleHome = async (party: string): Promise<void> => {
     if (cluster !== null && cluster.placement.homeOf(party) === null)
       await cluster.placement.assignHome(party);

@@ -1,9 +1,9 @@
-// The last step of acceptance, for batches and for records sealed alone.
+// The last steps of an accepted push, for batches and for records sealed alone: acceptance, and the wait for its outcomes.
 //   A1. What was staged long ago may have been dropped as abandoned meanwhile, so a push is accepted within a time of the
 //       instant just before it was staged. The push's own actor judges that, when it decides: a request may stand still
 //       anywhere on its way there, with its whole process, for as long as it likes.
 
-import type { AcceptReply, PushCommand } from "../actors/messages/push.ts";
+import type { AcceptReply, PushCommand, PushReport } from "../actors/messages/push.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { type ActorRef, StoreError } from "../storage/actor-store.ts";
 
@@ -30,4 +30,16 @@ export async function acceptPush(
   const reply = await actors.ask<AcceptReply>(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");
+}
+
+/** Half of what balancers and callers commonly give a request. */
+const settledWithinMs = 30_000;
+
+/**
+ * The push once its records are settled, or held. Throws what passes when that takes too long: the push goes on, and
+ * sending it again waits for it again.
+ */
+export function awaitSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef): Promise<PushReport> {
+  const command: PushCommand = { type: "push.await" };
+  return actors.ask<PushReport>(push, command, { timeoutMs: settledWithinMs });
 }

@@ -12,7 +12,7 @@ import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/iden
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { acceptPush } from "./accept-push.ts";
+import { acceptPush, awaitSettled } from "./accept-push.ts";
 import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
 import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
@@ -59,9 +59,8 @@ export async function publishRecord(
     });
     if (refusal) return refusal;
   }
-  const wait: PushCommand = { type: "push.await" };
-  const report = await deps.actors.ask<PushReport>(push, wait, { timeoutMs: 60_000 });
-  const [outcome] = report.results;
+  const { results } = await awaitSettled(deps.actors, push);
+  const [outcome] = results;
   return outcome ? ok(outcome) : refuse("internal_error", "The push has no outcome.");
 }
 

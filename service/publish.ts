@@ -3,14 +3,15 @@
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
 //       so a resend repairs a crash between any two.
 //   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
-//   W4. Idempotent answers are kept for final outcomes only: never 401, 409, 429 or 5xx.
+//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. No index is
+//       waited for. One that is not settled in time is refused as unavailable, and sending it again goes on with it.
 
 import type { PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
   ChargeReply,
-  IdempotencyReply,
+  IdempotentAnswer,
   IntegrationKeyCommand,
   SeqReply,
 } from "../actors/messages/integration-key.ts";
@@ -23,9 +24,10 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { ContentLists } from "../protocol/records/content-rules.ts";
 import type { RecordStore } from "../storage/record-store.ts";
-import { acceptPush } from "./accept-push.ts";
+import { acceptPush, awaitSettled } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
@@ -39,7 +41,7 @@ import { rateLimited } from "./rate-limited.ts";
 /** Batches up to this size are processed in the request (specification, «Limits»). */
 export const inlineMax = 50;
 
-export interface PublishDeps {
+export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
@@ -72,11 +74,6 @@ function callerKey({ caller }: PublishRequest) {
   return keyRef(caller.party.uuid, caller.key.key_id);
 }
 
-/** Statuses whose answers a repetition of the request may be given again (W4). */
-function isKept(status: number): boolean {
-  return status < 500 && status !== 401 && status !== 409 && status !== 429;
-}
-
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
   if (request.idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) {
     return refused(
@@ -85,51 +82,26 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       }),
     );
   }
-  const scope = `publish/${request.collection} ${request.idempotencyKey}`;
-  const tell = <R>(command: IntegrationKeyCommand): Promise<R> =>
-    deps.actors.ask<R>(callerKey(request), command);
-  const begun = await tell<IdempotencyReply>({
-    type: "idempotency.begin",
-    scope,
-    digest: request.contentDigest,
-  });
-  if (begun.status === "replay") return { kind: "answer", ...begun.answer };
-  if (begun.status === "conflict") {
-    return refused(
-      problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
-    );
-  }
-  if (begun.status === "in_progress") {
-    return refused(
-      problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."),
-      { "retry-after": "1" },
-    );
-  }
-  let outcome: Outcome | null = null;
-  try {
-    outcome = await publishOnce(deps, request);
-    return outcome;
-  } finally {
-    const kept = outcome && keptAnswer(outcome);
-    if (kept) await tell({ type: "idempotency.settle", scope, digest: request.contentDigest, answer: kept });
-    else await tell({ type: "idempotency.release", scope }).catch(() => {});
-  }
+  return answerOnce(
+    deps,
+    {
+      key: callerKey(request),
+      scope: `publish/${request.collection} ${request.idempotencyKey}`,
+      digest: request.contentDigest,
+      replayed: (answer) => nudge(deps, request, answer),
+    },
+    () => publishOnce(deps, request),
+  );
 }
 
-function keptAnswer(
-  outcome: Outcome,
-): { status: number; headers: Readonly<Record<string, string>>; body: string } | null {
-  if (outcome.kind === "problem") {
-    if (!isKept(outcome.problem.status)) return null;
-    return {
-      status: outcome.problem.status,
-      headers: { ...outcome.headers, "content-type": "application/problem+json" },
-      body: JSON.stringify(outcome.problem),
-    };
-  }
-  return typeof outcome.body === "string" && isKept(outcome.status)
-    ? { status: outcome.status, headers: outcome.headers, body: outcome.body }
-    : null;
+/**
+ * A replay also goes on with a push that is not finished, as any other resend does: asked for its status, its actor is
+ * activated, should it be in no node's memory, and does what is left. The replayed answer does not wait for that.
+ */
+function nudge(deps: PublishDeps, request: PublishRequest, { status, body }: IdempotentAnswer): void {
+  if (status !== 200 && status !== 202) return;
+  const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
+  deps.actors.ask(pushRef(request.caller.party.uuid, batch_id), statusCommand).catch(() => {});
 }
 
 async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
@@ -187,9 +159,7 @@ async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Ac
     if (refusalAtAdmission) return refusalAtAdmission;
   }
   if (batch.body.records.length <= inlineMax) {
-    const command: PushCommand = { type: "push.await" };
-    const report = await deps.actors.ask<PushReport>(push, command, { timeoutMs: 60_000 });
-    return answerInline(report);
+    return answerInline(await awaitSettled(deps.actors, push));
   }
   const report = await deps.actors.ask<PushReport>(push, statusCommand);
   return queuedAnswer(report);

@@ -23,7 +23,10 @@ export interface ReadPushRequest {
   readonly cursor: string | null;
 }
 
-/** Any live integration key of the business may read; for anybody else the push does not exist. */
+/**
+ * Any live integration key of the business may read; for anybody else the push does not exist. A record that was sealed
+ * alone, by a person or a hosted key, is no push of this interface either.
+ */
 export async function readPush(actors: ActorSystem, request: ReadPushRequest): Promise<Outcome> {
   const { outcome, cursor } = request;
   if (!isPushId(request.pushId)) return pushUnknown();
@@ -51,6 +54,7 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
     command,
   );
   if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
+  if (report.facts.path === "B") return pushUnknown();
   return answerJson(200, pushStatus(report));
 }
 

@@ -21,6 +21,8 @@ export const coverageMarks = [
   "publish.ok",
   "publish.seq_not_increasing",
   "publish.idempotency_in_progress",
+  "publish.idempotency_key_reused",
+  "publish.ok_without_index",
   "publish.rate_limited",
   "publish.unavailable",
   "push.complete",

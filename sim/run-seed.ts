@@ -1,6 +1,6 @@
 // One seed from its first event to its verdict.
-//   1. Set-up in calm weather. 2. Safety: clients and faults together. 3. Liveness: faults stop, everything accepted must
-//   settle within a bound. 4. At rest: the checkers compare what owners, stores, indexes and clients say.
+//   1. Set-up in calm weather. 2. Safety: clients and faults together. 3. Liveness: faults stop, what is published while one
+//   region's index answers nobody is answered in time, and everything accepted must settle within a bound. 4. At rest: the checkers compare what owners, stores, indexes and clients say.
 
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
@@ -13,8 +13,9 @@ import { installGuard } from "./kernel/guard.ts";
 import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import { openSimRecordStore } from "./store/record-store.ts";
+import type { BusinessAgent } from "./workload/business-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
-import { calm, nightPasses, unleash } from "./world/chaos.ts";
+import { calm, nightPasses, unleash, withoutIndex } from "./world/chaos.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { layDown } from "./world/from-journal.ts";
 import { everything, type Kept } from "./world/kept.ts";
@@ -55,6 +56,7 @@ const livenessMs = 60_000;
 /** A minute ends, its lag passes, and the region looks again. */
 const closingMs = 185_000;
 const eventsMax = 60_000;
+const withoutIndexShare = 0.25;
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<SeedResult> {
   const guard = installGuard({ nativeWork: options.watchNativeWork ?? false });
@@ -145,6 +147,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   await Promise.all(acting);
   await Promise.all(agents.map((agent) => agent.finish(parts.night?.morningMs ?? 0)));
   for (const portal of portals) await portal.settleHolds();
+  await publishWithoutIndex(world, agents);
   const truth = await settle(world, journal);
   if (truth === null) return;
   kernel.tell("at rest");
@@ -152,6 +155,14 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   checkHistories(world);
   await closeReceipts(world);
   checkReceipts(world, served.receipts);
+}
+
+/** In some worlds, for time costs events: what is published while one region's index answers nobody is answered in time. */
+async function publishWithoutIndex(world: World, agents: readonly BusinessAgent[]): Promise<void> {
+  const draw = world.random.fork("index away");
+  if (!draw.chance(withoutIndexShare)) return;
+  const region = draw.pick(world.parts.regions);
+  await withoutIndex(world, region, () => Promise.all(agents.map((agent) => agent.publishWithoutIndex())));
 }
 
 /** Waits until everything that was accepted is settled and every owner is quiet; null when nobody can be asked. */

@@ -48,6 +48,7 @@ describe("a guard that is missing is found", () => {
     "seqIsNotChecked",
     "chunkAnswerIsForgotten",
     "removalIsUntold",
+    "answerWaitsForIndexes",
   ];
 
   it.each(quick.flatMap(mutantOf).map((mutant) => [mutant.about, mutant] as const))(

@@ -113,62 +113,153 @@ describe("caps", () => {
   });
 });
 
-describe("idempotency (Q3)", () => {
-  const begin = (digest: string) => ({ type: "idempotency.begin", scope: "s", digest });
+describe("idempotency (Q3, Q4)", () => {
+  type Key = ReturnType<typeof open>;
+  const begin = (digest: string, token = "a") => ({ type: "idempotency.begin", scope: "s", digest, token });
+  const renew = (token = "a") => ({ ...begin("d", token), renewal: true });
   const settle = {
     type: "idempotency.settle",
     scope: "s",
     digest: "d",
     answer: { status: 200, headers: {}, body: "{}" },
   };
+  const release = (token = "a") => ({ type: "idempotency.release", scope: "s", token });
+  const statusOf = (key: Key, command: { readonly type: string }) =>
+    (key.send(command) as { readonly status: string }).status;
 
   it("is fresh, in progress, then replayed", () => {
     const key = open();
     expect(key.send(begin("d"))).toEqual({ status: "fresh" });
-    expect(key.send(begin("d"))).toEqual({ status: "in_progress" });
+    expect(key.send(begin("d", "b"))).toEqual({ status: "in_progress" });
     key.send(settle);
-    expect(key.send(begin("d"))).toEqual({ status: "replay", answer: settle.answer });
+    expect(key.send(begin("d", "b"))).toEqual({ status: "replay", answer: settle.answer });
   });
 
-  it("conflicts with another request under the same key", () => {
+  it("is fresh for the same worker who asks again: its question came twice", () => {
     const key = open();
-    key.send(begin("d"));
-    expect(key.send(begin("e"))).toEqual({ status: "conflict" });
-    key.send(settle);
-    expect(key.send(begin("e"))).toEqual({ status: "conflict" });
+    expect([statusOf(key, begin("d")), statusOf(key, begin("d"))]).toEqual(["fresh", "fresh"]);
+    expect(statusOf(key, begin("d", "b"))).toBe("in_progress");
   });
 
-  it("forgets «in progress» with its activation, but not an answer", () => {
+  it("conflicts with another request under the same key, before and after the answer", () => {
     const key = open();
     key.send(begin("d"));
-    key.epoch += 1;
-    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+    expect(key.send(begin("e", "b"))).toEqual({ status: "conflict" });
     key.send(settle);
-    key.epoch += 1;
-    expect(key.send(begin("d"))).toMatchObject({ status: "replay" });
+    expect(key.send(begin("e", "b"))).toEqual({ status: "conflict" });
   });
 
-  it("forgets «in progress» although its activation lives on: who was answering may be gone", () => {
+  it.each([6_000, 60_000])("stays in progress for a worker that is under way for %i ms and renews", (ms) => {
     const key = open();
     key.send(begin("d"));
-    key.nowMs += 4_999;
-    expect(key.send(begin("d"))).toEqual({ status: "in_progress" });
+    for (let passed = 0; passed < ms; passed += 2_000) {
+      key.nowMs += 2_000;
+      expect(statusOf(key, begin("d", "b"))).toBe("in_progress");
+      expect(statusOf(key, renew())).toBe("fresh");
+      expect(statusOf(key, begin("e", "b"))).toBe("conflict");
+    }
+    key.send(settle);
+    expect(statusOf(key, begin("d", "b"))).toBe("replay");
+  });
+
+  it("ends six seconds after a worker renewed last: the same request goes on, another is refused for 24 hours", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.nowMs += 2_000;
+    key.send(renew());
+    key.nowMs += 5_999;
+    expect(statusOf(key, begin("d", "b"))).toBe("in_progress");
     key.nowMs += 1;
-    expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+    expect(statusOf(key, begin("e", "c"))).toBe("conflict");
+    key.nowMs += 86_400_000 - 6_000 - 1;
+    expect(statusOf(key, begin("e", "c"))).toBe("conflict");
+    expect(statusOf(key, begin("d", "b"))).toBe("fresh");
+    // The worker that was thought dead has lost its claim to the one that took it over, and renews it no more.
+    expect(statusOf(key, renew("a"))).toBe("in_progress");
+    expect(statusOf(key, renew("b"))).toBe("fresh");
+  });
+
+  it("is forgotten 24 hours after a worker that left no answer was heard of last", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.nowMs += 86_400_000;
+    expect(statusOf(key, begin("e", "b"))).toBe("fresh");
+  });
+
+  it("dies with its activation, unless its worker renews it in the next one; its request and its answer do not", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.epoch += 1;
+    expect(statusOf(key, begin("e", "b"))).toBe("conflict");
+    expect(statusOf(key, renew())).toBe("fresh");
+    expect(statusOf(key, begin("d", "b"))).toBe("in_progress");
+    key.epoch += 1;
+    expect(statusOf(key, begin("d", "b"))).toBe("fresh");
+    expect(statusOf(key, renew("a"))).toBe("in_progress");
     key.send(settle);
-    key.nowMs += 60_000;
-    expect(key.send(begin("d"))).toMatchObject({ status: "replay" });
+    key.epoch += 1;
+    expect(statusOf(key, begin("d", "c"))).toBe("replay");
+  });
+
+  it("is not begun by a renewal that comes after all is over", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.send(release());
+    expect(statusOf(key, renew())).toBe("in_progress");
+    expect(statusOf(key, begin("e", "b"))).toBe("fresh");
+  });
+
+  it("is released by its own worker only", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.nowMs += 6_000;
+    key.send(begin("d", "b"));
+    key.send(release("a"));
+    expect(statusOf(key, begin("d", "c"))).toBe("in_progress");
+    key.send(release("b"));
+    expect(statusOf(key, begin("e", "c"))).toBe("fresh");
+  });
+
+  it("keeps the first answer, although another worker gives one too", () => {
+    const key = open();
+    key.send(begin("d"));
+    key.nowMs += 6_000;
+    key.send(begin("d", "b"));
+    key.send(settle);
+    key.send({ ...settle, answer: { ...settle.answer, body: "later" } } as never);
+    expect(key.send(begin("d", "c"))).toEqual({ status: "replay", answer: settle.answer });
   });
 
   it("is free again once released, and 24 hours after the answer", () => {
     const key = open();
     key.send(begin("d"));
-    key.send({ type: "idempotency.release", scope: "s" } as never);
+    key.send(release());
     expect(key.send(begin("e"))).toEqual({ status: "fresh" });
     key.send({ ...settle, digest: "e" } as never);
-    key.send({ type: "idempotency.release", scope: "s" } as never);
+    key.send(release());
     expect(key.send(begin("e"))).toMatchObject({ status: "replay" });
     key.nowMs += 86_400_000;
     expect(key.send(begin("d"))).toEqual({ status: "fresh" });
+  });
+
+  it("understands nodes of the release before, which have no tokens", () => {
+    const key = open();
+    const { token: _none, ...older } = begin("d");
+    expect(statusOf(key, older)).toBe("fresh");
+    expect(statusOf(key, older)).toBe("in_progress");
+    expect(statusOf(key, begin("d"))).toBe("in_progress");
+    key.send({ type: "idempotency.release", scope: "s" } as never);
+    expect(statusOf(key, begin("d"))).toBe("fresh");
+  });
+
+  it.each([
+    ["in progress", { digest: "d", epoch: 1, answer: null }, "in_progress"],
+    ["of an earlier activation", { digest: "d", epoch: 0, answer: null }, "fresh"],
+    ["answered", { digest: "d", epoch: null, answer: settle.answer }, "replay"],
+  ])("reads a note of the release before that is %s", (_name, note, status) => {
+    const key = open();
+    key.put({ rt: 17, k: 0, k2: "s", body: JSON.stringify(note), expiresAtMs: key.nowMs + 5_000 });
+    expect(statusOf(key, begin("e", "b"))).toBe("conflict");
+    expect(statusOf(key, begin("d", "b"))).toBe(status);
   });
 });

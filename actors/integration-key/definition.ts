@@ -2,8 +2,11 @@
 // Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
 //   Q1. A nonce is claimed at most once while its signature lives (specification, «Authentication», check 7).
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
-//   Q3. An answer is replayed only for the same request; «in progress» dies with the activation that noted it, and by
-//       itself: the node that was answering may be another one, and be gone. A repetition then goes on where it ended.
+//   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
+//       hours, whatever became of the first one, unless that one was released without an answer to keep.
+//   Q4. «In progress» is a claim of one worker, which renews it for as long as it works: the node that is answering may be
+//       another one, and be gone. A claim that is not renewed ends, and so does one with the activation that noted it,
+//       until its worker renews it in the next. The same request then goes on where it ended.
 
 import {
   dayMs,
@@ -27,10 +30,10 @@ import type { ActorDefinition, ActorView, Decision } from "../system/definition.
 
 const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
 
-/** Answers are kept this long. */
+/** Answers are kept this long, and the digests of requests that nobody answered. */
 const idempotencyKeptMs = dayMs;
-/** «In progress» holds back a repetition for so long. It need not be long: every step of an answer can be repeated. */
-const inProgressMs = 5_000;
+/** A claim ends so long after its worker renewed it last. It need not be long: every step of an answer can be repeated. */
+const claimedMs = 6_000;
 /** A charged push is remembered this long after its charge, in addition to the push actor itself. */
 const chargedKeptMs = 30 * dayMs;
 
@@ -38,8 +41,10 @@ type Reply = NonceReply | IdempotencyReply | CapsReply | ChargeReply | { readonl
 
 interface IdempotencyNote {
   readonly digest: string;
-  /** Epoch of the activation that is working on it; null once answered. */
+  /** Epoch of the activation that noted the claim; null once answered. */
   readonly epoch: number | null;
+  /** Absent once answered, and on notes of earlier releases, whose rows expire with their claim. */
+  readonly claim?: { readonly token: string; readonly until_ms: number };
   readonly answer: IdempotentAnswer | null;
 }
 
@@ -84,10 +89,9 @@ function decide(command: IntegrationKeyCommand, view: ActorView): Decision<Reply
     case "idempotency.release":
       return {
         reply: { status: "done" },
-        deletes:
-          noteOf(command.scope, view)?.answer === null
-            ? [{ rt: rt.idempotency, k: 0, k2: command.scope }]
-            : [],
+        deletes: isHolder(noteOf(command.scope, view), command.token)
+          ? [{ rt: rt.idempotency, k: 0, k2: command.scope }]
+          : [],
       };
     case "caps.check":
       return { reply: checkCaps(command, view) };
@@ -116,18 +120,29 @@ function beginIdempotent(
   command: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
   view: ActorView,
 ): Decision<IdempotencyReply> {
-  const note = noteOf(command.scope, view);
-  if (note) {
-    if (note.digest !== command.digest && (note.answer !== null || note.epoch === view.epoch)) {
-      return { reply: { status: "conflict" } };
-    }
-    if (note.answer !== null) return { reply: { status: "replay", answer: note.answer } };
-    if (note.epoch === view.epoch) return { reply: { status: "in_progress" } };
-  }
+  const { scope, digest, token = withoutToken, renewal = false } = command;
+  const note = noteOf(scope, view);
+  if (note && note.digest !== digest) return { reply: { status: "conflict" } };
+  if (note?.answer) return { reply: { status: "replay", answer: note.answer } };
+  const isOwn = token !== withoutToken && isHolder(note, token);
+  if (renewal ? !isOwn : !isOwn && note && isClaimed(note, view)) return { reply: { status: "in_progress" } };
+  const claim = { token, until_ms: view.nowMs + claimedMs };
   return {
     reply: { status: "fresh" },
-    puts: [noteRow(command.scope, view, { digest: command.digest, epoch: view.epoch, answer: null })],
+    puts: [noteRow(scope, view, { digest, epoch: view.epoch, answer: null, claim })],
   };
+}
+
+/** Of workers on nodes of earlier releases, which cannot be told apart. */
+const withoutToken = "";
+
+/** Whether the claim is the worker's, alive or not. */
+function isHolder(note: IdempotencyNote | undefined, token = withoutToken): boolean {
+  return note?.answer === null && (note.claim?.token ?? withoutToken) === token;
+}
+
+function isClaimed({ epoch, claim }: IdempotencyNote, view: ActorView): boolean {
+  return epoch === view.epoch && (claim === undefined || claim.until_ms > view.nowMs);
 }
 
 function settleIdempotent(
@@ -135,7 +150,8 @@ function settleIdempotent(
   view: ActorView,
 ): Decision<{ status: "done" }> {
   const note = noteOf(command.scope, view);
-  if (note?.answer) return { reply: { status: "done" } };
+  // The first answer stays, and another request's note is not this worker's.
+  if (note && (note.answer || note.digest !== command.digest)) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
     puts: [noteRow(command.scope, view, { digest: command.digest, epoch: null, answer: command.answer })],
@@ -222,7 +238,7 @@ function noteRow(scope: string, view: ActorView, note: IdempotencyNote): Partiti
     k: 0,
     k2: scope,
     body: JSON.stringify(note),
-    expiresAtMs: view.nowMs + (note.answer === null ? inProgressMs : idempotencyKeptMs),
+    expiresAtMs: view.nowMs + idempotencyKeptMs,
   };
 }
 

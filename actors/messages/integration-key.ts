@@ -13,15 +13,24 @@ export interface IdempotentAnswer {
 export type IntegrationKeyCommand =
   /** Claims a nonce until `expires_ms`; durable before the reply. */
   | (Message & { readonly type: "nonce.claim"; readonly nonce: string; readonly expires_ms: number })
-  | (Message & { readonly type: "idempotency.begin"; readonly scope: string; readonly digest: string })
+  /** Claims the Idempotency-Key for a request. Repeated by the same worker it is answered the same, and renews the claim. */
+  | (Message & {
+      readonly type: "idempotency.begin";
+      readonly scope: string;
+      readonly digest: string;
+      /** Of the worker that answers the request, and of nobody else; nodes of earlier releases send none. */
+      readonly token?: string;
+      /** Only renews a claim that is still the worker's own: anything else is answered `in_progress` and begins nothing. */
+      readonly renewal?: boolean;
+    })
   | (Message & {
       readonly type: "idempotency.settle";
       readonly scope: string;
       readonly digest: string;
       readonly answer: IdempotentAnswer;
     })
-  /** The request ended without an answer to keep: the key is free again. */
-  | (Message & { readonly type: "idempotency.release"; readonly scope: string })
+  /** The worker's request ended without an answer to keep: the key is free again, if the claim is still its own. */
+  | (Message & { readonly type: "idempotency.release"; readonly scope: string; readonly token?: string })
   /** Read-only: may a body of `content_length` bytes with this digest be parsed? */
   | (Message & {
       readonly type: "caps.check";

@@ -96,7 +96,7 @@ export type PushCommand =
       readonly from_leaf: number;
       readonly limit: number;
     })
-  /** As `push.status`, answered once the push is complete, held or failed. */
+  /** As `push.status`, answered once every record is settled, or the push is held or failed. */
   | (Message & { readonly type: "push.await" });
 
 /** Null when no such push was accepted. */

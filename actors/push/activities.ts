@@ -39,7 +39,8 @@ async function indexChunk(
   if (!ports.regions().includes(params.region)) return indexed;
   const question: PushCommand = { type: "push.references", chunk: params.chunk };
   const { references } = await context.ask<{ references: readonly RowReference[] }>(context.actor, question);
-  if (!(await indexRows(params.region, { collection: params.collection, references }, context)))
+  const { collection, chunk } = params;
+  if (!(await indexRows(params.region, { collection, chunk, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
   return indexed;
 }

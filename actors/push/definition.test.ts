@@ -108,6 +108,7 @@ describe("a queued push", () => {
     expect(activities(push).slice(1)).toEqual([
       ["indexChunk", 0],
       ["indexChunk", 0],
+      ["finishPush", undefined],
     ]);
     expect(push.send({ type: "push.references", chunk: 0 } as never)).toMatchObject({
       references: [{ record_id: "svc_1" }],
@@ -119,6 +120,26 @@ describe("a queued push", () => {
     expect(status(push).state).toBe("complete");
   });
 
+  it("is finished for its business as soon as it is settled: an index that is away does not make it wait there (P4)", () => {
+    const push = open(250);
+    settle(push, 0, 200, ["us-east1"]);
+    expect(activities(push)).not.toContainEqual(["finishPush", undefined]);
+    settle(push, 1, 50);
+    expect(activities(push).slice(-1)).toEqual([["finishPush", undefined]]);
+    const before = push.effects.length;
+    const accept = { type: "push.accept", facts: facts(250), held_reasons: [] };
+    expect(push.send(accept as never)).toEqual({ status: "known", state: "processing" });
+    expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
+  });
+
+  it("that an earlier release left while it was indexing is finished when it is complete", () => {
+    const push = open(10);
+    settle(push, 0, 10, ["us-east1"]);
+    const before = push.effects.length;
+    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" } as never);
+    expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
+  });
+
   it("asks for a stall timer of ten minutes that every step starts anew (P3)", () => {
     const push = open(450);
     expect([...push.timers.values()]).toEqual([600_000]);
@@ -127,6 +148,21 @@ describe("a queued push", () => {
     settle(push, 1, 200);
     settle(push, 2, 50);
     expect([...push.timers.values()]).toEqual([]);
+  });
+
+  it("answers an awaiting caller once every chunk is settled, whatever an index has confirmed (U5)", () => {
+    const push = open(250);
+    settle(push, 0, 200, ["us-east1"]);
+    expect(push.send({ type: "push.await" })).toBeUndefined();
+    settle(push, 1, 50, ["us-east1"]);
+    expect(push.send({ type: "push.await" })).toMatchObject({
+      state: "processing",
+      settled: 250,
+      completed_at: null,
+      results: { length: 250 },
+    });
+    for (const chunk of [0, 1]) push.send({ type: "chunk.indexed", chunk, region: "us-east1" } as never);
+    expect(push.send({ type: "push.await" })).toMatchObject({ state: "complete" });
   });
 
   it("lets an awaiting caller wait until it is settled", () => {

@@ -4,6 +4,8 @@
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled its leaves are `pending` (or `held`).
 //   U4. Nothing is accepted after the instant up to which its leaves are sure to be there.
+//   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
+//       Whether an index has confirmed them is what `complete` says, and no caller waits for that.
 
 import { chunkCount, chunkSize, type PushContext, pushMachine } from "../../machines/push.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -126,7 +128,7 @@ function decide(command: PushCommand, view: ActorView): Decision<PushReply> {
     case "push.status":
       return { reply: reportPush(view, command) };
     case "push.await":
-      return isSettled(view)
+      return isAnswered(view)
         ? { reply: reportPush(view, { outcome: null, from_leaf: 0, limit: 500 }) }
         : { wait: true };
   }
@@ -136,12 +138,14 @@ function fact(event: Message & Record<string, unknown>): Message {
   return event;
 }
 
-function isFinal(view: ActorView): boolean {
-  return view.snapshot.matches("complete") || view.snapshot.matches("failed");
+/** Nothing of it is published any more. */
+function isOver({ snapshot }: ActorView): boolean {
+  return snapshot.matches("indexing") || snapshot.matches("complete") || snapshot.matches("failed");
 }
 
-function isSettled(view: ActorView): boolean {
-  return contextOf(view).facts === null || view.snapshot.matches("held") || isFinal(view);
+/** U5. A held push is answered as held, and one that was never accepted as unknown. */
+function isAnswered(view: ActorView): boolean {
+  return contextOf(view).facts === null || view.snapshot.matches("held") || isOver(view);
 }
 
 function accept(
@@ -151,7 +155,7 @@ function accept(
   if (contextOf(view).facts) {
     const reply = { status: "known", state: reportedState(view) } as const;
     // Whoever accepts a push that is over staged its leaves and admitted it once more: that is undone.
-    return isFinal(view) ? { reply, effects: finishEffects(view) } : { reply };
+    return isOver(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
   if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
   return {

@@ -2,7 +2,8 @@
 // Repeatable: the business gives the same answer, signatures are deterministic, writes are upserts (C1).
 //   C1. Redone after a crash at any point, it writes and signs the same bytes.
 //   C2. A version is readable before any index knows its row.
-//   C3. A region that cannot be reached does not hold up the push: it is named `unindexed` and told again.
+//   C3. A region whose index does not confirm does not hold up the push: it is named `unindexed` and told again. Where a
+//       caller waits for the chunk, indexes are waited for only briefly: what is settled is stored, not what is searchable.
 //   C4. A chunk may be published before those in front of it are settled: what it publishes is the same whenever it is done,
 //       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
 //       chunks in their order.
@@ -48,6 +49,12 @@ export interface PushPorts {
   readonly line: ChunkLine<PublishedChunk>;
 }
 
+/**
+ * How long an index is waited for while a caller waits for the answer: long enough that what was answered is found at once
+ * as a rule, and short enough that a caller hardly notices an index that is away.
+ */
+const inlineIndexWaitMs = 2_000;
+
 /** What of a chunk is done before its turn: each chunk holds a few hundred kilobytes. */
 export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
@@ -88,14 +95,15 @@ async function publishChunk(
     change: assignment.change,
   }));
   const regions = changes.length > 0 ? ports.regions() : [];
+  const waitMs = facts.mode === "inline" ? inlineIndexWaitMs : undefined;
   const told = await Promise.all(
     regions.map((region) => {
-      const work_id = `${context.actor.id}/chunk ${chunk}`;
+      const work_id = indexWork(context, chunk);
       const command: RegionCommand =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
-      return tell(region, command, context);
+      return tell(region, command, { context, waitMs });
     }),
   );
   const unindexed = regions.filter((_, index) => told[index] !== true);
@@ -155,16 +163,30 @@ async function storeVersions(
 /** Tells any region's index, which reads the rows from its own store. False when it cannot be reached now. */
 export function indexRows(
   region: string,
-  rows: { readonly collection: string; readonly references: readonly RowReference[] },
+  rows: {
+    readonly collection: string;
+    readonly chunk: number;
+    readonly references: readonly RowReference[];
+  },
   context: ActivityContext,
 ): Promise<boolean> {
-  const work_id = `${context.actor.id}/${context.workId}`;
-  return tell(region, { type: "rows.index", work_id, ...rows }, context);
+  const { chunk, ...told } = rows;
+  const command: RegionCommand = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
+  return tell(region, command, { context });
 }
 
-async function tell(region: string, command: RegionCommand, context: ActivityContext): Promise<boolean> {
+/** One name for a chunk, however often a region is told: what is still under way there is waited for, not done twice. */
+function indexWork({ actor }: ActivityContext, chunk: number): string {
+  return `${actor.id}/chunk ${chunk}`;
+}
+
+async function tell(
+  region: string,
+  command: RegionCommand,
+  { context, waitMs }: { readonly context: ActivityContext; readonly waitMs?: number | undefined },
+): Promise<boolean> {
   try {
-    const reply = await context.ask<RowsReply>(regionRef(region), command);
+    const reply = await context.ask<RowsReply>(regionRef(region), command, { timeoutMs: waitMs });
     return reply.status === "applied";
   } catch {
     return false;

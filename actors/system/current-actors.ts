@@ -10,6 +10,7 @@ import {
   type ActorSystemStats,
   ActorUnavailable,
   type AheadOfReply,
+  type AskOptions,
   type Message,
 } from "./definition.ts";
 import type { Delivery, LocalActorSystem } from "./ports.ts";
@@ -55,7 +56,7 @@ class Current implements CurrentActors {
     if (this.#isStarted) this.#system.start().catch(() => {});
   }
 
-  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R> {
+  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> {
     return this.#system?.ask<R>(to, command, options) ?? refused();
   }
 

@@ -85,13 +85,18 @@ export interface ActorDefinition<C extends Message = Message, R = unknown> {
   readonly upgradeEvent?: Readonly<Record<number, (event: Message) => Message | null>>;
 }
 
+export interface AskOptions {
+  /** How long the reply is waited for; `askTimeoutMs` of the limits unless told. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** Work with the outside. Must be idempotent: it is repeated until its answer is committed. */
 export interface ActivityContext {
   readonly actor: ActorRef;
   /** Identifies this piece of work; the same in every repetition. */
   readonly workId: string;
   readonly nowMs: () => number;
-  ask<R>(to: ActorRef, command: Message): Promise<R>;
+  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R>;
   /** Aborted when the activation ends: stop at the next convenient point. */
   readonly signal: { readonly aborted: boolean };
 }
@@ -112,7 +117,7 @@ export interface AheadOfReply<R> {
 /** What everybody outside actors/system may use of it. */
 export interface ActorSystem {
   /** Sends a command and waits for the reply. Rejects with {@link ActorUnavailable}. */
-  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R>;
+  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R>;
   /**
    * As `ask`, and tells what was decided while its commit is still on its way, where the actor is on this node. Nothing
    * may leave the node on the ground of `decided` before `reply` is there: what is decided may yet turn out untrue.

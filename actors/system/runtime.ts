@@ -11,6 +11,7 @@ import {
   type ActorSystemStats,
   ActorUnavailable,
   type AheadOfReply,
+  type AskOptions,
   type Message,
 } from "./definition.ts";
 import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
@@ -66,7 +67,7 @@ class Runtime implements LocalActorSystem {
     this.#waker = new Waker({ store, clock, timers, limits: this.#limits, wake, log: this.#host.log });
   }
 
-  ask<R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }): Promise<R> {
+  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> {
     const timeoutMs = options?.timeoutMs ?? this.#limits.askTimeoutMs;
     const target = this.#options.route?.(to) ?? "local";
     // The reply's type is the caller's claim about the actor kind; messages carry no types at run time.
@@ -265,7 +266,8 @@ class Runtime implements LocalActorSystem {
       actor: activation.ref,
       workId: `${activation.key}#${prefix}${seq}`,
       nowMs: () => clock.now(),
-      ask: <R>(to: ActorRef, command: Message): Promise<R> => this.ask<R>(to, command),
+      ask: <R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> =>
+        this.ask<R>(to, command, options),
       signal: activation.signal,
     };
     // The kind that names the activity gives it the parameters that it takes.

@@ -27,6 +27,7 @@ export interface Stored {
 const readsAtOnce = 64;
 const patienceMs = 600_000;
 const retryMs = 50;
+const indexPollMs = 5;
 
 let node: RunningNode | null = null;
 
@@ -85,13 +86,18 @@ async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   return answers;
 }
 
-/** Resolves once the push has ended; answers how. */
-function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
+/** Resolves once the push has ended, its rows indexed; answers how. */
+async function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
   const ref = pushRef(push.businessUuid, push.pushId);
   const options = { timeoutMs: patienceMs };
-  return patiently(() =>
-    running().services.actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options),
-  );
+  for (;;) {
+    const report = await patiently(() =>
+      running().services.actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options),
+    );
+    if (report.state !== "processing") return report;
+    // Settled, and an index has not confirmed yet.
+    await delay(indexPollMs);
+  }
 }
 
 /** What is stored of these records. */

@@ -81,32 +81,49 @@ const nonceSpecification: Specification<boolean, Asked> = {
 
 interface Note {
   readonly digest: string;
+  /** Of the worker whose claim it is; null once it is answered. */
+  readonly token: string | null;
   /** JSON text of the answer; null while in progress. */
   readonly answer: string | null;
 }
+
+type Begin = Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>;
 
 const idempotencySpecification: Specification<Note | null, Asked> = {
   initial: null,
   step: (note, { command, status, reply }) => {
     const given = command as IntegrationKeyCommand;
-    if (given.type === "idempotency.release") return [note?.answer == null ? null : note];
+    if (given.type === "idempotency.release")
+      return [note?.token === undefined || note.token !== given.token ? note : null];
     if (given.type === "idempotency.settle") {
-      return [note?.answer != null ? note : { digest: given.digest, answer: JSON.stringify(given.answer) }];
+      const answered = { digest: given.digest, token: null, answer: JSON.stringify(given.answer) };
+      return [note?.answer != null || (note && note.digest !== given.digest) ? note : answered];
     }
-    if (given.type !== "idempotency.begin") return [note];
-    const begun: Note = { digest: given.digest, answer: null };
-    if (status === "open") return note?.answer == null ? [begun, ...(note === null ? [] : [note])] : [note];
-    const said = reply as { status: string; answer?: unknown };
-    // «In progress» dies with the activation that noted it, which nobody outside sees.
-    if (said.status === "fresh") return note?.answer == null ? [begun] : [];
-    if (note === null) return [];
-    if (said.status === "conflict") return note.digest !== given.digest ? [note] : [];
-    if (note.digest !== given.digest) return [];
-    if (said.status === "in_progress") return note.answer === null ? [note] : [];
-    return note.answer === JSON.stringify(said.answer) ? [note] : [];
+    return given.type === "idempotency.begin" ? begin(note, given, { status, reply }) : [note];
   },
-  keyOf: (note) => (note === null ? "" : `${note.digest} ${note.answer}`),
+  keyOf: (note) => (note === null ? "" : `${note.digest} ${note.token} ${note.answer}`),
 };
+
+/** A claim ends by itself and with the activation that noted it, which nobody outside sees; its request is remembered. */
+function begin(
+  note: Note | null,
+  { digest, token = "", renewal = false }: Begin,
+  { status, reply }: Pick<Asked, "status" | "reply">,
+): readonly (Note | null)[] {
+  const begun: Note = { digest, token, answer: null };
+  const isOther = note !== null && note.digest !== digest;
+  const isFree = renewal ? note?.token === token : note === null || (!isOther && note.answer === null);
+  if (status === "open") return isFree ? [begun, note] : [note];
+  const said = reply as { status: string; answer?: unknown };
+  if (said.status === "fresh") return isFree ? [begun] : [];
+  if (said.status === "conflict") return isOther ? [note] : [];
+  if (isOther) return [];
+  if (said.status === "in_progress") {
+    const isHeld = renewal || note?.answer === null;
+    return isHeld && note?.token !== token ? [note] : [];
+  }
+  return note !== null && note.answer === JSON.stringify(said.answer) ? [note] : [];
+}
 
 interface Sequence {
   readonly last: number;

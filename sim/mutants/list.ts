@@ -96,7 +96,18 @@ const keys: readonly Mutant[] = [
   mutant("answersAreNotKept", "an idempotent answer is forgotten", {
     ...deciding("integration-key", (truly, command, view) => {
       if (command.type !== "idempotency.settle") return truly(command, view);
-      return truly({ ...command, type: "idempotency.release" } as Message, view);
+      const { scope } = command as Message & { readonly scope: string };
+      return { reply: { status: "done" }, deletes: [{ rt: key.idempotency, k: 0, k2: scope }] };
+    }),
+  }),
+  mutant("claimForgetsItsRequest", "another request is begun under an Idempotency-Key that is in use", {
+    ...deciding("integration-key", (truly, command, view) => {
+      const decision = truly(command, view);
+      if ((decision.reply as { status?: string } | undefined)?.status !== "conflict") return decision;
+      return truly(
+        command,
+        hidingRows(view, (rt) => rt === key.idempotency),
+      );
     }),
   }),
 ];
@@ -164,6 +175,26 @@ const pushes: readonly Mutant[] = [
       truly(command.type === "chunk.settle" ? ({ ...command, unindexed: [] } as Message) : command, view),
     ),
   }),
+  mutant("answerWaitsForIndexes", "a caller waits until every index has confirmed", {
+    ...deciding("push", (truly, command, view) =>
+      command.type === "push.await" && view.snapshot.matches("indexing")
+        ? { wait: true }
+        : truly(command, view),
+    ),
+  }),
+  mutant(
+    "settlementWaitsForIndexes",
+    "a chunk is settled when every index has confirmed, or its answer is late",
+    {
+      activities: (given) => ({
+        ...given,
+        processChunk: async (params: never, context: ActivityContext) => {
+          const patient: ActivityContext = { ...context, ask: (to, command) => context.ask(to, command) };
+          return (await given["processChunk"]?.(params, patient)) ?? null;
+        },
+      }),
+    },
+  ),
   mutant("acceptedTwice", "a known push is accepted anew", {
     ...deciding("push", (truly, command, view) => {
       const decision = truly(command, view);

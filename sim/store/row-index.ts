@@ -12,7 +12,7 @@ import type { Life } from "../kernel/life.ts";
 
 export type IndexFate =
   | { readonly kind: "answered"; readonly afterMs: number }
-  | { readonly kind: "away" }
+  | { readonly kind: "away"; readonly afterMs: number }
   /** Done, and not heard of. */
   | { readonly kind: "unheard"; readonly afterMs: number };
 
@@ -50,7 +50,7 @@ function call<T>(client: IndexClient, operation: "apply" | "search", run: () => 
       );
     };
     if (fate.kind === "away") {
-      fail(1);
+      fail(fate.afterMs);
       return;
     }
     kernel.after(fate.afterMs, `index ${operation}`, () => {

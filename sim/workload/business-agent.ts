@@ -12,6 +12,8 @@ import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
+/** Once nothing else fails. */
+const answeredWithinMs = 8_000;
 /** Answers that sending the same batch again may change. */
 const passing: ReadonlySet<string> = new Set([
   "rate_limited",
@@ -112,7 +114,8 @@ export class BusinessAgent {
       });
       if (what === "push") await this.#push(this.#newBatch());
       else if (what === "again") await this.#push(this.#random.pick(known));
-      else if (what === "usedSeq") await this.#push(this.#newBatch(this.#random.pick(known).seq));
+      else if (what === "usedSeq")
+        await this.#push(this.#newBatch({ usedSeq: this.#random.pick(known).seq }));
       else if (what === "status") await this.#status(this.#random.pick(known));
       else if (what === "race") await this.#race(this.#newBatch());
       else await this.#remove();
@@ -137,6 +140,29 @@ export class BusinessAgent {
       }
       if (!isDone(batch)) this.#world.observed.violate("liveness", `${batch.pushId} is never taken`);
     }
+  }
+
+  /** For the liveness phase: a small batch is answered in time although an index answers nobody. */
+  async publishWithoutIndex(): Promise<void> {
+    if (this.#journal.revocations.has(this.#key.keyId)) return;
+    this.#step("index away");
+    if (!this.#world.takes(`${this.#name}#index-away`)) return;
+    const { kernel } = this.#world.parts;
+    const untilMs = kernel.now() + answeredWithinMs;
+    const batch = this.#newBatch({ leaves: this.#random.between(1, 6) });
+    this.#journal.addBatch(batch);
+    for (;;) {
+      const heard = await this.#publish(batch, this.#nextName("away"));
+      if (heard?.code === "rate_limited" && isCapped(heard)) return;
+      if (kernel.now() > untilMs)
+        this.#world.observed.violate(
+          "liveness",
+          `${batch.pushId} is not answered in ${answeredWithinMs} ms while an index answers nobody`,
+        );
+      if (isDone(batch) || kernel.now() > untilMs) break;
+      await this.#client.pause(300);
+    }
+    if (batch.settled) this.#world.observed.mark("publish.ok_without_index");
   }
 
   /** What comes next draws from its own. */
@@ -164,11 +190,24 @@ export class BusinessAgent {
     }
   }
 
-  /** The same batch by two requests at once. */
+  /** The same batch by two requests at once, or two batches under one Idempotency-Key. */
   async #race(batch: SentBatch): Promise<void> {
     this.#journal.addBatch(batch);
+    if (this.#random.chance(0.3)) return this.#confuse(batch);
     const other = this.#random.chance(0.5) ? batch.idempotencyKey : this.#nextName("race");
     await Promise.all([this.#publish(batch, batch.idempotencyKey), this.#publish(batch, other)]);
+  }
+
+  async #confuse(batch: SentBatch): Promise<void> {
+    const other = this.#newBatch();
+    this.#journal.addBatch(other);
+    const name = batch.idempotencyKey;
+    const heard = await Promise.all([this.#publish(batch, name), this.#publish(other, name)]);
+    if (heard.every((each) => each?.code === "ok"))
+      this.#world.observed.violate(
+        "answered-once",
+        `${batch.pushId} and ${other.pushId} were both taken under the Idempotency-Key ${name}`,
+      );
   }
 
   async #publish(batch: SentBatch, idempotencyKey: string): Promise<Heard | null> {
@@ -253,9 +292,8 @@ export class BusinessAgent {
     });
   }
 
-  #newBatch(usedSeq: number | null = null): SentBatch {
+  #newBatch({ usedSeq, leaves = this.#leafCount() }: { usedSeq?: number; leaves?: number } = {}): SentBatch {
     this.#seq += 1;
-    const leaves = this.#leafCount();
     return sealBatch(this.#world.parts, {
       business: this.#business,
       key: this.#key,

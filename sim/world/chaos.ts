@@ -7,6 +7,10 @@ import type { SimNode } from "./sim-node.ts";
 import type { World } from "./world.ts";
 
 const awayMaxMs = 4_000;
+/** Nobody listens where an index should be. */
+const refusedAfterMs = 1;
+/** Nothing comes back from an index; longer than anybody waits for an answer that does not need it. */
+const unansweredMs = 10_000;
 const sleepMaxMs = 6_000;
 const haltedMs = 5_000;
 /** Nodes of one deployment are kept this close together by their operators. */
@@ -30,8 +34,10 @@ const blows: Partial<Record<FaultKind, Blow>> = {
   index_away: (world, random) => {
     const region = random.pick(world.parts.regions);
     const { away } = world.parts.indexWeather;
-    away.add(region);
-    world.parts.kernel.after(random.between(200, awayMaxMs), "index is back", () => away.delete(region));
+    away.set(region, refusedAfterMs);
+    world.parts.kernel.after(random.between(200, awayMaxMs), "index is back", () => {
+      if (away.get(region) === refusedAfterMs) away.delete(region);
+    });
     return true;
   },
   replication_cut: (world, random) => {
@@ -79,6 +85,20 @@ export function nightPasses(world: World, lastsMs: number): Promise<void> {
     kernel.after(lastsMs + index * wakingMs, "node wakes in the morning", () => wake(world, node));
   });
   return new Promise((resolve) => kernel.after(lastsMs + morningMs, "it is morning", resolve));
+}
+
+/** No call of the region's index is answered while `during` runs. */
+export async function withoutIndex(
+  world: World,
+  region: string,
+  during: () => Promise<unknown>,
+): Promise<void> {
+  const { kernel, indexWeather } = world.parts;
+  kernel.tell(`the index of ${region} answers nobody`);
+  indexWeather.away.set(region, unansweredMs);
+  await during();
+  indexWeather.away.delete(region);
+  kernel.tell(`the index of ${region} is back`);
 }
 
 /** Ends everything that was cut, away or asleep. */

@@ -120,6 +120,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     },
     publishing: {
       ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+      timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
     },

@@ -1,6 +1,6 @@
 // The actor system as the service uses it, with every question and answer noted for the checkers.
 
-import type { ActorSystem, AheadOfReply, Message } from "../../actors/system/definition.ts";
+import type { ActorSystem, AheadOfReply, AskOptions, Message } from "../../actors/system/definition.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { History } from "../checkers/history.ts";
 import type { Life } from "../kernel/life.ts";
@@ -26,7 +26,7 @@ export function watchAsks(system: ActorSystem, { history, incarnation, life }: W
     );
   };
   return {
-    ask: <R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number }) =>
+    ask: <R>(to: ActorRef, command: Message, options?: AskOptions) =>
       noted(to, command, system.ask<R>(to, command, options)),
     askAhead: <R>(to: ActorRef, command: Message) => {
       const asked = system.askAhead<R>(to, command);

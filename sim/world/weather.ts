@@ -55,16 +55,18 @@ export function createStoreWeather(faults: Faults, random: Random, isEmbedded: b
 }
 
 export interface RegionIndexes extends IndexWeather {
-  readonly away: Set<string>;
+  /** Regions whose index is away, with the time after which a caller of it is told so, in milliseconds. */
+  readonly away: Map<string, number>;
 }
 
 export function createIndexWeather(faults: Faults, random: Random): RegionIndexes {
-  const away = new Set<string>();
+  const away = new Map<string, number>();
   return {
     away,
     timeoutMs: indexTimeoutMs,
     fate: (region, operation): IndexFate => {
-      if (away.has(region)) return { kind: "away" };
+      const awayAfterMs = away.get(region);
+      if (awayAfterMs !== undefined) return { kind: "away", afterMs: awayAfterMs };
       const afterMs = faults.meets("index_slow") ? random.between(50, slowMaxMs) : 1 + random.below(4);
       return operation === "apply" && faults.meets("index_unheard")
         ? { kind: "unheard", afterMs }

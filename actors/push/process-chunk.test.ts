@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { canonicalBytes } from "../../protocol/canonical-json.ts";
+import { sha256 } from "../../protocol/hash.ts";
+import { buildTree, leafHash } from "../../protocol/merkle.ts";
+import type { PackedMessages } from "../../protocol/packed-messages.ts";
+import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import type { ActorRef } from "../../storage/actor-store.ts";
+import type { PushCommand } from "../messages/push.ts";
+import type { ActivityContext, Message } from "../system/definition.ts";
+import { pushActivities } from "./activities.ts";
+
+const record = canonicalBytes({ ...sampleRecords.products });
+const signer = {
+  keyId: "k",
+  signMany: async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64)),
+};
+
+interface Told {
+  readonly region: string;
+  readonly workId: string;
+  /** How long its answer is waited for; null for as long as the system waits. */
+  readonly waitMs: number | null;
+}
+
+/** The push's activities, with a region `us-east1` that confirms nothing, and what regions were told. */
+function activitiesOf(stored: string[]) {
+  const told: Told[] = [];
+  const tree = buildTree([leafHash(record, sha256)], sha256);
+  const activities = pushActivities({
+    records: { loadLeaves: async () => [record], putVersions: async () => void stored.push("stored") },
+    crypto: { sha256 },
+    projection: signer,
+    sidecar: signer,
+    trees: { load: async () => tree, drop: () => {} },
+    parsed: { take: () => undefined, drop: () => {} },
+    recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
+    lists: { protectedNames: [], blockedHosts: [] },
+    region: "eu-west1",
+    regions: () => ["eu-west1", "us-east1"],
+  } as never);
+  const ask = async (to: ActorRef, message: Message, options?: { readonly timeoutMs?: number }) => {
+    if (to.kind === "push") return { references: [{ record_id: "svc_p", generation: 1 }] };
+    if (to.kind !== "region") {
+      const assigned = { leaf_index: 0, record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
+      return { assigned_at_ms: 0, assignments: [assigned] };
+    }
+    const { work_id } = message as Message & { readonly work_id: string };
+    told.push({ region: to.id, workId: work_id, waitMs: options?.timeoutMs ?? null });
+    if (to.id === "us-east1") throw new Error("actor unavailable: timeout");
+    return { status: "applied", stale: 0 };
+  };
+  const context = { actor: { kind: "push", id: "u.bat_0" }, workId: "push/u.bat_0#1", ask };
+  const run = async (name: string, params: object) =>
+    (await activities[name]?.(params as never, context as unknown as ActivityContext)) as PushCommand;
+  return { told, run };
+}
+
+const factsOf = (mode: string) => ({
+  ...{ push_id: "bat_0", business_uuid: "u", collection: "products", records: 1, countries: null },
+  ...{ path: "A", mode, cert_id: "c", own_names: [] },
+});
+
+describe("a chunk whose rows a region's index does not confirm", () => {
+  it("of an inline push is settled after two seconds at most, stored, and that region named (C2, C3)", async () => {
+    const stored: string[] = [];
+    const { told, run } = activitiesOf(stored);
+    expect(await run("processChunk", { facts: factsOf("inline"), chunk: 0 })).toMatchObject({
+      type: "chunk.settle",
+      outcomes: [{ outcome: "accepted", version: 1 }],
+      unindexed: ["us-east1"],
+    });
+    expect(stored).toEqual(["stored"]);
+    expect(told.map(({ region, waitMs }) => [region, waitMs])).toEqual([
+      ["eu-west1", 2_000],
+      ["us-east1", 2_000],
+    ]);
+  });
+
+  it("of a queued push waits for it as long as any answer is waited for: nobody waits for that", async () => {
+    const { told, run } = activitiesOf([]);
+    await run("processChunk", { facts: factsOf("queued"), chunk: 0 });
+    expect(told.map(({ waitMs }) => waitMs)).toEqual([null, null]);
+  });
+
+  it("is told again under the name of the work that may still be under way there", async () => {
+    const { told, run } = activitiesOf([]);
+    await run("processChunk", { facts: factsOf("inline"), chunk: 0 });
+    const again = run("indexChunk", { collection: "products", chunk: 0, region: "us-east1" });
+    await expect(again).rejects.toThrow("The index of region us-east1 is unavailable.");
+    expect(told.at(-1)).toEqual({ region: "us-east1", workId: told[1]?.workId, waitMs: null });
+  });
+});

@@ -1,0 +1,132 @@
+// Publishing while the index does not take rows: what is settled is answered, and the index is told until it confirms.
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { publishBody } from "../client/batch.ts";
+import { nativeCrypto } from "../crypto/native.ts";
+import { publishRecord } from "../service/publish-record.ts";
+import { readPush } from "../service/push-status.ts";
+import { IndexUnavailable, type RowIndex } from "../storage/row-index.ts";
+import {
+  jsonOf,
+  openBusiness,
+  openPublishingNode,
+  type PublishingNode,
+  product,
+  publish,
+  seal,
+  sealHosted,
+  type TestBusiness,
+} from "./publishing.fixture.ts";
+
+/** Longer than an answer may take while the index is away, on a slow machine, and far less than any caller waits. */
+const answeredMaxMs = 10_000;
+
+let node: PublishingNode;
+let business: TestBusiness;
+let apply: (index: RowIndex, changes: Parameters<RowIndex["apply"]>[0]) => ReturnType<RowIndex["apply"]>;
+/** Calls that the index never answered. */
+let heldBack: (() => void)[] = [];
+
+const isBack: typeof apply = (index, changes) => index.apply(changes);
+const refuses: typeof apply = () => Promise.reject(new IndexUnavailable("unreachable", "nobody is there"));
+const hangs: typeof apply = () =>
+  new Promise((_, reject) => {
+    heldBack.push(() => reject(new IndexUnavailable("timeout", "no answer came")));
+  });
+
+beforeEach(async () => {
+  apply = isBack;
+  const index = (rows: RowIndex): RowIndex => ({
+    apply: (changes) => apply(rows, changes),
+    search: (query) => rows.search(query),
+    count: (collection) => rows.count(collection),
+  });
+  node = await openPublishingNode({}, { index });
+  business = await openBusiness(node.services);
+});
+
+afterEach(async () => {
+  comeBack();
+  await node.close();
+});
+
+function comeBack(): void {
+  apply = isBack;
+  for (const fail of heldBack) fail();
+  heldBack = [];
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("not answered in time")), answeredMaxMs);
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+}
+
+const statusOf = async (pushId: string) => {
+  const caller = { key: business.key, party: business.party } as never;
+  return jsonOf(await readPush(node.services.actors, { caller, pushId, outcome: null, cursor: null }));
+};
+
+const found = async (): Promise<number> => {
+  const hits = await node.services.index.search({
+    ...{ collection: "products", country: "US", clauses: [], limit: 50, excludeBusinesses: [] },
+    sort: [{ field: "published_at", direction: "asc" }],
+  });
+  return hits.length;
+};
+
+describe.each([
+  ["refuses", refuses],
+  ["does not answer", hangs],
+])("while the index %s", (_name, away) => {
+  it("an inline push is answered with its outcomes, and is complete once the index has its rows", async () => {
+    apply = away;
+    const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
+    const records = ids.map((id) => product(id));
+    const batch = await seal(business, records);
+    const body = publishBody(batch.batch_seal, records);
+    const answer = jsonOf(await inTime(publish(node.services, business, body)));
+    expect(answer).toMatchObject({ status: 200, held: false });
+    const outcomes = (answer["results"] as { outcome: string; version: number }[]).map(
+      ({ outcome, version }) => [outcome, version],
+    );
+    expect(outcomes).toEqual(ids.map(() => ["accepted", 1]));
+    for (const id of ids) {
+      const recordId = node.services.recordIdOf(business.party.uuid, "products", id);
+      expect((await node.services.records.readServed(recordId))?.head.live).toBe(true);
+    }
+    expect(await statusOf(batch.push_id)).toMatchObject({
+      state: "processing",
+      progress: { settled: 10, total: 10 },
+      completed_at: null,
+      poll_after_seconds: 1,
+    });
+    // For the business it waits for nothing any more.
+    const pending = async () => (await node.services.parties.facts(business.party.uuid, "")).pending;
+    await expect.poll(pending).toEqual([]);
+    // Sent again, it is answered the same.
+    const again = jsonOf(await inTime(publish(node.services, business, body)));
+    expect(again["results"]).toEqual(answer["results"]);
+    comeBack();
+    await expect
+      .poll(() => statusOf(batch.push_id), { timeout: 30_000 })
+      .toMatchObject({ state: "complete" });
+    expect(await found()).toBe(10);
+  });
+
+  it("a record sealed alone has its outcome", async () => {
+    apply = away;
+    const record = product("alone");
+    const who = { uuid: business.party.uuid, certId: business.certId };
+    const envelope = await sealHosted(node.services, who, {
+      record,
+      record_type: "products",
+      ai_policy_version: 0,
+    });
+    const published = publishRecord(
+      { ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys } as never,
+      { businessUuid: who.uuid, collection: "products", record, seal: envelope },
+    );
+    expect(await inTime(published)).toMatchObject({ ok: true, value: { outcome: "accepted", version: 1 } });
+  });
+});

@@ -1,0 +1,132 @@
+// Idempotency-Key: a request is answered once, and its answer replayed (specification, «Endpoints»).
+//   I1. Answers are kept for final outcomes only: never 401, 409, 429 or 5xx. After one of those the key is free again.
+//   I2. While the request is answered, the claim on its key is renewed, whatever holds the answer up; what is not renewed
+//       ends by itself, so the claim of a process that died or stands still is soon another's.
+//   I3. A renewal holds nothing up: neither the answer nor the settlement waits for one.
+
+import type {
+  IdempotencyReply,
+  IdempotentAnswer,
+  IntegrationKeyCommand,
+} from "../actors/messages/integration-key.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { CryptoPort } from "../crypto/port.ts";
+import { toBase64Url } from "../protocol/bytes.ts";
+import { problem } from "../protocol/problem.ts";
+import type { ActorRef } from "../storage/actor-store.ts";
+import { type Outcome, refused } from "./answer.ts";
+
+export interface IdempotencyDeps {
+  readonly actors: Pick<ActorSystem, "ask">;
+  readonly crypto: Pick<CryptoPort, "randomBytes">;
+  readonly timers: { schedule(delayMs: number, run: () => void): () => void };
+}
+
+export interface IdempotentRequest {
+  /** Actor of the key that signed the request. */
+  readonly key: ActorRef;
+  /** Route and Idempotency-Key. */
+  readonly scope: string;
+  /** Content-Digest of the request. */
+  readonly digest: string;
+  /** Told of an answer that is replayed. */
+  readonly replayed: (answer: IdempotentAnswer) => void;
+}
+
+/** A third of what a claim lasts: one renewal may be lost, and the next still comes in time. */
+const renewEveryMs = 2_000;
+const renewalTimeoutMs = 1_000;
+/** Ten minutes: far longer than any request is answered. */
+const renewalsMax = 300;
+const tokenBytes = 16;
+
+/** Answers the request, or replays what it was answered, or refuses it. */
+export async function answerOnce(
+  deps: IdempotencyDeps,
+  request: IdempotentRequest,
+  answer: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const { key, scope, digest, replayed } = request;
+  const token = toBase64Url(deps.crypto.randomBytes(tokenBytes));
+  const tell = <R>(command: IntegrationKeyCommand): Promise<R> => deps.actors.ask<R>(key, command);
+  const begin = { type: "idempotency.begin", scope, digest, token } as const;
+  const begun = await tell<IdempotencyReply>(begin);
+  if (begun.status === "replay") {
+    replayed(begun.answer);
+    return { kind: "answer", ...begun.answer };
+  }
+  if (begun.status !== "fresh") return refusal(begun.status);
+  const stopRenewing = renewClaim(deps, key, begin);
+  let outcome: Outcome | null = null;
+  try {
+    outcome = await answer();
+    return outcome;
+  } finally {
+    stopRenewing();
+    const kept = outcome && keptAnswer(outcome);
+    if (kept) await tell({ type: "idempotency.settle", scope, digest, answer: kept });
+    else await tell({ type: "idempotency.release", scope, token }).catch(() => {});
+  }
+}
+
+function refusal(status: "conflict" | "in_progress"): Outcome {
+  if (status === "conflict") {
+    return refused(
+      problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
+    );
+  }
+  return refused(
+    problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."),
+    { "retry-after": "1" },
+  );
+}
+
+/** Renews the claim from time to time (I2); the answer stops it. */
+function renewClaim(
+  { actors, timers }: IdempotencyDeps,
+  key: ActorRef,
+  begin: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
+): () => void {
+  let isStopped = false;
+  let renewals = 0;
+  let cancel = (): void => {};
+  const once = async (): Promise<void> => {
+    renewals += 1;
+    try {
+      const command: IntegrationKeyCommand = { ...begin, renewal: true };
+      const { status } = await actors.ask<IdempotencyReply>(key, command, { timeoutMs: renewalTimeoutMs });
+      // Another worker took it over: two of them are under way, and each step of theirs can be repeated.
+      if (status !== "fresh") return;
+    } catch {
+      // The next renewal may come through; none does when the key's actor is away for longer than the claim lasts.
+    }
+    arm();
+  };
+  const arm = (): void => {
+    if (!isStopped && renewals < renewalsMax) cancel = timers.schedule(renewEveryMs, () => void once());
+  };
+  arm();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}
+
+/** Statuses whose answers a repetition of the request may be given again (I1). */
+function isKept(status: number): boolean {
+  return status < 500 && status !== 401 && status !== 409 && status !== 429;
+}
+
+function keptAnswer(outcome: Outcome): IdempotentAnswer | null {
+  if (outcome.kind === "problem") {
+    if (!isKept(outcome.problem.status)) return null;
+    return {
+      status: outcome.problem.status,
+      headers: { ...outcome.headers, "content-type": "application/problem+json" },
+      body: JSON.stringify(outcome.problem),
+    };
+  }
+  return typeof outcome.body === "string" && isKept(outcome.status)
+    ? { status: outcome.status, headers: outcome.headers, body: outcome.body }
+    : null;
+}

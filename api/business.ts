@@ -12,9 +12,10 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
+import { sourceOf } from "../service/source-address.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { isRefused, parseQuery, single } from "./request-parts.ts";
+import { single } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema } from "./schemas.ts";
@@ -60,13 +61,18 @@ function accepted(deps: BusinessDeps, tag: "svc-push" | "svc-business-read"): Ac
   return { authorities: deps.authorities, tags: [tag], roles: ["integration"], bearer: false };
 }
 
-function signedRead(deps: BusinessDeps, answer: (call: SignedCall) => Promise<Outcome>): Route["handle"] {
+function signedRead<N extends string>(
+  deps: BusinessDeps,
+  queryNames: readonly N[],
+  answer: (call: SignedCall<N>) => Promise<Outcome>,
+): Route["handle"] {
   const limits = { bytesMax: readBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
   const callers = accepted(deps, "svc-business-read");
   return signedHandler({
     authentication: deps.authentication,
     accepted: callers,
     limits,
+    queryNames,
     claimsMeanwhile: false,
     answer,
   });
@@ -109,18 +115,16 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     bytesMax: publishBytesMax,
     timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
   };
-  const answer = async ({ authenticated, body, request }: SignedCall): Promise<Outcome> => {
-    const query = parseQuery(request.raw.url ?? "", []);
-    if (isRefused(query)) return query;
-    return deps.publishing.publishBatch({
+  const { trustedProxies = [] } = deps.http;
+  const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
+    deps.publishing.publishBatch({
       caller: authenticated.caller,
       collection,
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: request.ip,
+      sourceIp: sourceOf(request.socket.remoteAddress, forwardedFor(request), trustedProxies),
     });
-  };
   return {
     method: "POST",
     path: `/v1/publish/${collections[collection].path}`,
@@ -150,10 +154,16 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       authentication: deps.authentication,
       accepted: accepted(deps, "svc-push"),
       limits,
+      queryNames: [],
       claimsMeanwhile: false,
       answer,
     }),
   };
+}
+
+/** All its fields in the order they came, as one list (RFC 9110 §5.3). */
+function forwardedFor(request: FastifyRequest): string | null {
+  return single(request.headers["x-forwarded-for"]);
 }
 
 /** One form for one digest, however the verified header wrote it. */
@@ -194,9 +204,7 @@ function readPushRoute(deps: BusinessDeps): Route {
       answers: { 200: { description: "PushStatus" } },
       problems: ["request_invalid", "not_found"],
     },
-    handle: signedRead(deps, async ({ authenticated, request }) => {
-      const query = parseQuery(request.raw.url ?? "", ["outcome", "cursor"]);
-      if (isRefused(query)) return query;
+    handle: signedRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
       const { push_id: pushId } = request.params as { readonly push_id: string };
       return deps.publishing.readPush({
         caller: authenticated.caller,
@@ -221,10 +229,9 @@ function sealContextRoute(deps: BusinessDeps): Route {
       },
       problems: ["business_not_verified"],
     },
-    handle: signedRead(deps, async ({ authenticated, request }) => {
-      const query = parseQuery(request.raw.url ?? "", []);
-      return isRefused(query) ? query : deps.publishing.sealContext({ caller: authenticated.caller });
-    }),
+    handle: signedRead(deps, [], ({ authenticated }) =>
+      deps.publishing.sealContext({ caller: authenticated.caller }),
+    ),
   };
 }
 

@@ -25,9 +25,9 @@ describe("an address that is not there", () => {
 
   it.each([
     ["GET", "/v1/search", "POST"],
-    ["DELETE", `/v1/records/svc_${"a".repeat(26)}`, "GET"],
-    ["PUT", "/v1/verify", "POST"],
-    ["HEAD", "/v1/ai-policy-key", "GET"],
+    ["DELETE", `/v1/records/svc_${"a".repeat(26)}`, "GET, HEAD"],
+    ["PUT", "/v1/verify", "POST, OPTIONS"],
+    ["HEAD", "/v1/search", "POST"],
   ])("for %s %s is 405", async (method, path, allow) => {
     const answer = await send(surfaces.retrievalUrl, null, { path, method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);

@@ -2,7 +2,7 @@
 // logs; every refusal, the platform's own included, is a problem document with a stable code.
 
 import type { Server } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer } from "node:net";
 import { setImmediate as immediate, setTimeout as wait } from "node:timers/promises";
 import fastify, {
   type FastifyBaseLogger,
@@ -13,14 +13,30 @@ import fastify, {
 } from "fastify";
 import type { Clock } from "../crypto/port.ts";
 import { nearestName } from "../protocol/nearest.ts";
-import { type Problem, type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
+import type { AddressRange } from "../service/source-address.ts";
 import { leaveBodyUnread } from "./body.ts";
 import { type OpenApiInfo, openApi } from "./open-api.ts";
+import {
+  answerClientError,
+  headBytesMax,
+  headFault,
+  type PlatformAnswers,
+  takeOver,
+} from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import type { Route } from "./route.ts";
+import { isRefused, parseQuery } from "./request-parts.ts";
+import type { Method, Route } from "./route.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Whether a signature says to which host the request is addressed. */
+    readonly isSigned?: boolean;
+  }
+}
 
 export interface HttpDeps {
   readonly logger: FastifyBaseLogger;
@@ -31,8 +47,8 @@ export interface HttpDeps {
   /** How long a request's head, and then its body, may take to arrive. */
   readonly headTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
-  /** Addresses of proxies whose X-Forwarded-For is believed; none by default. */
-  readonly trustedProxies?: readonly string[];
+  /** Addresses of the proxies whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly AddressRange[];
   /**
    * How long a server that closes serves the connections that are open, each answer the last one of its connection. A
    * caller whose connection just ends cannot know what became of its request. None by default.
@@ -50,11 +66,11 @@ export interface Surface {
 
 export const headTimeoutMsDefault = 15_000;
 export const bodyTimeoutMsDefault = 60_000;
-const headBytesMax = 32_768;
 const keepAliveMs = 72_000;
 
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const nextId = requestIds(deps, surface.name);
+  const platform = platformAnswers(deps, surface, nextId);
   const server = fastify({
     loggerInstance: deps.logger,
     // One line an answer, made below; a logger of its own for every request would cost more than the line.
@@ -70,14 +86,15 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     // Bodies have their own, longer, time: see bodyTimeoutMs. This one ends a connection that neither finishes nor fails.
     requestTimeout:
       (deps.headTimeoutMs ?? headTimeoutMsDefault) + 10 * (deps.bodyTimeoutMs ?? bodyTimeoutMsDefault),
-    trustProxy: deps.trustedProxies ? [...deps.trustedProxies] : false,
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,
       headersTimeout: deps.headTimeoutMs ?? headTimeoutMsDefault,
+      // A missing one is refused with all else that is wrong with a head.
+      requireHostHeader: false,
       connectionsCheckingInterval: 1_000,
     },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, nextId()),
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
       reply.header("request-id", request.id);
       // No hook runs before this answer.
@@ -91,11 +108,13 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   // Handlers read their own bodies, for what they accept depends on who asks.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  takeOver(server.server, platform);
+  const routes = withOpenApi(surface);
   addManners(server, deps, surface);
-  for (const route of withOpenApi(surface)) addRoute(server, route);
+  addRefusals(server, routes);
+  for (const route of routes) addRoute(server, route, allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;
   if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
-  server.setNotFoundHandler((request, reply) => answerUnmatched(surface, request, reply));
   server.setErrorHandler((error, request, reply) => answerError(error, request, reply));
   return server;
 }
@@ -136,17 +155,59 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
   });
 }
 
-/** Specification, «Public verification API»: any origin, never with credentials. */
-function allowAnyOrigin(reply: FastifyReply): void {
-  reply.header("access-control-allow-origin", "*");
-  reply.header("access-control-expose-headers", "etag, location, request-id, retry-after");
+/** What no route is asked about. */
+function addRefusals(server: FastifyInstance, routes: readonly Route[]): void {
+  server.addHook("onRequest", (request, reply, done) => {
+    const fault = headFault(request.raw, request.routeOptions.config.isSigned === true);
+    if (fault !== null) {
+      leaveBodyUnread(request, reply);
+      sendProblem(reply, fault);
+    } else if (request.is404) answerUnmatched(routes, request, reply);
+    else done();
+  });
 }
 
-function addRoute(server: FastifyInstance, route: Route): void {
+function platformAnswers(deps: HttpDeps, surface: Surface, nextId: () => string): PlatformAnswers {
+  return {
+    fields: () => ({ "request-id": nextId(), ...(surface.isPublic ? anyOrigin : {}) }),
+    answered: ({ status, code }, { "request-id": id }) => {
+      const answered = { surface: surface.name, method: "", route: "unmatched", status, durationMs: 0 };
+      deps.observer.observe(answered);
+      deps.logger.info({ request_id: id, ...answered, code }, "refused before it was a request");
+    },
+  };
+}
+
+/** Specification, «Public verification API»: any origin, never with credentials. */
+const anyOrigin: Readonly<Record<string, string>> = Object.freeze({
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "etag, location, request-id, retry-after",
+});
+
+function allowAnyOrigin(reply: FastifyReply): void {
+  reply.headers(anyOrigin);
+}
+
+/** Where GET is, HEAD is too (RFC 9110 §9.1): the platform leaves out the body of its answer. */
+function methodsOf(method: Method): readonly string[] {
+  return method === "GET" ? ["GET", "HEAD"] : [method];
+}
+
+function routesAt(routes: readonly Route[], path: string): readonly Route[] {
+  return routes.filter((route) => pathPattern(route.path).test(path));
+}
+
+function allowedBy(routes: readonly Route[]): readonly string[] {
+  const methods = routes.flatMap((route) => methodsOf(route.method));
+  return routes.some((route) => route.isPublic) ? [...methods, "OPTIONS"] : methods;
+}
+
+function addRoute(server: FastifyInstance, route: Route, allowed: readonly string[]): void {
   const isPublic = route.isPublic === true;
   server.route({
-    method: route.method,
+    method: [...methodsOf(route.method)],
     url: route.path,
+    config: { isSigned: route.tags.length > 0 },
     handler: (request, reply) => {
       if (isPublic) allowAnyOrigin(reply);
       return route.handle(request, reply);
@@ -155,7 +216,8 @@ function addRoute(server: FastifyInstance, route: Route): void {
   if (!isPublic || server.hasRoute({ method: "OPTIONS", url: route.path })) return;
   server.options(route.path, (_request, reply) => {
     allowAnyOrigin(reply);
-    reply.header("access-control-allow-methods", `${route.method}, OPTIONS`);
+    reply.header("allow", allowed.join(", "));
+    reply.header("access-control-allow-methods", allowed.join(", "));
     reply.header("access-control-allow-headers", "accept, content-type, if-none-match");
     reply.header("access-control-max-age", "86400");
     return reply.code(204).send();
@@ -170,7 +232,9 @@ function withOpenApi(surface: Surface): readonly Route[] {
     tags: [],
     isPublic: true,
     doc: { summary: "This document", answers: { 200: { description: "OpenAPI 3.1" } } },
-    handle: async (_request, reply) => {
+    handle: async (request, reply) => {
+      const query = parseQuery(request.raw.url ?? "", []);
+      if (isRefused(query)) return send(reply, query);
       const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
       return send(reply, { kind: "answer", status: 200, headers, body: text });
     },
@@ -178,24 +242,24 @@ function withOpenApi(surface: Surface): readonly Route[] {
   return [...surface.routes, route];
 }
 
-async function answerUnmatched(
-  surface: Surface,
+function answerUnmatched(
+  routes: readonly Route[],
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): FastifyReply {
   leaveBodyUnread(request, reply);
   const path = request.url.split("?", 1)[0] ?? "/";
-  const there = surface.routes.filter((route) => pathPattern(route.path).test(path));
-  const allowed = there.map((route) => route.method);
+  const there = routesAt(routes, path);
+  const allowed = allowedBy(there);
   if (there.some((route) => route.isPublic)) allowAnyOrigin(reply);
-  if (allowed.length > 0) {
+  if (allowed.length > 0 && !allowed.includes(request.method)) {
     reply.header("allow", allowed.join(", "));
     return sendProblem(
       reply,
       problem("method_not_allowed", `${request.method} is not allowed here.`, { allowed }),
     );
   }
-  const suggestion = nearestName(path, [...new Set(surface.routes.map((route) => route.path))]);
+  const suggestion = nearestName(path, [...new Set(routes.map((route) => route.path))]);
   return sendProblem(
     reply,
     problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
@@ -233,30 +297,4 @@ function platformCode(error: unknown): ProblemCode | null {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (typeof code !== "string" || !code.startsWith("FST_ERR_")) return null;
   return code === "FST_ERR_CTP_INVALID_MEDIA_TYPE" ? "media_type_unsupported" : "request_invalid";
-}
-
-/** A connection that never became a request: too slow, too long a head, or no HTTP. */
-function answerClientError(
-  error: Error & { readonly code?: string },
-  socket: Socket,
-  requestId: string,
-): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const found = clientProblem(error.code ?? "");
-  const body = JSON.stringify(found);
-  socket.end(
-    `HTTP/1.1 ${found.status} ${found.title}\r\nconnection: close\r\ncontent-type: ${problemMediaType}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nrequest-id: ${requestId}\r\n\r\n${body}`,
-  );
-}
-
-function clientProblem(code: string): Problem {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return problem("request_timeout", "The request did not arrive in time.");
-  if (code === "HPE_HEADER_OVERFLOW")
-    return problem("header_too_large", `The headers are at most ${headBytesMax} bytes.`);
-  return problem("request_invalid", "This is no HTTP request.");
 }

@@ -11,6 +11,17 @@ export interface OpenApiInfo {
   readonly servers: readonly string[];
 }
 
+/** Of every route, whatever it is asked. */
+const platformProblems: readonly ProblemCode[] = [
+  "request_invalid",
+  "request_timeout",
+  "expectation_failed",
+  "header_too_large",
+  "internal_error",
+  "unavailable",
+  "http_version_unsupported",
+];
+
 /** Of every signed route. */
 const signatureProblems: readonly ProblemCode[] = [
   "signature_missing",
@@ -39,7 +50,7 @@ export function openApi(info: OpenApiInfo, routes: readonly Route[]): JsonObject
     info: {
       title: info.title,
       version: "1.0.0",
-      description: info.description,
+      description: `${info.description} HEAD is answered wherever GET is, with the same headers; a signature then covers HEAD as its @method.`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: info.servers.map((url) => ({ url })),
@@ -104,7 +115,7 @@ function answers(route: Route): JsonObject {
 /** Problems of one status share an entry that lists their codes. */
 function problems(codes: readonly ProblemCode[]): JsonObject {
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of new Set<ProblemCode>([...codes, "internal_error", "unavailable"])) {
+  for (const code of new Set<ProblemCode>([...codes, ...platformProblems])) {
     const { status } = problemCodes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

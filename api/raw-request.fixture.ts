@@ -13,6 +13,10 @@ export interface RawAnswer {
 export interface RawOptions {
   /** Called again and again to go on sending after the first bytes; null when there is no more. */
   readonly next?: () => string | Uint8Array | null;
+  /** Whether the answer has no body, whatever its length says. */
+  readonly isHead?: boolean;
+  /** Address to connect from. */
+  readonly localAddress?: string;
 }
 
 /** Sends bytes and answers what came back once the server ended the connection, or a whole answer is there. */
@@ -23,11 +27,15 @@ export function sendRaw(
 ): Promise<RawAnswer> {
   const url = new URL(base);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(url.port), url.hostname);
+    const { localAddress, isHead = false } = options;
+    const socket = connect({
+      ...{ port: Number(url.port), host: url.hostname },
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
     let text = "";
     let ended = false;
     const finish = (): void => {
-      const answer = parseAnswer(text, ended);
+      const answer = parseAnswer(text, { ended, isHead });
       if (answer !== null) resolve(answer);
       else if (ended) reject(new Error(`no answer: ${JSON.stringify(text)}`));
       if (answer !== null || ended) socket.destroy();
@@ -45,20 +53,23 @@ export function sendRaw(
     });
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString("latin1");
-      if (parseAnswer(text, false) !== null) finish();
+      if (parseAnswer(text, { ended: false, isHead }) !== null) finish();
     });
     socket.on("end", () => {
       ended = true;
       finish();
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      if (parseAnswer(text, true) === null) reject(error);
+      if (parseAnswer(text, { ended: true, isHead }) === null) reject(error);
       else finish();
     });
   });
 }
 
-function parseAnswer(text: string, ended: boolean): RawAnswer | null {
+function parseAnswer(
+  text: string,
+  { ended, isHead }: { readonly ended: boolean; readonly isHead: boolean },
+): RawAnswer | null {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd < 0) return null;
   const [statusLine = "", ...lines] = text.slice(0, headEnd).split("\r\n");
@@ -69,7 +80,7 @@ function parseAnswer(text: string, ended: boolean): RawAnswer | null {
     ]),
   );
   const body = text.slice(headEnd + 4);
-  if (body.length < Number(headers["content-length"] ?? 0)) return null;
+  if (!isHead && body.length < Number(headers["content-length"] ?? 0)) return null;
   return { status: Number(statusLine.split(" ")[1]), headers, body, ended };
 }
 

@@ -35,12 +35,16 @@ function target(request: IncomingMessage): { readonly host: string | null; reado
 
 /** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */
 function onlyHost(request: IncomingMessage): string | null {
-  const { rawHeaders } = request;
+  return hostFields(request) === 1 ? (request.headers.host ?? null) : null;
+}
+
+/** How many Host fields were sent. */
+export function hostFields({ rawHeaders }: IncomingMessage): number {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === "host") hosts += 1;
   }
-  return hosts === 1 ? (request.headers.host ?? null) : null;
+  return hosts;
 }
 
 /** Node joins repeated fields of these names as RFC 9110 §5.3 says. */

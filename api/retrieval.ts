@@ -52,6 +52,7 @@ function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Se
     authentication: deps.authentication,
     accepted: accepted(deps),
     limits,
+    queryNames: [],
     claimsMeanwhile: true,
     answer,
   });
@@ -116,7 +117,12 @@ function fetchRoute(deps: RetrievalDeps): Route {
     tags: ["svc-retrieval"],
     doc: fetchDoc,
     handle: signed(deps, ({ authenticated, request, arrivedAtMs }) =>
-      deps.fetch({ authenticated, recordId: pathParameter(request, "record_id"), arrivedAtMs }),
+      deps.fetch({
+        authenticated,
+        recordId: pathParameter(request, "record_id"),
+        arrivedAtMs,
+        isDelivered: request.method !== "HEAD",
+      }),
     ),
   };
 }

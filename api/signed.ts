@@ -5,7 +5,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { problem } from "../protocol/problem.ts";
-import { type Outcome, refused } from "../service/answer.ts";
+import { type Outcome, type Refused, refused } from "../service/answer.ts";
 import {
   type AcceptedCallers,
   type Authenticated,
@@ -15,27 +15,30 @@ import {
 } from "../service/authenticate.ts";
 import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, readBody } from "./body.ts";
 import { send } from "./reply.ts";
-import { requestHead } from "./request-parts.ts";
+import { isRefused, parseQuery, type Query, requestHead } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 
-export interface SignedCall {
+export interface SignedCall<N extends string = never> {
   readonly authenticated: Authenticated;
   readonly body: Uint8Array;
+  readonly query: Query<N>;
   readonly request: FastifyRequest;
   /** Unix milliseconds. */
   readonly arrivedAtMs: number;
 }
 
-export interface SignedRoute {
+export interface SignedRoute<N extends string> {
   readonly authentication: AuthenticationDeps;
   readonly accepted: AcceptedCallers;
   readonly limits: BodyLimits;
+  /** Query parameters that the route has; any other is refused. */
+  readonly queryNames: readonly N[];
   /** True for an answer that waits for the nonce itself, while it works. */
   readonly claimsMeanwhile: boolean;
-  readonly answer: (call: SignedCall) => Promise<Outcome>;
+  readonly answer: (call: SignedCall<N>) => Promise<Outcome>;
 }
 
-export function signedHandler(route: SignedRoute): Route["handle"] {
+export function signedHandler<N extends string>(route: SignedRoute<N>): Route["handle"] {
   const { authentication, accepted, limits } = route;
   return async (request, reply) => {
     const arrivedAtMs = authentication.clock.now();
@@ -58,15 +61,24 @@ export function signedHandler(route: SignedRoute): Route["handle"] {
   };
 }
 
-async function answerOf(route: SignedRoute, call: SignedCall): Promise<Outcome> {
-  const isJson = isJsonOrSilent(call.request);
-  if (route.claimsMeanwhile && isJson) return route.answer(call);
+async function answerOf<N extends string>(
+  route: SignedRoute<N>,
+  call: Omit<SignedCall<N>, "query">,
+): Promise<Outcome> {
+  const fault = mediaTypeFault(call.request);
+  const query = parseQuery(call.request.raw.url ?? "", route.queryNames);
+  const isAnswered = fault === null && !isRefused(query);
+  if (route.claimsMeanwhile && isAnswered) return route.answer({ ...call, query });
   const reused = await call.authenticated.claimNonce().claimed;
   if (reused !== null) return reused;
-  if (isJson) return route.answer(call);
-  return refused(
-    problem("media_type_unsupported", "The body is application/json.", { pointer: "/headers/content-type" }),
-  );
+  if (isAnswered) return route.answer({ ...call, query });
+  return fault ?? (query as Refused);
+}
+
+function mediaTypeFault(request: FastifyRequest): Refused | null {
+  if (isJsonOrSilent(request)) return null;
+  const pointer = "/headers/content-type";
+  return refused(problem("media_type_unsupported", "The body is application/json.", { pointer }));
 }
 
 /** A body without Content-Type is taken for what the route expects. */

@@ -16,7 +16,7 @@ import { type BodyLimits, closeUnread, readBody } from "./body.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { bodyValidator } from "./json-schema.ts";
 import { send } from "./reply.ts";
-import { isRefused, parseQuery } from "./request-parts.ts";
+import { isRefused, parseQuery, type Query } from "./request-parts.ts";
 import type { Parameter, Route, RouteDoc } from "./route.ts";
 import { hashSchema } from "./schemas.ts";
 import { verifyAnswerDocument, verifyMembers, verifyRequestDocument } from "./verify-schema.ts";
@@ -51,42 +51,55 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
 
 export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
   const { verification } = deps;
-  const read = (
-    path: string,
-    doc: RouteDoc,
-    answer: (request: FastifyRequest) => Promise<Outcome> | Outcome,
-  ): Route => ({
-    method: "GET",
-    path,
-    tags: [],
-    isPublic: true,
-    doc,
-    handle: async (request, reply) => send(reply, await answer(request)),
-  });
+  const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => read(path, doc, [], answer);
   return [
-    read("/v1/certificates/:uuid", certificateDoc, (request) => {
-      const format = formatOf(request, ["format"]);
+    read("/v1/certificates/:uuid", certificateDoc, ["format"], (request, query) => {
+      const format = pageFormat(request, query.format);
       return typeof format === "string"
         ? verification.certificate(parameter(request, "uuid"), format)
         : format;
     }),
-    read("/v1/certificates/:uuid/keys", keysDoc, (request) =>
+    at("/v1/certificates/:uuid/keys", keysDoc, (request) =>
       verification.businessKeys(parameter(request, "uuid")),
     ),
-    read("/v1/certificates/:uuid/key-custody", custodyDoc, (request) =>
+    at("/v1/certificates/:uuid/key-custody", custodyDoc, (request) =>
       verification.keyCustody(parameter(request, "uuid")),
     ),
-    read("/.well-known/keys", keySetDoc, () => verification.keySet()),
-    read("/.well-known/svc-keys", directoryDoc, () => verification.keyDirectory()),
-    read("/v1/projections/:type/:version", projectionDoc, (request) =>
+    at("/.well-known/keys", keySetDoc, () => verification.keySet()),
+    at("/.well-known/svc-keys", directoryDoc, () => verification.keyDirectory()),
+    at("/v1/projections/:type/:version", projectionDoc, (request) =>
       verification.projection(parameter(request, "type"), parameter(request, "version")),
     ),
-    read("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
-    read("/v1/vocabularies/:name", vocabularyDoc, (request) => readVocabulary(verification, request)),
-    read("/v1/log/checkpoint", checkpointDoc, () => verification.checkpoint()),
-    read("/v1/verify/:record_id", verifyPageDoc, (request) => readVerifyPage(deps.verifyPage, request)),
+    at("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
+    read("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
+      verification.vocabulary({
+        name: parameter(request, "name"),
+        version,
+        ifNoneMatch: request.headers["if-none-match"] ?? null,
+      }),
+    ),
+    at("/v1/log/checkpoint", checkpointDoc, () => verification.checkpoint()),
+    read(
+      "/v1/verify/:record_id",
+      verifyPageDoc,
+      ["origin", "cert", "served_at", "format"],
+      (request, query) => readVerifyPage(deps.verifyPage, request, query),
+    ),
     verifyRoute(deps),
   ];
+}
+
+type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome> | Outcome;
+
+/** A public read with the query parameters `names`; any other is refused. */
+function read<N extends string>(path: string, doc: RouteDoc, names: readonly N[], answer: Read<N>): Route {
+  return {
+    ...{ method: "GET", path, tags: [], isPublic: true, doc },
+    handle: async (request, reply) => {
+      const query = parseQuery(request.raw.url ?? "", names);
+      return send(reply, isRefused(query) ? query : await answer(request, query));
+    },
+  };
 }
 
 function parameter(request: FastifyRequest, name: string): string {
@@ -95,14 +108,6 @@ function parameter(request: FastifyRequest, name: string): string {
 }
 
 /** `?format=` wins over Accept. */
-function formatOf<N extends string>(
-  request: FastifyRequest,
-  names: readonly ("format" | N)[],
-): PageFormat | Outcome {
-  const query = parseQuery(request.raw.url ?? "", names);
-  return isRefused(query) ? query : pageFormat(request, query["format"]);
-}
-
 function pageFormat(request: FastifyRequest, format: string | null): PageFormat | Outcome {
   if (format === "html" || format === "json") return format;
   if (format !== null) {
@@ -116,16 +121,11 @@ function pageFormat(request: FastifyRequest, format: string | null): PageFormat 
   return prefersHtml(request.headers.accept ?? "") ? "html" : "json";
 }
 
-function readVocabulary(verification: Verification, request: FastifyRequest): Outcome {
-  const query = parseQuery(request.raw.url ?? "", ["version"]);
-  if (isRefused(query)) return query;
-  const ifNoneMatch = request.headers["if-none-match"] ?? null;
-  return verification.vocabulary({ name: parameter(request, "name"), version: query.version, ifNoneMatch });
-}
-
-function readVerifyPage(verifyPage: VerifyPage, request: FastifyRequest): Promise<Outcome> | Outcome {
-  const query = parseQuery(request.raw.url ?? "", ["origin", "cert", "served_at", "format"]);
-  if (isRefused(query)) return query;
+function readVerifyPage(
+  verifyPage: VerifyPage,
+  request: FastifyRequest,
+  query: Query<"origin" | "cert" | "served_at" | "format">,
+): Promise<Outcome> | Outcome {
   const format = pageFormat(request, query.format);
   if (typeof format !== "string") return format;
   const { origin, cert, served_at: servedAt } = query;
@@ -155,6 +155,8 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
         const detail = `The body is not strict JSON: ${json.detail}`;
         return send(reply, refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" })));
       }
+      const query = parseQuery(request.raw.url ?? "", []);
+      if (isRefused(query)) return send(reply, query);
       const fault = faultOf(json.value as JsonValue);
       return send(reply, fault === null ? await deps.verify(json.value as JsonObject) : refused(fault));
     },
@@ -243,6 +245,12 @@ const vocabularyDoc: RouteDoc = {
       in: "query",
       description: "The latest when left out.",
       schema: { type: "integer", minimum: 1 },
+    },
+    {
+      name: "If-None-Match",
+      in: "header",
+      description: "ETags that the caller holds: 304 when one of them is current.",
+      schema: { type: "string" },
     },
   ],
   answers: {

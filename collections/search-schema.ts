@@ -9,6 +9,9 @@ import { radiusKmMax, stringOperandMax } from "./operand.ts";
 import { clausesMax, inValuesMax } from "./parse-filter.ts";
 import { labelPattern, searchLimits } from "./search-request.ts";
 
+/** Said of a member whose form is checked and which has no effect yet. */
+export const notYetUsed = "Not yet used: its form is checked, then it is dropped.";
+
 /** Body of a typed address of one collection, or of /v1/search when `collection` is null. */
 export function searchRequestSchema(collection: CollectionName | null): JsonObject {
   if (collection !== null) return bodySchema(collections[collection], false);
@@ -40,11 +43,15 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
       filter: filterSchema(definition),
       sort_by: sortSchema(definition),
       limit: { type: "integer", minimum: 1, maximum: searchLimits.rowsMax, default: searchLimits.rowsMax },
-      client_query_id: { type: "string", pattern: labelPattern, description: "The caller's own reference." },
+      client_query_id: {
+        type: "string",
+        pattern: labelPattern,
+        description: `The caller's own reference. ${notYetUsed}`,
+      },
       session_ref: {
         type: "string",
         pattern: labelPattern,
-        description: "Opaque label of a conversation, new for each and never identifying a person.",
+        description: `Opaque label of a conversation, new for each and never identifying a person. ${notYetUsed}`,
       },
       topic_keywords: {
         type: "array",
@@ -52,7 +59,7 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
         minItems: 1,
         maxItems: searchLimits.topicKeywordsMax,
         uniqueItems: true,
-        description: "Subject terms, kept as demand insight for businesses.",
+        description: `Subject terms. ${notYetUsed}`,
       },
     },
     required: isCollectionRequired ? ["collection", "filter", "sort_by"] : ["filter", "sort_by"],

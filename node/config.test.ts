@@ -26,6 +26,16 @@ describe("configuration", () => {
     );
   });
 
+  it("trusts no proxy unless it is told of it", () => {
+    expect(loadConfig({}, {}).trustedProxies).toEqual([]);
+    const { trustedProxies } = loadConfig({}, { SVC_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
+    expect(trustedProxies.map(({ prefix, network }) => [prefix, network.width])).toEqual([
+      [8, 32],
+      [32, 32],
+      [32, 128],
+    ]);
+  });
+
   it("limits no key unless it is told to", () => {
     expect(loadConfig({}, {}).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
     const env = { SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" };
@@ -55,6 +65,13 @@ describe("configuration", () => {
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_QUERY_COST_PER_MINUTE: "10" }, /SVC_KEY_QUERY_COST_PER_MINUTE.*from 11 to/],
+    [{ SVC_TRUSTED_PROXIES: "" }, /SVC_TRUSTED_PROXIES.*2001:db8:1::\/64/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.0/8," }, /SVC_TRUSTED_PROXIES: names "";/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.0/33" }, /SVC_TRUSTED_PROXIES: names "10\.0\.0\.0\/33"/],
+    [{ SVC_TRUSTED_PROXIES: "127.0.0.1,balancer.example" }, /SVC_TRUSTED_PROXIES: names "balancer\.example"/],
+    [{ SVC_TRUSTED_PROXIES: "10.0.0.1:443" }, /SVC_TRUSTED_PROXIES/],
+    [{ SVC_TRUSTED_PROXIES: "::/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
+    [{ SVC_TRUSTED_PROXIES: "0.0.0.0/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
   ])("refuses %j, naming the setting and the fix", (env, message) => {
     expect(() => loadConfig({}, env)).toThrow(message);

@@ -3,6 +3,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { queryCostMax } from "../service/query-cost.ts";
 import type { Environment } from "../service/service-keys.ts";
+import { type AddressRange, parseRange } from "../service/source-address.ts";
 import {
   type ClusterConfig,
   type ClusterSecrets,
@@ -31,6 +32,8 @@ export interface NodeConfig {
   readonly keys: string;
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
+  /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
+  readonly trustedProxies: readonly AddressRange[];
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
@@ -117,6 +120,7 @@ export function loadConfig(
     logTo,
     keys: isAbsolute(keys) ? keys : resolve(keys),
     publicUrls: parsePublicUrls(env),
+    trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
@@ -149,6 +153,23 @@ function parsePublicUrls(env: Readonly<Record<string, string | undefined>>): Nod
     urls[surface as SurfaceUrl] = url.origin;
   }
   return Object.freeze(urls);
+}
+
+function parseProxies(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly AddressRange[] {
+  const text = env[name];
+  if (text === undefined) return [];
+  return Object.freeze(
+    text.split(",").map((each) => {
+      const range = parseRange(each.trim());
+      const use = "use addresses and CIDR ranges, comma-separated, such as 10.0.1.7,2001:db8:1::/64";
+      if (range === null) throw new ConfigError(name, `names ${JSON.stringify(each.trim())}; ${use}`);
+      if (range.prefix > 0) return range;
+      throw new ConfigError(name, `trusts every address with ${JSON.stringify(each.trim())}; ${use}`);
+    }),
+  );
 }
 
 function parseKeyLimits(env: Readonly<Record<string, string | undefined>>): NodeConfig["keyLimits"] {

@@ -55,6 +55,7 @@ export function buildSurfaces(
     clock: services.clock,
     observer: metrics,
     incarnation: services.incarnation,
+    trustedProxies: services.config.trustedProxies,
     // Callers of a node alone have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };

@@ -27,30 +27,38 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
   server.get("/ops/cluster", async () => cluster.state());
   server.post<{ Body: { party: string; to: string } }>(
     "/ops/cluster/moves",
-    { schema: { body: bodyOf({ party: { type: "string", format: "uuid" }, to: region }) } },
+    { schema: { body: bodies.moves } },
     async ({ body }, reply) => tell(reply, await cluster.move(body.party, body.to)),
   );
   server.post<{ Body: { region: string; successor: string | null } }>(
     "/ops/cluster/declare-dead",
-    { schema: { body: bodyOf({ region, successor: { anyOf: [region, { type: "null" }] } }) } },
+    { schema: { body: bodies.declareDead } },
     async ({ body }, reply) => tell(reply, await cluster.declareDead(body.region, body.successor)),
   );
   server.post<{ Body: { region: string } }>(
     "/ops/cluster/put-in",
-    { schema: { body: bodyOf({ region }) } },
+    { schema: { body: bodies.putIn } },
     async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
   );
   server.post<{ Body: { region: string } }>(
     "/ops/cluster/rejoin",
-    { schema: { body: bodyOf({ region }) } },
+    { schema: { body: bodies.rejoin } },
     async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
   );
   server.post<{ Body: { collection: string } }>(
     "/ops/cluster/rebuild",
-    { schema: { body: bodyOf({ collection: { type: "string" } }) } },
+    { schema: { body: bodies.rebuild } },
     async ({ body }, reply) => tell(reply, await cluster.rebuild(body.collection)),
   );
 }
+
+const bodies = {
+  moves: bodyOf({ party: { type: "string", format: "uuid" }, to: region }),
+  declareDead: bodyOf({ region, successor: { anyOf: [region, { type: "null" }] } }),
+  putIn: bodyOf({ region }),
+  rejoin: bodyOf({ region }),
+  rebuild: bodyOf({ collection: { type: "string" } }),
+};
 
 function bodyOf(properties: Readonly<Record<string, object>>): object {
   return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
@@ -64,22 +72,24 @@ function tell(reply: FastifyReply, outcome: string): FastifyReply {
   return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
 }
 
-const answer = (method: "get" | "post", description: string): object => ({
-  [method]: {
+const command = (description: string, body: object): object => ({
+  post: {
     summary: description,
-    responses: {
-      200: { description },
-      ...(method === "post" ? { 400: { description: "Nothing was changed" } } : {}),
-    },
+    requestBody: { required: true, content: { "application/json": { schema: body } } },
+    responses: { 200: { description }, 400: { description: "Nothing was changed" } },
   },
 });
 
+const stateDescription = "Members, standings and connections as this node knows them";
+
 /** For the surface's OpenAPI document. */
 export const clusterPaths: Readonly<Record<string, object>> = {
-  "/ops/cluster": answer("get", "Members, standings and connections as this node knows them"),
-  "/ops/cluster/moves": answer("post", "Moves a party's home from this region to another: {party, to}"),
-  "/ops/cluster/declare-dead": answer("post", "Declares a lost region dead: {region, successor or null}"),
-  "/ops/cluster/put-in": answer("post", "Puts a lost region's data centre into the keyspace again: {region}"),
-  "/ops/cluster/rejoin": answer("post", "Lets a rebuilt region in again: {region}"),
-  "/ops/cluster/rebuild": answer("post", "Builds this region's index of a collection anew: {collection}"),
+  "/ops/cluster": {
+    get: { summary: stateDescription, responses: { 200: { description: stateDescription } } },
+  },
+  "/ops/cluster/moves": command("Moves a party's home from this region to another", bodies.moves),
+  "/ops/cluster/declare-dead": command("Declares a lost region dead", bodies.declareDead),
+  "/ops/cluster/put-in": command("Puts a lost region's data centre into the keyspace again", bodies.putIn),
+  "/ops/cluster/rejoin": command("Lets a rebuilt region in again", bodies.rejoin),
+  "/ops/cluster/rebuild": command("Builds this region's index of a collection again", bodies.rebuild),
 };

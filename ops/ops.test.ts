@@ -44,6 +44,39 @@ describe("operators", () => {
     expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
   });
 
+  it("each member of a request that names an actor counts", async () => {
+    const asked: string[] = [];
+    const listActors = async (kind: string, afterId: string): Promise<string[]> => {
+      asked.push(`${kind} ${afterId}`);
+      return [];
+    };
+    const server = open({ listActors });
+    for (const url of ["/ops/actors/push", "/ops/actors/region", "/ops/actors/push?after=bat_1"])
+      expect((await server.inject(url)).statusCode).toBe(200);
+    expect(asked).toEqual(["push ", "region ", "push bat_1"]);
+    for (const query of ["before=x", "after=a&after=b"]) {
+      const refused = await server.inject(`/ops/actors/push?${query}`);
+      expect([refused.statusCode, refused.json().code]).toEqual([400, "request_invalid"]);
+    }
+    for (const [kind, id, status] of [
+      ["push", "bat_1", 200],
+      ["push", "bat_2", 404],
+      ["region", "bat_1", 404],
+    ])
+      expect((await server.inject(`/ops/actors/${kind}/${id}`)).statusCode).toBe(status);
+  });
+
+  it.each(["/healthz", "/readyz", "/metrics", "/ops/actors/push", "/openapi.json", "/nowhere"])(
+    "may ask with HEAD whatever they may read: %s",
+    async (url) => {
+      const get = await open().inject({ method: "GET", url });
+      const head = await open().inject({ method: "HEAD", url });
+      expect([head.statusCode, head.body]).toEqual([get.statusCode, ""]);
+      for (const name of ["content-type", "content-length", "cache-control"])
+        expect(head.headers[name]).toBe(get.headers[name]);
+    },
+  );
+
   it("are told 503 while the node is not ready, or cannot tell", async () => {
     const notReady = async () => ({ ready: false, checks: { store: "unreachable" }, plain_text: [] });
     expect(await open({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });

@@ -37,6 +37,12 @@ export interface OpsDeps {
 }
 
 const listLimit = 100;
+/** Of the list of actors; whatever else is asked is refused. */
+const listQuery = {
+  type: "object",
+  properties: { after: { type: "string" } },
+  additionalProperties: false,
+} as const;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
   let count = 0;
@@ -44,7 +50,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     forceCloseConnections: true,
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
@@ -68,8 +74,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
     "/ops/actors/:kind",
+    { schema: { querystring: listQuery } },
     async (request) => {
-      const ids = await deps.listActors(request.params.kind, String(request.query.after ?? ""), listLimit);
+      const ids = await deps.listActors(request.params.kind, request.query.after ?? "", listLimit);
       return { kind: request.params.kind, ids, next_after: ids.length === listLimit ? ids.at(-1) : null };
     },
   );
@@ -132,9 +139,14 @@ function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): Fa
   return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
 }
 
-const answer = (description: string): object => ({
-  get: { summary: description, responses: { 200: { description } } },
+const answer = (description: string, parameters: readonly object[] = []): object => ({
+  get: { summary: description, parameters, responses: { 200: { description } } },
 });
+
+const parameter = (where: "path" | "query", name: string, description: string): object => ({
+  ...{ name, in: where, required: where === "path", description, schema: { type: "string" } },
+});
+const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
 const openApiOf = (isClustered: boolean): object => ({
   openapi: "3.1.0",
@@ -143,9 +155,13 @@ const openApiOf = (isClustered: boolean): object => ({
     "/healthz": answer("The process answers"),
     "/readyz": answer("The node can serve; 503 while it cannot"),
     "/metrics": answer("Prometheus text format"),
-    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page"),
+    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page", [
+      kind,
+      parameter("query", "after", "`next_after` of the page before."),
+    ]),
     "/ops/actors/{kind}/{id}": answer(
       "State of an actor: machine state, context, timers, unacknowledged effects, last events",
+      [kind, parameter("path", "id", "Id of the actor.")],
     ),
     ...(isClustered ? clusterPaths : {}),
   },

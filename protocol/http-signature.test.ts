@@ -104,9 +104,12 @@ describe("signature headers", () => {
     expect(parsed(signatureInput, signature)).toEqual({ ok: true, value: received });
   });
 
-  it("may carry any label", () => {
-    const outcome = parsed(`*my.sig-2=${paramsText}`, "*my.sig-2=:cw==:");
-    expect(outcome).toEqual({ ok: true, value: { ...received, label: "*my.sig-2" } });
+  it.each([
+    ["another label", `*my.sig-2=${paramsText}`, "*my.sig-2=:cw==:"],
+    ["another label beside sig1", `sig1=();tag="other", sig2=${paramsText}`, "sig1=:AA==:, sig2=:cw==:"],
+    ["sig1 and another label", `sig1=${paramsText}, sig2=${paramsText}`, "sig1=:cw==:, sig2=:cw==:"],
+  ])("do not carry the accepted tag under %s", (_, signatureInput, signature) => {
+    expect(outcomeOf(signatureInput, signature)).toBe("signature_invalid");
   });
 
   it("keep escapes of a nonce as they came", () => {

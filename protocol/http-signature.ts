@@ -9,7 +9,7 @@ export const signatureTags = ["svc-retrieval", "svc-push", "svc-business-read"] 
 
 export type SignatureTag = (typeof signatureTags)[number];
 
-/** Label that senders use (specification, «Authentication»). */
+/** Label of a request's signature (specification, «Authentication»); others may stand beside it under other labels. */
 export const signatureLabel = "sig1";
 
 /** Longest life of a signature and how far `created` may lie ahead, in seconds (specification, «Limits»). */
@@ -78,7 +78,7 @@ const usualSignature = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]+=*):$/;
 
 /**
  * Checks 1 and, of check 2, all that the headers alone decide: both present, exactly one signature with an accepted
- * tag, its parameters exactly those of the specification in their order, a nonce of 16 to 128 printable characters.
+ * tag, its label `sig1`, its parameters exactly those of the specification in their order, a nonce of 16 to 128 printable characters.
  */
 export function parseSignatureHeaders(headers: {
   readonly signatureInput: string | null;
@@ -97,6 +97,7 @@ export function parseSignatureHeaders(headers: {
   if (!received || tagged.length > 1) {
     return invalid(`Exactly one signature carries the tag ${acceptedTags.join(" or ")}.`);
   }
+  if (received.label !== signatureLabel) return invalid(`The signature's label is ${signatureLabel}.`);
   if (received.fault !== null) return invalid(received.fault);
   if (!/^[\x21-\x7e]{16,128}$/.test(received.params.nonce))
     return invalid("nonce has 16 to 128 printable characters.");

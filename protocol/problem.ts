@@ -27,6 +27,7 @@ export const problemCodes = {
   seq_not_increasing: { status: 409, title: "The seq was used before" },
   record_too_large: { status: 413, title: "The body is over the limit" },
   media_type_unsupported: { status: 415, title: "The media type is not supported" },
+  expectation_failed: { status: 417, title: "The expectation is not met" },
   host_not_allowed: { status: 421, title: "This is not served under the host that was named" },
   idempotency_key_reused: { status: 422, title: "The idempotency key was used for another request" },
   sort_required: { status: 400, title: "A sort is required" },
@@ -40,6 +41,7 @@ export const problemCodes = {
   internal_error: { status: 500, title: "The service failed" },
   not_offered: { status: 501, title: "This deployment does not offer this" },
   unavailable: { status: 503, title: "Temporarily unavailable" },
+  http_version_unsupported: { status: 505, title: "The HTTP version is not supported" },
 } as const;
 
 export type ProblemCode = keyof typeof problemCodes;

@@ -49,9 +49,8 @@ describe("a request that passes every check", () => {
     const nonce = nextNonce();
     await authenticate(region, await signedHead({ key, nonce, lifetimeSeconds: 120 }));
     expect(region.claims).toEqual([
-      { actor: `integration-key/${key.keyId}@eu-west1`, nonce, expiresMs: expect.any(Number) },
+      { actor: `integration-key/${key.keyId}@eu-west1`, nonce, expiresMs: startMs + 120_000 },
     ]);
-    expect(region.claims[0]?.expiresMs).toBeGreaterThanOrEqual(startMs + 120_000);
   });
 
   it.each([

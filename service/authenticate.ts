@@ -4,7 +4,8 @@
 //   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
 //       from the key that is registered (RFC 9421 §3.2).
 //   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
-//   A4. Nothing is registered before check 6 has passed.
+//   A4. Nothing is registered before check 6 has passed. The form of SVC-Sandbox-Key is judged with check 4, before the
+//       key is looked up, so that the answer says nothing of the key.
 //   A5. What counts towards a key's request rate is whatever its signature verified for, replays too, before anything is
 //       said about the request itself. One beyond the rate claims its nonce all the same.
 
@@ -35,11 +36,8 @@ import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
 import type { RequestRate } from "./request-rate.ts";
 import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
-import { parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
+import { grantLengthMax, parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
 import type { Environment } from "./service-keys.ts";
-
-/** A nonce is held a little longer than its signature lives: no two clocks of a region are the same. */
-const nonceSlackMs = 60_000;
 
 export interface AuthenticationDeps {
   readonly environment: Environment;
@@ -116,7 +114,7 @@ export function authenticateHead(
     acceptedTags: accepted.tags,
   });
   if (!received.ok) return denied(received.code, received.detail);
-  const parts = signedParts(accepted, head, received.value);
+  const parts = signedParts(accepted, head);
   if (parts === null)
     return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
   if (head.hasBody && head.contentDigest === null) {
@@ -134,6 +132,8 @@ export function authenticateHead(
   const nowMs = deps.clock.now();
   const times = checkSignatureTimes(received.value.params, Math.floor(nowMs / 1_000));
   if (!times.ok) return denied(times.code, times.detail);
+  const fault = sandboxKeyFault(deps, head);
+  if (fault !== null) return fault;
   const { keyid, expires } = received.value.params;
   const base = { parts, received: received.value, expiresMs: expires * 1_000, accepted };
   const key = isKeyId(keyid) ? deps.register.key(keyid) : null;
@@ -146,22 +146,29 @@ function denied(code: ProblemCode, detail: string, extras?: ProblemExtras): Refu
 }
 
 /** What the signature has to cover; null when the request names another host. */
-function signedParts(
-  accepted: AcceptedCallers,
-  head: RequestHead,
-  received: ReceivedSignature | null,
-): SignedRequestParts | null {
+function signedParts(accepted: AcceptedCallers, head: RequestHead): SignedRequestParts | null {
   const authority = head.host === null ? "" : authorityOf(head.host);
   if (!accepted.authorities.includes(authority)) return null;
-  // A digest of an empty body may be covered too; a body's digest must be.
-  const hasDigest = head.hasBody || received?.covered.includes("content-digest") === true;
   return {
     method: head.method,
     authority,
     path: head.path,
     query: head.query,
-    contentDigest: hasDigest ? head.contentDigest : null,
+    // Covered when there is a body, and only then: what is sent as the digest of no body says nothing.
+    contentDigest: head.hasBody ? head.contentDigest : null,
   };
+}
+
+const sandboxKeyPointer = "/headers/svc-sandbox-key";
+
+/** Of the form of SVC-Sandbox-Key, whether the key is known or not. Production does not look at it. */
+function sandboxKeyFault(deps: AuthenticationDeps, { sandboxKey }: RequestHead): Refused | null {
+  if (deps.grantSigner === null || sandboxKey === null) return null;
+  const isInBounds = sandboxKey.length >= 1 && sandboxKey.length <= grantLengthMax;
+  // Several fields arrive joined by commas, and no grant has one.
+  if (isInBounds && !sandboxKey.includes(",")) return null;
+  const detail = `SVC-Sandbox-Key is one grant of 1 to ${grantLengthMax} characters.`;
+  return denied("request_invalid", detail, { pointer: sandboxKeyPointer });
 }
 
 type CandidateBase = Pick<Candidate, "parts" | "received" | "expiresMs" | "accepted">;
@@ -195,7 +202,7 @@ function grantedCandidate(
   base: CandidateBase,
   sandboxKey: string | null,
 ): Candidate | Refused {
-  const pointer = "/headers/svc-sandbox-key";
+  const pointer = sandboxKeyPointer;
   if (deps.grantSigner === null) return denied("key_unknown", "No registered key has this keyid.");
   if (sandboxKey === null) {
     return denied(
@@ -247,9 +254,11 @@ async function bearerCandidate(
     crypto: deps.crypto,
   });
   if (!bearer.ok) return denied(bearer.code, bearer.detail);
-  const parts = signedParts(accepted, head, null);
+  const parts = signedParts(accepted, head);
   if (parts === null)
     return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
+  const fault = sandboxKeyFault(deps, head);
+  if (fault !== null) return fault;
   const base = { parts, received: null, expiresMs: bearer.value.expiresMs, accepted };
   const key = await deps.register.key(bearer.value.keyId);
   return key === null
@@ -330,11 +339,9 @@ function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
   const command: IntegrationKeyCommand = {
     type: "nonce.claim",
     nonce: caller.nonce,
-    expires_ms: caller.expiresMs + nonceSlackMs,
+    expires_ms: caller.expiresMs,
   };
   const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
-  const refusalOf = (reply: NonceReply): Refused | null =>
-    reply.status === "claimed" ? null : nonceReused();
   const claimed = asked.reply.then(refusalOf);
   const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
   // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
@@ -343,11 +350,14 @@ function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
   return { claimed, decided };
 }
 
-function nonceReused(): Refused {
-  return denied(
-    "nonce_reused",
-    "This nonce was used with this key before; sign the request again with a fresh one.",
-  );
+function refusalOf({ status }: NonceReply): Refused | null {
+  if (status === "claimed") return null;
+  return status === "expired"
+    ? denied("signature_expired", "The signature has expired; sign the request again.")
+    : denied(
+        "nonce_reused",
+        "This nonce was used with this key before; sign the request again with a fresh one.",
+      );
 }
 
 async function registerGranted(
@@ -358,7 +368,7 @@ async function registerGranted(
 ): Promise<Authenticated | Refused> {
   const registration = await deps.registerGrantedKey(grant, candidate.key.key_id);
   if (registration.status === "refused") {
-    return denied("key_unknown", registration.detail, { pointer: "/headers/svc-sandbox-key" });
+    return denied("key_unknown", registration.detail, { pointer: sandboxKeyPointer });
   }
   const registered = { ...candidate, key: registration.key, party: registration.party };
   const isTokenDue = registration.isNew && candidate.accepted.bearer && deps.grantSigner !== null;

@@ -89,6 +89,7 @@ function nonceActors(claims: TestRegion["claims"], clock: { readonly nowMs: numb
   ): Promise<NonceReply> => {
     if (command.type !== "nonce.claim") throw new Error(`not expected: ${command.type}`);
     const actor = `${to.kind}/${to.id}`;
+    if (command.expires_ms <= clock.nowMs) return { status: "expired" };
     const isHeld = claims.some(
       (each) => each.actor === actor && each.nonce === command.nonce && each.expiresMs > clock.nowMs,
     );

@@ -3,8 +3,11 @@
 //       group answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
 //   F2. What is kept between fetches is immutable: it is of one change of the record under one AI policy version.
 //   F3. A fetch beyond its key's budget is refused before the record is looked for, so it tells nothing of it.
+//   F4. What is not delivered has no receipt and is never billed: the answer is the same but for its body, with the
+//       length that this would have. Its nonce is claimed and it counts towards the budget like any other.
 
 import type { Clock } from "../crypto/port.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
@@ -14,10 +17,10 @@ import type { Authenticated } from "./authenticate.ts";
 import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText } from "./fetched-record.ts";
 import type { QueryBudget } from "./query-budget.ts";
 import { fetchCost } from "./query-cost.ts";
-import { type Receipts, receiptRow } from "./receipts.ts";
+import { type Receipts, receiptRow, type Served } from "./receipts.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
-import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
+import { answerWithoutBody, answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
 /** Specification, «Limits»; one more, because a clock of whole milliseconds may run up to one ahead of the arrival. */
 const notFoundAfterMs = 21;
@@ -48,6 +51,8 @@ export interface FetchRequest {
   readonly recordId: string;
   /** Unix milliseconds. */
   readonly arrivedAtMs: number;
+  /** False for HEAD, whose answer has no body. */
+  readonly isDelivered: boolean;
 }
 
 export type FetchRecord = (request: FetchRequest) => Promise<Outcome>;
@@ -62,7 +67,9 @@ export function createFetch(deps: FetchDeps): FetchRecord {
   const kept = createKept(deps.keptCharactersMax ?? keptCharactersMaxDefault);
   return async (request) => {
     const { claimNonce } = request.authenticated;
-    const answer = await answerWithReceipt(deps.receipts, claimNonce, () => prepare(deps, kept, request));
+    const answer = request.isDelivered
+      ? await answerWithReceipt(deps.receipts, claimNonce, () => prepare(deps, kept, request))
+      : await answerWithoutBody(claimNonce, () => measure(deps, kept, request));
     if (answer === recordNotFound) await deps.delayUntil(request.arrivedAtMs + notFoundAfterMs);
     return answer;
   };
@@ -76,30 +83,57 @@ async function prepare(
   kept: KeptRecords,
   request: FetchRequest,
 ): Promise<Prepared | Refused> {
-  const { recordId } = request;
-  if (!isRecordId(recordId))
-    return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
-  const limited = deps.budget?.spend(request.authenticated.caller.key.key_id, fetchCost) ?? null;
-  if (limited !== null) return limited;
-  const record = await readRecord(deps, kept, request);
-  if (record === null) return recordNotFound;
-  const retrieval = deps.receipts.begin();
-  const receipt = await deps.receipts.sign({
-    retrieval,
+  const record = await findRecord(deps, kept, request);
+  if ("kind" in record) return record;
+  const served = servedOf(deps, record, request);
+  const receipt = await deps.receipts.sign(served);
+  return { body: answerText(deps, record, { served, receipt: receipt.envelope }), receipt };
+}
+
+/** Length of the answer, in bytes: a receipt's is known before it is signed. */
+async function measure(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<number | Refused> {
+  const record = await findRecord(deps, kept, request);
+  if ("kind" in record) return record;
+  const served = servedOf(deps, record, request);
+  return utf8(answerText(deps, record, { served, receipt: deps.receipts.unsigned(served) })).length;
+}
+
+function servedOf(deps: FetchDeps, record: FetchedRecord, request: FetchRequest): Served {
+  return {
+    retrieval: deps.receipts.begin(),
     caller: request.authenticated.caller,
     kind: "fetch",
     collection: null,
     country: null,
-    rows: [receiptRow(recordId, record.row)],
-  });
+    rows: [receiptRow(request.recordId, record.row)],
+  };
+}
+
+function answerText(
+  deps: FetchDeps,
+  record: FetchedRecord,
+  { served, receipt }: { readonly served: Served; readonly receipt: string },
+): string {
+  const [row] = served.rows;
   const sourceLine = formatSourceLine({
-    record_id: recordId,
+    record_id: row?.record_id ?? "",
     origin: record.row.origin,
     cert_id: record.certId,
-    served_at: retrieval.servedAt,
+    served_at: served.retrieval.servedAt,
     verify_url: deps.verifyUrl,
   });
-  return { body: closeFetchedRecord(record, { sourceLine, receipt: receipt.envelope }), receipt };
+  return closeFetchedRecord(record, { sourceLine, receipt });
+}
+
+async function findRecord(
+  deps: FetchDeps,
+  kept: KeptRecords,
+  request: FetchRequest,
+): Promise<FetchedRecord | Refused> {
+  if (!isRecordId(request.recordId))
+    return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
+  const limited = deps.budget?.spend(request.authenticated.caller.key.key_id, fetchCost) ?? null;
+  return limited ?? (await readRecord(deps, kept, request)) ?? recordNotFound;
 }
 
 async function readRecord(

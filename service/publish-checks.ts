@@ -32,7 +32,7 @@ export function sealRefusal(
 /** The mandate that lets this key publish this collection now, from this address. */
 export function findMandate(
   facts: PublishingFacts,
-  request: { readonly collection: string; readonly sourceIp: string; readonly nowMs: number },
+  request: { readonly collection: string; readonly sourceIp: string | null; readonly nowMs: number },
 ): Checked<Mandate> {
   if (facts.key !== "live")
     return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
@@ -53,7 +53,8 @@ export function findMandate(
       problem: problem("out_of_scope", `The mandate does not cover publishing ${request.collection}.`),
     };
   }
-  if (scope.source_ip_allow_list !== null && !addressAllowed(request.sourceIp, scope.source_ip_allow_list)) {
+  const allowList = scope.source_ip_allow_list;
+  if (allowList !== null && (request.sourceIp === null || !addressAllowed(request.sourceIp, allowList))) {
     return {
       ok: false,
       problem: problem(

@@ -66,7 +66,8 @@ export interface PublishRequest {
   /** Value of the verified Content-Digest header. */
   readonly contentDigest: string;
   readonly body: Uint8Array;
-  readonly sourceIp: string;
+  /** Address that the request comes from; null where none can be told, which no allow-list has. */
+  readonly sourceIp: string | null;
 }
 
 /** The actor of the key that signed the request, at home. */

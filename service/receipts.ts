@@ -56,6 +56,8 @@ export interface Receipts {
   begin(): Retrieval;
   /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
   sign(served: Served): Promise<SignedReceipt>;
+  /** Text as long as the envelope would be. It is no statement of the service's: nothing is signed. */
+  unsigned(served: Served): string;
   /**
    * Makes the receipt durable, `after` the commit that it must not be there without, if that is still on its way.
    * Throws {@link LeaseLost}, or what the store throws; then nothing may be answered.
@@ -79,6 +81,7 @@ export function createReceipts(deps: ReceiptDeps): Receipts {
     sharesCommits: deps.store.sharesCommits,
     begin: () => beginRetrieval(deps, draw),
     sign: (served) => signReceipt(deps, served),
+    unsigned: (served) => envelopeText(deps, receiptMessage(deps, served), new Uint8Array(signatureBytes)),
     keep: (receipt, after) => keepReceipt(deps, receipt, after),
   };
 }
@@ -105,7 +108,22 @@ function drawer(crypto: CryptoPort): () => string {
   };
 }
 
+/** Receipts are Ed25519 only. */
+const signatureBytes = 64;
+
 async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedReceipt> {
+  const message = receiptMessage(deps, served);
+  const signature = await deps.signer.sign(message.bytes);
+  return { envelope: envelopeText(deps, message, signature), served };
+}
+
+/** What is signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
+interface ReceiptMessage {
+  readonly bytes: Uint8Array;
+  readonly headLength: number;
+}
+
+function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage {
   const { caller, retrieval } = served;
   const payload = receiptPayloadText({
     ai_company_uuid: caller.party.uuid,
@@ -113,20 +131,26 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
     country: served.country,
     key_id: caller.key.key_id,
     kind: served.kind,
-    region: deps.region,
+    region,
     request_hash: caller.requestHash,
     retrieval_id: retrieval.retrievalId,
     rows: served.rows,
     served_at: retrieval.servedAt,
   });
-  // The pre-authentication encoding (DSSE) in one go: a receipt is ASCII, so its characters are its bytes.
+  // In one go: a receipt is ASCII, so its characters are its bytes.
   const head = paeHead(payloadType, payload.length);
-  const message = utf8(head + payload);
-  const signature = await deps.signer.sign(message);
-  const envelope =
-    `{"payloadType":"${payloadType}","payload":"${toBase64(message.subarray(head.length))}",` +
-    `"signatures":[{"keyid":"${deps.signer.keyId}","sig":"${toBase64(signature)}"}]}`;
-  return { envelope, served };
+  return { bytes: utf8(head + payload), headLength: head.length };
+}
+
+function envelopeText(
+  { signer }: ReceiptDeps,
+  { bytes, headLength }: ReceiptMessage,
+  signature: Uint8Array,
+): string {
+  return (
+    `{"payloadType":"${payloadType}","payload":"${toBase64(bytes.subarray(headLength))}",` +
+    `"signatures":[{"keyid":"${signer.keyId}","sig":"${toBase64(signature)}"}]}`
+  );
 }
 
 async function keepReceipt(

@@ -30,3 +30,20 @@ export async function answerWithReceipt(
   if (refused === null) await receipts.keep(prepared.receipt, commit);
   return (await claimed) ?? { kind: "answer", status: 200, headers, body: prepared.body };
 }
+
+/** The same without a body, of the length that it would have: nothing leaves, so there is no receipt to keep. */
+export async function answerWithoutBody(
+  claimNonce: Authenticated["claimNonce"],
+  measure: () => Promise<number | Refused>,
+): Promise<Outcome> {
+  const { claimed } = claimNonce();
+  const measured = await measure();
+  const reused = await claimed;
+  if (reused !== null || typeof measured !== "number") return reused ?? (measured as Refused);
+  return {
+    kind: "answer",
+    status: 200,
+    headers: { ...headers, "content-length": String(measured) },
+    body: "",
+  };
+}

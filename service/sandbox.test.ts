@@ -115,11 +115,8 @@ describe("a grant", () => {
       async () => (await issueGrant(grantFor(key), region.grantSigner)).replace("svc_sbxk1", "svc_sbxk2"),
     ],
     ["with another part", async () => `${await issueGrant(grantFor(key), region.grantSigner)}.AAAA`],
-    [
-      "of 8193 characters",
-      async () => `${await issueGrant(grantFor(key), region.grantSigner)}${"A".repeat(8_193)}`,
-    ],
-    ["that is empty", () => ""],
+    ["of one character", () => "x"],
+    ["of 8192 characters", () => "x".repeat(8_192)],
   ])("%s is refused", async (_name, make) => {
     expect(await codeOf(authenticate(region, await headWith(await make())))).toBe("key_unknown");
     expect(region.granted).toEqual([]);

@@ -84,6 +84,7 @@ function world(budget: QueryBudget | null = null) {
       state.signed += 1;
       return { envelope: '{"receipt":1}', served: what };
     },
+    unsigned: () => '{"receipt":0}',
     sharesCommits: true,
     keep: async () => {
       if (state.keepFails) throw new LeaseLost();
@@ -153,6 +154,7 @@ const fetchCall = (claim: Refused | null = null) => ({
   authenticated: caller(claim),
   recordId,
   arrivedAtMs: 5_000,
+  isDelivered: true,
 });
 const searchBody = utf8('{"filter":{"all":[{"country":"GB"}]},"sort_by":"published_at:desc"}');
 const searchCall = (claim: Refused | null = null) => ({

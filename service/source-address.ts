@@ -1,11 +1,14 @@
 // Source allow-lists of mandates: CIDR ranges (RFC 4632, RFC 4291) and AS numbers. An AS number needs a routing
 // table that a node alone does not have, so it never matches here: the list is honoured only from inside it.
+//   X1. X-Forwarded-For is believed only as far as trusted proxies wrote it: from its right end to the first address
+//       that is no trusted proxy's, which is the caller's. What stands left of that anybody may have written.
+//   X2. A hop that is no address ends the reading without a source, and a trusted proxy is no source: then no list lets
+//       the request in.
 
-/** True when the address lies in one of the CIDR ranges. Malformed ranges and addresses never match. */
-export function addressAllowed(address: string, allowList: readonly string[]): boolean {
-  const bits = parseAddress(address);
-  if (bits === null) return false;
-  return allowList.some((range) => contains(range, bits));
+export interface AddressRange {
+  readonly network: AddressBits;
+  /** Leading bits that an address has in common with the network. */
+  readonly prefix: number;
 }
 
 interface AddressBits {
@@ -13,17 +16,53 @@ interface AddressBits {
   readonly width: 32 | 128;
 }
 
-function contains(range: string, address: AddressBits): boolean {
-  const [base = "", prefixText, ...rest] = range.split("/");
+/** True when the address lies in one of the CIDR ranges. Malformed ranges and addresses never match. */
+export function addressAllowed(address: string, allowList: readonly string[]): boolean {
+  const bits = parseAddress(address);
+  if (bits === null) return false;
+  return allowList.some((text) => {
+    const range = parseRange(text);
+    return range !== null && contains(range, bits);
+  });
+}
+
+/**
+ * The address that a request comes from: `peer`, which is the connection's, unless that is a trusted proxy's; then the
+ * address that the proxies say in `forwardedFor` (X1). Null when there is none to judge (X2).
+ */
+export function sourceOf(
+  peer: string | undefined,
+  forwardedFor: string | null,
+  trusted: readonly AddressRange[],
+): string | null {
+  const hops = forwardedFor === null ? [] : forwardedFor.split(",");
+  for (const hop of [...hops, peer ?? ""].reverse()) {
+    const address = withoutPort(hop.trim());
+    const bits = parseAddress(address);
+    if (bits === null) return null;
+    if (!trusted.some((range) => contains(range, bits))) return address;
+  }
+  return null;
+}
+
+/** Some proxies write the port that the connection came from as well. */
+function withoutPort(hop: string): string {
+  const [, v6, v4] = /^(?:\[([^\]]*)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(hop) ?? [];
+  return v6 ?? v4 ?? hop;
+}
+
+/** A CIDR range, or an address, which is a range of one; null for anything else. */
+export function parseRange(text: string): AddressRange | null {
+  const [base = "", prefixText, ...rest] = text.split("/");
   const network = parseAddress(base);
-  if (network === null || network.width !== address.width || rest.length > 0) return false;
-  const prefix =
-    prefixText === undefined
-      ? network.width
-      : /^(0|[1-9][0-9]{0,2})$/.test(prefixText)
-        ? Number(prefixText)
-        : -1;
-  if (prefix < 0 || prefix > network.width) return false;
+  if (network === null || rest.length > 0) return null;
+  if (prefixText === undefined) return { network, prefix: network.width };
+  const prefix = /^(0|[1-9][0-9]{0,2})$/.test(prefixText) ? Number(prefixText) : -1;
+  return prefix < 0 || prefix > network.width ? null : { network, prefix };
+}
+
+function contains({ network, prefix }: AddressRange, address: AddressBits): boolean {
+  if (network.width !== address.width) return false;
   const shift = BigInt(network.width - prefix);
   return network.value >> shift === address.value >> shift;
 }

@@ -15,15 +15,53 @@ const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
 });
 
 describe("nonces (Q1)", () => {
-  it("are claimed once until their signature expires", () => {
+  const nonce = "n".repeat(16);
+  const claim = (key: ReturnType<typeof open>, expiresMs: number) =>
+    key.send({ type: "nonce.claim", nonce, expires_ms: expiresMs } as never);
+
+  it("are claimed once until their signature expires, and are free from that moment on", () => {
     const key = open();
-    const claim = { type: "nonce.claim", nonce: "n".repeat(16), expires_ms: key.nowMs + 1_000 };
-    expect(key.send(claim)).toEqual({ status: "claimed" });
-    expect(key.send(claim)).toEqual({ status: "reused" });
-    key.nowMs += 999;
-    expect(key.send(claim)).toEqual({ status: "reused" });
-    key.nowMs += 1;
-    expect(key.send(claim)).toEqual({ status: "claimed" });
+    const expiresMs = key.nowMs + 1_000;
+    expect(claim(key, expiresMs)).toEqual({ status: "claimed" });
+    expect(claim(key, expiresMs)).toEqual({ status: "reused" });
+    key.nowMs = expiresMs - 1;
+    expect(claim(key, expiresMs + 300_000)).toEqual({ status: "reused" });
+    key.nowMs = expiresMs;
+    expect(claim(key, expiresMs + 300_000)).toEqual({ status: "claimed" });
+    expect(claim(key, expiresMs + 300_000)).toEqual({ status: "reused" });
+  });
+
+  it("are never claimed for a signature that has expired here, though it still lives by the asking node's clock", () => {
+    const key = open();
+    const expiresMs = key.nowMs + 1_000;
+    claim(key, expiresMs);
+    key.nowMs = expiresMs;
+    expect(claim(key, expiresMs)).toEqual({ status: "expired" });
+  });
+
+  it("are not claimed again after a move to a node whose clock is behind", () => {
+    const key = open();
+    const expiresMs = key.nowMs + 1_000;
+    claim(key, expiresMs);
+    key.nowMs = expiresMs + 30_000;
+    claim(key, expiresMs + 60_000);
+    key.nowMs = expiresMs - 1;
+    expect(claim(key, expiresMs)).toEqual({ status: "reused" });
+  });
+
+  it("are kept longer than they are held, for a store forgets by its own clock", () => {
+    const key = open();
+    const expiresMs = key.nowMs + 1_000;
+    claim(key, expiresMs);
+    expect(key.rows(16)[0]?.expiresAtMs).toBe(expiresMs + 60_000);
+  });
+
+  it("of a row that an older version wrote are held as long as the row says", () => {
+    const key = open();
+    const row = { rt: 16, k: 0, k2: nonce, body: "", expiresAtMs: key.nowMs + 60_000 };
+    const view = { nowMs: key.nowMs, row: () => row } as never;
+    const command = { type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as const;
+    expect(integrationKeyActor.decide(command, view)).toEqual({ reply: { status: "reused" } });
   });
 
   it("of one key say nothing of another nonce", () => {
@@ -258,7 +296,7 @@ describe("idempotency (Q3, Q4)", () => {
     ["answered", { digest: "d", epoch: null, answer: settle.answer }, "replay"],
   ])("reads a note of the release before that is %s", (_name, note, status) => {
     const key = open();
-    key.put({ rt: 17, k: 0, k2: "s", body: JSON.stringify(note), expiresAtMs: key.nowMs + 5_000 });
+    key.lay({ rt: 17, k: 0, k2: "s", body: JSON.stringify(note), expiresAtMs: key.nowMs + 5_000 });
     expect(statusOf(key, begin("e", "b"))).toBe("conflict");
     expect(statusOf(key, begin("d", "b"))).toBe(status);
   });

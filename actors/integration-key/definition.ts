@@ -1,6 +1,10 @@
 // The integration-key actor: seq, caps and idempotency of a registered key at home; its nonces in each region.
 // Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
-//   Q1. A nonce is claimed at most once while its signature lives (specification, «Authentication», check 7).
+//   Q1. A nonce is claimed at most once while its signature lives by the clock of any node of the region, and is free
+//       once it has expired by the clock of the node that has the actor (specification, «Authentication», check 7). A
+//       claim whose signature has expired by that clock is refused for it, so a node that is behind cannot have it
+//       claimed again; and a claim outlives its signature in the store, so a node that is behind and takes the actor
+//       over finds it. This holds while no two clocks of a region are `nonceSpareMs` apart.
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
 //       hours, whatever became of the first one, unless that one was released without an answer to keep.
@@ -30,6 +34,8 @@ import type { ActorDefinition, ActorView, Decision } from "../system/definition.
 
 const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
 
+/** A claim is kept this long after it has ended, many times what the clocks of a region may differ by. */
+const nonceSpareMs = 60_000;
 /** Answers are kept this long, and the digests of requests that nobody answered. */
 const idempotencyKeptMs = dayMs;
 /** A claim ends so long after its worker renewed it last. It need not be long: every step of an answer can be repeated. */
@@ -108,12 +114,19 @@ function claimNonce(
   command: Extract<IntegrationKeyCommand, { type: "nonce.claim" }>,
   view: ActorView,
 ): Decision<NonceReply> {
-  const held = live(view, view.row(rt.nonce, 0, command.nonce));
-  if (held) return { reply: { status: "reused" } };
+  const { nonce, expires_ms: expiresMs } = command;
+  if (expiresMs <= view.nowMs) return { reply: { status: "expired" } };
+  const row = view.row(rt.nonce, 0, nonce);
+  if (row !== undefined && heldUntilMs(row) > view.nowMs) return { reply: { status: "reused" } };
   return {
     reply: { status: "claimed" },
-    puts: [{ rt: rt.nonce, k: 0, k2: command.nonce, body: "", expiresAtMs: command.expires_ms }],
+    puts: [{ rt: rt.nonce, k: 0, k2: nonce, body: String(expiresMs), expiresAtMs: expiresMs + nonceSpareMs }],
   };
+}
+
+/** Rows of earlier versions are empty, and hold their nonce for as long as they are there. */
+function heldUntilMs({ body, expiresAtMs = 0 }: PartitionRow): number {
+  return body === "" ? expiresAtMs : Number(body);
 }
 
 function beginIdempotent(

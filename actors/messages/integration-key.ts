@@ -11,7 +11,7 @@ export interface IdempotentAnswer {
 }
 
 export type IntegrationKeyCommand =
-  /** Claims a nonce until `expires_ms`; durable before the reply. */
+  /** Claims a nonce until `expires_ms`, when its signature expires; durable before the reply. */
   | (Message & { readonly type: "nonce.claim"; readonly nonce: string; readonly expires_ms: number })
   /** Claims the Idempotency-Key for a request. Repeated by the same worker it is answered the same, and renews the claim. */
   | (Message & {
@@ -52,7 +52,11 @@ export type IntegrationKeyCommand =
     })
   | (Message & { readonly type: "key.retire" });
 
-export type NonceReply = { readonly status: "claimed" } | { readonly status: "reused" };
+export type NonceReply =
+  | { readonly status: "claimed" }
+  | { readonly status: "reused" }
+  /** By the clock of the node that has the actor the signature has expired. */
+  | { readonly status: "expired" };
 
 export type IdempotencyReply =
   | { readonly status: "fresh" }

@@ -2,7 +2,7 @@
 // that is independent of the others is judged by itself: each nonce, each Idempotency-Key, the seq of a key.
 
 import type { AdmitReply, BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
-import type { IntegrationKeyCommand } from "../../actors/messages/integration-key.ts";
+import type { IntegrationKeyCommand, NonceReply } from "../../actors/messages/integration-key.ts";
 import type { AcceptReply, PushCommand, PushReport } from "../../actors/messages/push.ts";
 import type { World } from "../world/world.ts";
 import type { Asked } from "./history.ts";
@@ -73,7 +73,9 @@ const nonceSpecification: Specification<boolean, Asked> = {
   initial: false,
   step: (claimed, { status, reply }) => {
     if (status === "open") return [true];
-    const { status: said } = reply as { status: "claimed" | "reused" };
+    const { status: said } = reply as NonceReply;
+    // Whether it was claimed before is not said.
+    if (said === "expired") return [claimed];
     return (said === "reused") === claimed ? [true] : [];
   },
   keyOf: String,

@@ -69,7 +69,8 @@ async function answer(
 ): Promise<Outcome> {
   if (request.route === "search")
     return node.search({ authenticated, body: request.body, collection: "products" });
-  if (request.route === "fetch") return node.fetch({ authenticated, recordId: request.subject, arrivedAtMs });
+  if (request.route === "fetch")
+    return node.fetch({ authenticated, recordId: request.subject, arrivedAtMs, isDelivered: true });
   const reused = await authenticated.claimNonce().claimed;
   if (reused !== null) return reused;
   const { caller } = authenticated;

@@ -1,0 +1,132 @@
+// What the platform would answer by itself, in its own words or none, answered like everything else: as problems, with a
+// request id, in the logs and in the metrics.
+//   P1. What is wrong with a head is said before a route is asked. Only the Host of a signed request is left to its
+//       signature, which covers it: a request with two of them is addressed to nobody.
+//   P2. A request is answered once: what turns out to be wrong with a body after that ends the connection, for the next
+//       in front of it might take a second answer for that of another request.
+
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Problem, type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import { hostFields } from "./request-parts.ts";
+
+export const headBytesMax = 32_768;
+const headFieldsMax = 1_000;
+
+/** How a surface answers on a connection that has no request, or gives it up. */
+export interface PlatformAnswers {
+  /** Fields of every such answer; a request id among them. */
+  readonly fields: () => Readonly<Record<string, string>>;
+  readonly answered: (found: Problem, fields: Readonly<Record<string, string>>) => void;
+}
+
+/** The exchange that each connection was in last. */
+const exchanges = new WeakMap<
+  Duplex,
+  { readonly request: IncomingMessage; readonly response: ServerResponse }
+>();
+
+/** Takes over what the server would answer or refuse by itself. */
+export function takeOver(server: Server, answers: PlatformAnswers): void {
+  server.maxHeadersCount = headFieldsMax;
+  server.prependListener("request", (request, response) => {
+    exchanges.set(request.socket, { request, response });
+  });
+  server.on("checkContinue", (request, response) => {
+    if (isExpectationMet(request)) response.writeContinue();
+    server.emit("request", request, response);
+  });
+  // Judged by `headFault` then, like everything else in a head.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    socket.on("error", () => socket.destroy());
+    // A tunnel is nothing that has methods.
+    answerAndEnd(socket, problem("method_not_allowed", "There are no tunnels here."), answers, { allow: "" });
+  });
+}
+
+/** A connection that never became a request: too slow, too long a head, or no HTTP. */
+export function answerClientError(
+  error: Error & { readonly code?: string },
+  socket: Duplex,
+  answers: PlatformAnswers,
+): void {
+  const exchange = exchanges.get(socket);
+  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+  else if (exchange?.request.complete === false && exchange.response.headersSent) socket.end();
+  else answerAndEnd(socket, clientProblem(error.code ?? ""), answers);
+}
+
+function clientProblem(code: string): Problem {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return problem("request_timeout", "The request did not arrive in time.");
+    case "HPE_HEADER_OVERFLOW":
+      return problem(
+        "header_too_large",
+        `The headers are at most ${headBytesMax} bytes in ${headFieldsMax} fields.`,
+      );
+    case "HPE_INVALID_VERSION":
+    case "HPE_PAUSED_H2_UPGRADE":
+      return versionProblem();
+    default:
+      return problem("request_invalid", "This is no HTTP request.");
+  }
+}
+
+function answerAndEnd(
+  socket: Duplex,
+  found: Problem,
+  { fields, answered }: PlatformAnswers,
+  more: Readonly<Record<string, string>> = {},
+): void {
+  const body = JSON.stringify(found);
+  const own = fields();
+  const all = {
+    connection: "close",
+    "content-type": problemMediaType,
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "no-store",
+    ...own,
+    ...more,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${found.status} ${found.title}\r\n${lines.join("")}\r\n${body}`);
+  answered(found, own);
+}
+
+/** What of a request's head alone refuses it; null for nothing. */
+export function headFault(request: IncomingMessage, isSigned: boolean): Problem | null {
+  const { httpVersion } = request;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return versionProblem();
+  if (!isHostPlain(request, isSigned)) {
+    return problem("request_invalid", "A request names its host in exactly one Host field.", {
+      pointer: "/headers/host",
+    });
+  }
+  if (isExpectationMet(request)) return null;
+  const pointer = "/headers/expect";
+  return problem("expectation_failed", "The only expectation that is met here is 100-continue.", { pointer });
+}
+
+/** RFC 9110 §10.1.1: of HTTP/1.0 an expectation counts for nothing. */
+function isExpectationMet({ headers, httpVersion }: IncomingMessage): boolean {
+  return (
+    headers.expect === undefined || httpVersion === "1.0" || headers.expect.toLowerCase() === "100-continue"
+  );
+}
+
+/** RFC 9110 §7.2, RFC 3986 §3.2.2: a name or an address, and a port. */
+const hostForm = /^(?:[a-z0-9._~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::[0-9]*)?$/i;
+
+/** RFC 9112 §3.2: one Host, of that form; HTTP/1.0 needs none. */
+function isHostPlain(request: IncomingMessage, isSigned: boolean): boolean {
+  const count = hostFields(request);
+  if (count === 0) return request.httpVersion === "1.0";
+  return isSigned || (count === 1 && hostForm.test(request.headers.host ?? ""));
+}
+
+function versionProblem(): Problem {
+  const code: ProblemCode = "http_version_unsupported";
+  return problem(code, "The surfaces speak HTTP/1.1.");
+}

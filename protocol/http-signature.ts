@@ -73,7 +73,7 @@ export interface ReceivedSignature {
 type ParseFault = "signature_missing" | "signature_invalid";
 
 const usualInput =
-  /^([a-z*][a-z0-9_.*-]*)=(\(((?:"[a-z@-]+"(?: "[a-z@-]+")*)?)\);created=([0-9]{1,15});expires=([0-9]{1,15});nonce="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";keyid="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";tag="([\x20-\x21\x23-\x5b\x5d-\x7e]*)")$/;
+  /^([a-z*][a-z0-9_.*-]*)=(\(((?:"[a-z@-]+"(?: "[a-z@-]+")*)?)\);created=(0|[1-9][0-9]{0,14});expires=(0|[1-9][0-9]{0,14});nonce="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";keyid="([\x20-\x21\x23-\x5b\x5d-\x7e]*)";tag="([\x20-\x21\x23-\x5b\x5d-\x7e]*)")$/;
 const usualSignature = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]+=*):$/;
 
 /**

@@ -1,0 +1,49 @@
+// `npm run fuzz`: changes inputs of strangers until something does not hold.
+//   npm run fuzz -- --seconds 3600             every target in turn, for as long in all
+//   npm run fuzz -- --target receipts --seed 7
+//   npm run fuzz -- --target receipts --input BASE64     one input, as a failure prints it
+
+import { parseArgs } from "node:util";
+import { fuzz } from "./fuzz/run.ts";
+import { fuzzTargets, regressionsOf } from "./fuzz/targets.ts";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    seed: { type: "string" },
+    target: { type: "string" },
+    input: { type: "string" },
+  },
+});
+const chosen = fuzzTargets.filter(({ name }) => values.target === undefined || values.target === name);
+const seconds = Number(values.seconds);
+if (chosen.length === 0 || !(seconds > 0)) {
+  console.error(
+    `--target is one of ${fuzzTargets.map(({ name }) => name).join(", ")}, --seconds a number above 0.`,
+  );
+  process.exit(2);
+}
+const [only] = chosen;
+if (values.input !== undefined && only !== undefined) {
+  console.log(await only.check(Uint8Array.fromBase64(values.input)));
+  process.exit(0);
+}
+const firstSeed = values.seed === undefined ? Date.now() % 2 ** 32 : Number(values.seed);
+let inputs = 0;
+for (const target of chosen) {
+  const report = await fuzz(target, {
+    seed: firstSeed,
+    inputsMax: Number.POSITIVE_INFINITY,
+    msMax: (seconds * 1_000) / chosen.length,
+    regressions: regressionsOf(target.name),
+  });
+  inputs += report.inputs;
+  console.log(
+    `${report.failure === null ? "ok  " : "FAIL"} ${report.target}: ${report.inputs} inputs, ${report.outcomes} outcomes`,
+  );
+  if (report.failure === null) continue;
+  console.log(report.failure.error);
+  console.log(`npm run fuzz -- --target ${report.target} --input ${report.failure.input.toBase64()}`);
+  process.exitCode = 1;
+}
+console.log(`${inputs} inputs, seed ${firstSeed}`);

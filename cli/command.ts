@@ -24,6 +24,8 @@ export interface CommandContext {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
+  /** Asks the person at the terminal; null where there is none. */
+  readonly question: (text: string) => Promise<string | null>;
   /** What to do on Ctrl-C or a request to end, instead of ending at once; answers the exit code. */
   readonly onStop: (handle: () => ExitCode | Promise<ExitCode>) => void;
 }

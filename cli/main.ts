@@ -1,5 +1,6 @@
 // The program `svc`.
 
+import { createInterface } from "node:readline/promises";
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
@@ -9,12 +10,13 @@ import { commandHelp, programHelp } from "./help.ts";
 import { keygen } from "./keygen.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
+import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { verify } from "./verify.ts";
 
-const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen];
+const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen, revoke];
 
 const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {
@@ -55,6 +57,7 @@ function contextOf(terminal: Terminal): CommandContext {
     env: process.env,
     now: Date.now,
     wait: (delayMs) => new Promise((wake) => setTimeout(wake, delayMs)),
+    question: ask,
     onStop: (handle) => {
       // The second signal finds no handler, and ends the program at once.
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -62,6 +65,18 @@ function contextOf(terminal: Terminal): CommandContext {
       }
     },
   };
+}
+
+async function ask(text: string): Promise<string | null> {
+  if (!process.stdin.isTTY) return null;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Who ends the input instead of answering has not said yes.
+  const ended = new Promise<string>((resolve) => void lines.once("close", () => resolve("")));
+  try {
+    return await Promise.race([lines.question(text), ended]);
+  } finally {
+    lines.close();
+  }
 }
 
 function showHelp(name: string | undefined, terminal: Terminal): ExitCode {

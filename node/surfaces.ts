@@ -8,6 +8,7 @@ import type { Route } from "../api/route.ts";
 import { buildTools } from "../api/tools.ts";
 import { buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
@@ -19,6 +20,7 @@ import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
+import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
 import { createStandings, ownTrust } from "../service/standing.ts";
@@ -47,7 +49,13 @@ export function buildSurfaces(
     urls,
     access,
     logger,
-  }: { readonly urls: SandboxUrls; readonly access: OpsAccess; readonly logger: FastifyBaseLogger },
+    audit,
+  }: {
+    readonly urls: SandboxUrls;
+    readonly access: OpsAccess;
+    readonly logger: FastifyBaseLogger;
+    readonly audit: AuditLog;
+  },
 ): Surfaces {
   const metrics = createMetrics();
   const http: HttpDeps = {
@@ -88,9 +96,19 @@ export function buildSurfaces(
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+      revocations: revocationsOf(services, authentication),
+      audit,
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
   };
+}
+
+function revocationsOf(
+  { parties, register, actors, clock }: NodeServices,
+  { grantSigner, registerGrantedKey }: AuthenticationDeps,
+): Revocations {
+  const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
+  return createRevocations({ parties, register, actors, clock, crypto: nativeCrypto, grants });
 }
 
 function authenticationOf(services: NodeServices): AuthenticationDeps {

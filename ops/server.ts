@@ -7,10 +7,13 @@ import fastify, {
   type FastifyReply,
   LogController,
 } from "fastify";
-import { type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
+import { failureAnswer } from "../service/failure.ts";
+import type { Revocations } from "../service/revocations.ts";
+import { type AuditLog, addAudit, sendProblem } from "./acts.ts";
 import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
+import { addRevocationRoutes, revocationPaths } from "./revocations.ts";
 
 export interface ReadyReport {
   readonly ready: boolean;
@@ -32,11 +35,16 @@ export interface OpsDeps {
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
+  readonly revocations: Revocations;
+  /** Where acts are recorded. */
+  readonly audit: AuditLog;
   /** Null for a node alone. */
   readonly cluster: ClusterOps | null;
 }
 
 const listLimit = 100;
+/** Ids of mandates have 128 characters, each of which may be encoded in three. */
+const paramLengthMax = 1_024;
 /** Of the list of actors; whatever else is asked is refused. */
 const listQuery = {
   type: "object",
@@ -52,6 +60,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
+    routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
     genReqId: () => {
@@ -60,6 +69,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     },
   });
   addManners(server, deps.access);
+  addAudit(server, deps.audit);
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
     const report = await deps
@@ -84,6 +94,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     const report = await deps.inspect(request.params);
     return report ?? sendProblem(reply, "not_found", "There is no such actor.");
   });
+  addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setNotFoundHandler((_request, reply) =>
@@ -92,6 +103,14 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
       return sendProblem(reply, "request_invalid", error.message);
+    const failure = failureAnswer(error);
+    if (failure !== null) {
+      request.log.warn({ request_id: request.id, err: error }, "not answered now");
+      const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
+      return sendProblem(reply, code, detail, extras);
+    }
+    if (error.name === "RegisterRefused")
+      return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
     request.log.error({ request_id: request.id, err: error }, "failed");
     return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
   });
@@ -110,16 +129,6 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     if (refusal === null) done();
     else refuseAccess(reply, refusal);
   });
-  // What operators did is kept apart from what was asked, with who did it.
-  server.addHook("onResponse", (request, reply, done) => {
-    const { method, url, id } = request;
-    if (method !== "GET" && method !== "HEAD")
-      request.log.warn(
-        { request_id: id, method, url, from: request.ip, status: reply.statusCode },
-        "ops.acted",
-      );
-    done();
-  });
 }
 
 function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_invalid"): void {
@@ -132,11 +141,6 @@ function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_inv
       code,
       "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
     );
-}
-
-function sendProblem(reply: FastifyReply, code: ProblemCode, detail: string): FastifyReply {
-  const found = problem(code, detail);
-  return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
 }
 
 const answer = (description: string, parameters: readonly object[] = []): object => ({
@@ -163,6 +167,7 @@ const openApiOf = (isClustered: boolean): object => ({
       "State of an actor: machine state, context, timers, unacknowledged effects, last events",
       [kind, parameter("path", "id", "Id of the actor.")],
     ),
+    ...revocationPaths,
     ...(isClustered ? clusterPaths : {}),
   },
 });

@@ -9,6 +9,7 @@ import type {
   PartyFacts,
   PolicyFacts,
   PublishingFacts,
+  RegisterAct,
   RegisterReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
@@ -66,11 +67,15 @@ export interface CertificateRequest {
   readonly status_effective_from: string;
   /** Required for every status but `active`. */
   readonly status_reason: string | null;
+  /** cert_id that must be in force; with another one `certificate_superseded` is thrown. Without it the newest is followed. */
+  readonly follows?: string;
+  /** Who has it issued, and why; never published. */
+  readonly act?: RegisterAct;
 }
 
 export interface Parties {
   open(party: PartyFacts): Promise<void>;
-  /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
+  /** Issues the next certificate; an issuance that says nothing new answers the one in force, and keeps no act. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   /**
    * For callers that know that the party has the private half: it was generated here, or has just signed a request. A key of
@@ -79,19 +84,22 @@ export interface Parties {
   registerKey(key: KeyFacts): Promise<void>;
   /** For portals: the key itself signs for whom, as what and at which challenge it is registered. */
   registerProvenKey(request: PossessionRequest): Promise<void>;
+  /** The earlier moments stand. False where nothing changed by it, also for {@link revokeMandate}. */
   revokeKey(request: {
     readonly uuid: string;
     readonly key_id: string;
     readonly revoked_at: string;
     readonly compromised_from: string | null;
-  }): Promise<void>;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   acceptMandate(envelope: Envelope): Promise<void>;
   /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
   revokeMandate(request: {
     readonly uuid: string;
     readonly mandate_id: string;
     readonly revoked_at: string;
-  }): Promise<void>;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   /** Accepts the next AI policy version; the seal names the version that it creates. */
   acceptPolicy(request: {
     readonly uuid: string;
@@ -114,9 +122,13 @@ export interface Parties {
 }
 
 export function createParties(deps: PartiesDeps): Parties {
-  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+  const change = async (uuid: string, command: BusinessCommand): Promise<boolean> => {
     const reply = await deps.actors.ask<RegisterReply>(businessRef(uuid), command);
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
+    return reply.changed === true;
+  };
+  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+    await change(uuid, command);
   };
   const facts = async (uuid: string, keyId: string): Promise<PublishingFacts> => {
     await deps.settleHome(uuid);
@@ -140,21 +152,26 @@ export function createParties(deps: PartiesDeps): Parties {
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
       await registerKey(request.key);
     },
-    revokeMandate: ({ uuid, ...revocation }) => ask(uuid, { type: "mandate.revoke", ...revocation }),
-    revokeKey: ({ uuid, ...revocation }) => ask(uuid, { type: "key.revoke", ...revocation }),
+    revokeMandate: ({ uuid, ...revocation }) => change(uuid, { type: "mandate.revoke", ...revocation }),
+    revokeKey: ({ uuid, ...revocation }) => change(uuid, { type: "key.revoke", ...revocation }),
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
     facts,
     issueCertificate: async (request) => {
-      const { certificate: inForce } = await facts(request.uuid, "");
-      if (
-        inForce?.status === request.status &&
-        inForce.status_effective_from === request.status_effective_from
-      )
-        return inForce.cert_id;
-      const certificate = await buildCertificate(deps, request, inForce?.cert_id ?? null);
-      await ask(request.uuid, { type: "certificate.issue", certificate });
-      return certificate.cert_id;
+      for (let attempt = 1; ; attempt += 1) {
+        const { certificate: inForce } = await facts(request.uuid, "");
+        if (inForce !== null && saysSo(inForce, request, attempt > 1)) return inForce.cert_id;
+        const follows = request.follows ?? inForce?.cert_id ?? null;
+        const certificate = await buildCertificate(deps, request, follows);
+        const act = request.act === undefined ? {} : { act: request.act };
+        try {
+          await ask(request.uuid, { type: "certificate.issue", certificate, follows, ...act });
+          return certificate.cert_id;
+        } catch (error) {
+          const isLost = request.follows !== undefined || attempt >= issueAttemptsMax;
+          if (isLost || !isSuperseded(error)) throw error;
+        }
+      }
     },
     acceptMandate: async (envelope) => {
       const mandate = mandateFacts(envelope);
@@ -173,6 +190,26 @@ export function createParties(deps: PartiesDeps): Parties {
       await ask(request.uuid, { type: "custody.state", custody });
     },
   };
+}
+
+export const issueAttemptsMax = 5;
+
+/**
+ * Whether the certificate in force says what the request asks for: exactly, or, where another one was issued while this one
+ * was made, the same status from an earlier moment on.
+ */
+function saysSo(
+  { status, status_effective_from: from }: Pick<CertificateFacts, "status" | "status_effective_from">,
+  request: CertificateRequest,
+  isSecond: boolean,
+): boolean {
+  if (status !== request.status) return false;
+  return isSecond ? from <= request.status_effective_from : from === request.status_effective_from;
+}
+
+/** Another certificate was issued while this one was made. */
+export function isSuperseded(error: unknown): boolean {
+  return error instanceof RegisterRefused && error.code === "certificate_superseded";
 }
 
 /** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */

@@ -325,7 +325,7 @@ describe("register", () => {
         policy: { business_uuid: uuid, version, record_id: "aip_x", live_from: "t" },
       }) as never;
     expect(business.send(policy(2))).toMatchObject({ code: "ai_policy_version_mismatch" });
-    expect(business.send(policy(1))).toEqual({ status: "done" });
+    expect(business.send(policy(1))).toEqual({ status: "done", changed: true });
     expect(business.send(policy(1))).toEqual({ status: "done" });
     expect(business.snapshot.context.policy.version).toBe(1);
   });

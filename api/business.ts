@@ -12,10 +12,9 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
-import { sourceOf } from "../service/source-address.ts";
 import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { single } from "./request-parts.ts";
+import { callerAddress, single } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema } from "./schemas.ts";
@@ -123,7 +122,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: sourceOf(request.socket.remoteAddress, forwardedFor(request), trustedProxies),
+      sourceIp: callerAddress(request.raw, trustedProxies),
     });
   return {
     method: "POST",
@@ -159,11 +158,6 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       answer,
     }),
   };
-}
-
-/** All its fields in the order they came, as one list (RFC 9110 §5.3). */
-function forwardedFor(request: FastifyRequest): string | null {
-  return single(request.headers["x-forwarded-for"]);
 }
 
 /** One form for one digest, however the verified header wrote it. */

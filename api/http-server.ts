@@ -28,13 +28,19 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery } from "./request-parts.ts";
+import { callerAddress, isRefused, parseQuery } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** Whether a signature says to which host the request is addressed. */
     readonly isSigned?: boolean;
+  }
+  interface FastifyReply {
+    /** Of the problem that it is; null for an answer. */
+    problemCode: ProblemCode | null;
+    /** Of the registered or granted key that the request names, whatever became of it; for the log. */
+    keyId: string | null;
   }
 }
 
@@ -108,6 +114,8 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   // Handlers read their own bodies, for what they accept depends on who asks.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  server.decorateReply("problemCode", null);
+  server.decorateReply("keyId", null);
   takeOver(server.server, platform);
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);
@@ -150,7 +158,9 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
       durationMs: reply.elapsedTime,
     };
     deps.observer.observe(answered);
-    request.log.info({ request_id: request.id, ...answered }, "answered");
+    const { problemCode: code, keyId: key_id } = reply;
+    const from = callerAddress(request.raw, deps.trustedProxies);
+    request.log.info({ request_id: request.id, ...answered, code, key_id, from }, "answered");
     done();
   });
 }

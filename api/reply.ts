@@ -22,6 +22,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
   if (problem.retry_after_seconds !== undefined)
     reply.header("retry-after", String(problem.retry_after_seconds));
   reply.header("cache-control", "no-store");
+  reply.problemCode = problem.code;
   return sendBody(
     reply.code(problem.status).header("content-type", problemMediaType),
     JSON.stringify(problem),

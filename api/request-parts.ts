@@ -5,6 +5,7 @@ import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "../service/answer.ts";
 import type { RequestHead } from "../service/request-head.ts";
+import { type AddressRange, sourceOf } from "../service/source-address.ts";
 import { hasBody } from "./body.ts";
 
 export function requestHead(request: IncomingMessage): RequestHead {
@@ -50,6 +51,15 @@ export function hostFields({ rawHeaders }: IncomingMessage): number {
 /** Node joins repeated fields of these names as RFC 9110 §5.3 says. */
 export function single(value: string | readonly string[] | undefined): string | null {
   return typeof value === "string" ? value : (value?.join(", ") ?? null);
+}
+
+/** Where a request comes from, behind proxies that are believed; null where nothing tells. */
+export function callerAddress(
+  { socket, headers }: IncomingMessage,
+  trusted: readonly AddressRange[] = [],
+): string | null {
+  // All fields of this name in the order they came, as one list (RFC 9110 §5.3).
+  return sourceOf(socket.remoteAddress, single(headers["x-forwarded-for"]), trusted);
 }
 
 export type Query<N extends string> = { readonly [K in N]: string | null };

@@ -48,6 +48,7 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, candidate);
     }
+    reply.keyId = candidate.key.key_id;
     const body = await readBody(request.raw, limits);
     if (!body.ok) {
       closeUnread(request, reply);

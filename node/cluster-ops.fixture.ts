@@ -8,7 +8,7 @@ export async function ordered(node: TestNode | undefined, order: string, body: o
   const answer = await fetch(`${node.urls.ops}/ops/cluster/${order}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ by: "the test", reason: "It has to be so for what is tested.", ...body }),
   });
   const text = await answer.text();
   const { outcome, reason } = JSON.parse(text) as { readonly outcome?: string; readonly reason?: string };

@@ -16,11 +16,15 @@ import { PresenceEnded } from "../cluster/presence.ts";
 import {
   type DeclareOutcome,
   declareDead,
+  declareFault,
   type RejoinOutcome,
   rejoin,
   type StandingsOptions,
 } from "../cluster/standings.ts";
+import { stillBeating } from "../cluster/still-beating.ts";
+import { defaultTiming } from "../cluster/timing.ts";
 import type { Clock } from "../crypto/port.ts";
+import type { DeadRegion, RefusedOrder } from "../ops/cluster.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { StoreError } from "../storage/cluster-store.ts";
 import { RemoteFailure } from "../transport/actor-transport.ts";
@@ -54,8 +58,11 @@ export interface NodeCluster {
   readonly moves: Moves;
   /** Regions whose indexes are told: those that were not declared dead. */
   regions(): readonly string[];
-  /** Takes the region out of the keyspace first: without it there is a majority to say so. */
-  declareDead(region: string, successor: string | null): Promise<DeclareOutcome>;
+  /**
+   * Takes the region out of the keyspace first: without it there is a majority to say so. One whose nodes are seen to beat
+   * stays as it is, unless it is forced.
+   */
+  declareDead(order: DeadRegion): Promise<DeclareOutcome | RefusedOrder>;
   /** Puts a region that was taken out into the keyspace again. False for one that is unknown. */
   putIn(region: string): Promise<boolean>;
   rejoin(region: string): Promise<RejoinOutcome>;
@@ -172,13 +179,23 @@ function movesOf(
   });
 }
 
+function stillBeats(nodes: readonly string[]): RefusedOrder {
+  const which = nodes.length === 1 ? `the node ${nodes[0]} still beats` : `${nodes.join(", ")} still beat`;
+  const detail = `${which}. Stop the region's nodes first, or say "force": true.`;
+  return { outcome: "still_beats", detail };
+}
+
 function standingsOf(
-  { config, region, stores }: ClusterOptions,
+  { config, stores }: ClusterOptions,
   parts: StandingsOptions,
 ): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
   return {
-    declareDead: async (dead, successor) => {
-      if (config.regions.includes(dead) && dead !== region) await stores.takeOut(dead);
+    declareDead: async ({ region: dead, successor, force }) => {
+      const fault = await declareFault(parts, dead, successor);
+      if (fault !== null) return fault;
+      const beating = force ? [] : await stillBeating(parts, dead, defaultTiming.leaseMs);
+      if (beating.length > 0) return stillBeats(beating);
+      await stores.takeOut(dead);
       return declareDead(parts, dead, successor);
     },
     putIn: async (back) => {

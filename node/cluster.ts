@@ -95,7 +95,10 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     region,
     regions: config.regions,
   };
-  const transports = createTransports(options, () => router);
+  const transports = createTransports(options, {
+    router: () => router,
+    addressOf: (incarnation) => addressOf(membership, config.regions, incarnation),
+  });
   const membership = membershipOf(options, parts, transports);
   const placement = createPlacement({ ...parts, membership });
   const router = createActorRouter({
@@ -130,6 +133,14 @@ export function createCluster(options: ClusterOptions): NodeCluster {
       await transports.close();
     },
   };
+}
+
+function addressOf(membership: Membership, regions: readonly string[], incarnation: string): string | null {
+  for (const region of regions) {
+    const member = membership.view(region).members.find((each) => each.incarnation === incarnation);
+    if (member !== undefined) return member.address;
+  }
+  return null;
 }
 
 const monotonic = { nowMs: () => performance.now() };
@@ -281,7 +292,16 @@ interface Transports {
 }
 
 /** One transport after the other, at the same port. */
-function createTransports(options: ClusterOptions, router: () => ActorRouter): Transports {
+function createTransports(
+  options: ClusterOptions,
+  {
+    router,
+    addressOf,
+  }: {
+    readonly router: () => ActorRouter;
+    readonly addressOf: (incarnation: string) => string | null;
+  },
+): Transports {
   const { config, secrets, region, log, tls } = options;
   let current: WsTransport | null = null;
   let closing: Promise<void> = Promise.resolve();
@@ -298,9 +318,10 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
         ...config.listen,
         cluster: config.name,
         secret: utf8(secrets.cluster),
-        self: { incarnation, region },
+        self: { incarnation, region, address: config.address },
         protocol,
         ...(tls === null ? {} : { tls }),
+        addressOf,
         handlers: {
           ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
           deliver: (to, from, messages) => router().handlers.deliver(to, from, messages),

@@ -4,6 +4,7 @@
 //   U3. The region's actor is opened wherever it is, again with every change: whoever had it may be gone.
 
 import { setTimeout as wait } from "node:timers/promises";
+import { mayCross } from "../actors/messages/crossing.ts";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
@@ -106,6 +107,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     placement,
     membership,
     local: () => actors,
+    mayCross,
     targetOf: ({ address, incarnation }) => ({
       ask: async (to, command, timeoutMs) =>
         transports.target(address, incarnation).ask(to, command, timeoutMs),

@@ -1,20 +1,44 @@
-// Request bodies: exact bytes, bounded in size and time, read by the handler that wants them and by nobody before.
+// Request bodies: exact bytes, bounded in size, speed and number, read by the handler that wants them and by nobody before.
+//   B1. A body must keep arriving: see `bodyTimeMs`.
+//   B2. What may be long counts towards what the node reads at once, from before it is read until its request is answered.
+//   B3. A long body is hashed as it arrives, and in memory once where its length was declared.
 
+import { createHash, type Hash, hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Problem, problem } from "../protocol/problem.ts";
+import type { Edge } from "./edge.ts";
+import { bodyTimeMs } from "./http-limits.ts";
+
+/** Longer ones count towards what may be read at once; below it the bound of connections is bound enough. */
+const freeBytesMax = 16_384;
+/** What a body in chunks is given room for at a time. */
+const roomBytes = 1_048_576;
+const retrySeconds = 2;
 
 export interface BodyLimits {
   readonly bytesMax: number;
-  /** From the moment the body is wanted until its last byte. */
-  readonly timeoutMs: number;
+  readonly edge: Edge;
 }
 
-export type BodyOutcome =
-  | { readonly ok: true; readonly bytes: Uint8Array }
-  | { readonly ok: false; readonly problem: Problem };
+export interface Body {
+  readonly ok: true;
+  readonly bytes: Uint8Array;
+  readonly sha256: () => Uint8Array;
+  /** To be called once, when the request is answered. */
+  readonly release: () => void;
+}
 
-const empty = new Uint8Array();
+export type BodyOutcome = Body | { readonly ok: false; readonly problem: Problem };
+
+const noBytes = new Uint8Array();
+const empty: Body = Object.freeze({
+  ok: true,
+  bytes: noBytes,
+  sha256: () => digestOf(noBytes),
+  release: () => {},
+});
 
 /** Whether a body follows the head (RFC 9112 §6.3). */
 export function hasBody(request: IncomingMessage): boolean {
@@ -22,49 +46,163 @@ export function hasBody(request: IncomingMessage): boolean {
   return coding !== undefined || (length !== undefined && length !== "0");
 }
 
-/** The whole body. A longer one than allowed is not read past the limit, and not at all when its length is declared. */
-export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<BodyOutcome> {
-  if (!hasBody(request)) return Promise.resolve({ ok: true, bytes: empty });
-  if (Number(request.headers["content-length"] ?? 0) > limits.bytesMax)
-    return Promise.resolve(tooLarge(limits));
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const finish = (outcome: BodyOutcome): void => {
-      clearTimeout(timer);
-      request.off("data", onData).off("end", onEnd).off("error", onLost).off("close", onLost);
-      resolve(outcome);
-    };
-    const onData = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > limits.bytesMax) {
-        request.pause();
-        finish(tooLarge(limits));
-      } else chunks.push(chunk);
-    };
-    const onEnd = (): void => finish({ ok: true, bytes: joined(chunks, length) });
-    const onLost = (): void => finish(incomplete("The connection ended before the body did."));
-    const timer = setTimeout(() => {
-      request.pause();
-      finish(incomplete("The body did not arrive in time."));
-    }, limits.timeoutMs);
-    request.on("data", onData).on("end", onEnd).on("error", onLost).on("close", onLost);
-  });
+/** Null where it is not said before. */
+export function declaredLength({ headers }: IncomingMessage): number | null {
+  return headers["content-length"] === undefined ? null : Number(headers["content-length"]);
 }
 
-function joined(chunks: readonly Buffer[], length: number): Uint8Array {
+/** What refuses a body by its declared length alone. */
+export function lengthFault(request: IncomingMessage, { bytesMax }: BodyLimits): Problem | null {
+  return (declaredLength(request) ?? 0) > bytesMax ? tooLarge(bytesMax) : null;
+}
+
+/**
+ * The whole body, for whoever `caller` names. A longer one than allowed is not read past the limit, and not at all when its
+ * length is declared. One that comes too slowly is given up, and so is one for which there is no room.
+ */
+export function readBody(request: IncomingMessage, limits: BodyLimits, caller: string): Promise<BodyOutcome> {
+  if (!hasBody(request)) return Promise.resolve(empty);
+  const fault = lengthFault(request, limits);
+  if (fault !== null) return Promise.resolve({ ok: false, problem: fault });
+  const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
+  new Arrival(request, limits, caller, resolve).begin();
+  return promise;
+}
+
+class Arrival {
+  readonly #request: IncomingMessage;
+  readonly #limits: BodyLimits;
+  readonly #caller: string;
+  readonly #resolve: (outcome: BodyOutcome) => void;
+  readonly #beganAtMs = performance.now();
+  /** The bytes, where their number is known before: nothing of a long body is there twice. */
+  #whole: Buffer | null = null;
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #hash: Hash | null = null;
+  readonly #rooms: (() => void)[] = [];
+  #roomLeft = freeBytesMax;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    request: IncomingMessage,
+    limits: BodyLimits,
+    caller: string,
+    resolve: (outcome: BodyOutcome) => void,
+  ) {
+    this.#request = request;
+    this.#limits = limits;
+    this.#caller = caller;
+    this.#resolve = resolve;
+  }
+
+  begin(): void {
+    const declared = declaredLength(this.#request);
+    const isLong = (declared ?? this.#limits.bytesMax) > freeBytesMax;
+    if (isLong && declared !== null) {
+      if (!this.#makeRoom(declared)) {
+        this.#fail(noRoom());
+        return;
+      }
+      this.#whole = Buffer.allocUnsafeSlow(declared);
+    }
+    if (isLong) this.#hash = createHash("sha256");
+    this.#request
+      .on("data", this.#onData)
+      .on("end", this.#onEnd)
+      .on("error", this.#onLost)
+      .on("close", this.#onLost);
+    this.#timer = setTimeout(this.#onTime, this.#limits.edge.limits.bodyGraceMs);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const end = this.#length + chunk.length;
+    if (end > this.#limits.bytesMax) {
+      this.#fail(tooLarge(this.#limits.bytesMax));
+      return;
+    }
+    if (end > this.#roomLeft && !this.#makeRoom(Math.max(roomBytes, end - this.#roomLeft))) {
+      this.#fail(noRoom());
+      return;
+    }
+    if (this.#whole === null) this.#chunks.push(chunk);
+    else chunk.copy(this.#whole, this.#length);
+    this.#hash?.update(chunk);
+    this.#length = end;
+  };
+
+  readonly #onEnd = (): void => {
+    this.#stop();
+    const whole = this.#whole ?? joined(this.#chunks, this.#length);
+    // Without Buffer's own behaviour: below this layer bytes are plain.
+    const bytes = new Uint8Array(whole.buffer, whole.byteOffset, this.#length);
+    const hash = this.#hash;
+    const sha256 = (): Uint8Array => (hash === null ? digestOf(bytes) : new Uint8Array(hash.digest()));
+    this.#resolve({ ok: true, bytes, sha256, release: () => this.#release() });
+  };
+
+  readonly #onLost = (): void =>
+    this.#fail(problem("request_timeout", "The connection ended before the body did."));
+
+  /** At each moment as much must have come as the time since the grace asks for. */
+  readonly #onTime = (): void => {
+    const { edge } = this.#limits;
+    const leftMs = this.#beganAtMs + bodyTimeMs(edge.limits, this.#length) - performance.now();
+    if (leftMs > 0) {
+      this.#timer = setTimeout(this.#onTime, Math.ceil(leftMs));
+      return;
+    }
+    edge.refused("slow_bodies");
+    this.#fail(problem("request_timeout", "The body did not arrive in time."));
+  };
+
+  #makeRoom(bytes: number): boolean {
+    // One in chunks is put together at its end, and there twice for a moment.
+    const copies = declaredLength(this.#request) === null ? 2 : 1;
+    const release = this.#limits.edge.takeBody(this.#caller, copies * bytes);
+    if (release === null) return false;
+    this.#rooms.push(release);
+    this.#roomLeft += bytes;
+    return true;
+  }
+
+  #fail(found: Problem): void {
+    this.#stop();
+    this.#release();
+    this.#request.pause();
+    this.#resolve({ ok: false, problem: found });
+  }
+
+  #release(): void {
+    for (const release of this.#rooms.splice(0)) release();
+  }
+
+  #stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#request
+      .off("data", this.#onData)
+      .off("end", this.#onEnd)
+      .off("error", this.#onLost)
+      .off("close", this.#onLost);
+  }
+}
+
+function joined(chunks: readonly Buffer[], length: number): Buffer {
   const [only] = chunks;
-  const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
-  // Without Buffer's own behaviour: below this layer bytes are plain.
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
 }
 
-function tooLarge(limits: BodyLimits): BodyOutcome {
-  return { ok: false, problem: problem("record_too_large", `The body is at most ${limits.bytesMax} bytes.`) };
+function digestOf(bytes: Uint8Array): Uint8Array {
+  return hash("sha256", bytes, "buffer");
 }
 
-function incomplete(detail: string): BodyOutcome {
-  return { ok: false, problem: problem("request_timeout", detail) };
+function tooLarge(bytesMax: number): Problem {
+  return problem("record_too_large", `The body is at most ${bytesMax} bytes.`);
+}
+
+function noRoom(): Problem {
+  const detail = "Too much is being read at once; send the request again later.";
+  return problem("unavailable", detail, { reason: "bodies_in_flight", retry_after_seconds: retrySeconds });
 }
 
 /** How long a client may take to read an answer that it got before its body was read. */
@@ -79,14 +217,18 @@ export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply): v
   if (hasBody(request.raw) && !isShort) closeUnread(request, reply);
 }
 
-/**
- * To be called before an answer that is sent while the rest of the body is unread and shall stay so. Destroying a socket
- * with unread bytes resets the connection, and with it the answer under way; so it is half closed, nothing more is read
- * of it, and it goes a little later.
- */
+/** To be called before an answer that is sent while the rest of the body is unread and shall stay so. */
 export function closeUnread(request: FastifyRequest, reply: FastifyReply): void {
-  const { socket } = request.raw;
   reply.header("connection", "close");
+  endGently(request.raw.socket);
+}
+
+/**
+ * To be called before the last answer of a connection that may have sent more. Destroying a socket with unread bytes resets
+ * the connection, and with it the answer under way; so it is half closed, nothing more is read of it, and it goes a little
+ * later.
+ */
+export function endGently(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
     socket.pause();

@@ -12,9 +12,9 @@ import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticat
 import type { Caller } from "../service/caller.ts";
 import type { PublishRequest } from "../service/publish.ts";
 import type { ReadPushRequest } from "../service/push-status.ts";
-import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
-import { callerAddress, single } from "./request-parts.ts";
+import { single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { envelopeSchema } from "./schemas.ts";
@@ -23,7 +23,6 @@ import { type SignedCall, signedHandler } from "./signed.ts";
 /** Specification, «Limits». */
 const publishBytesMax = 33_554_432;
 const readBytesMax = 16_384;
-const publishTimeoutMsFactor = 4;
 
 /** What the surface calls; each function checks what it is given beyond authentication. */
 export interface Publishing {
@@ -39,6 +38,8 @@ export interface BusinessDeps {
   readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
+  /** Routes that only the sandbox has. */
+  readonly sandbox?: readonly Route[];
 }
 
 export function buildBusiness(deps: BusinessDeps): FastifyInstance {
@@ -52,6 +53,7 @@ export function buildBusiness(deps: BusinessDeps): FastifyInstance {
     readPushRoute(deps),
     sealContextRoute(deps),
     ...notOffered,
+    ...(deps.sandbox ?? []),
   ];
   return buildServer(deps.http, { name: "business", info, routes, isPublic: false });
 }
@@ -65,7 +67,7 @@ function signedRead<N extends string>(
   queryNames: readonly N[],
   answer: (call: SignedCall<N>) => Promise<Outcome>,
 ): Route["handle"] {
-  const limits = { bytesMax: readBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
+  const limits = { bytesMax: readBytesMax, edge: deps.http.edge };
   const callers = accepted(deps, "svc-business-read");
   return signedHandler({
     authentication: deps.authentication,
@@ -110,11 +112,7 @@ const publishBody: JsonObject = {
 };
 
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
-  const limits = {
-    bytesMax: publishBytesMax,
-    timeoutMs: publishTimeoutMsFactor * (deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault),
-  };
-  const { trustedProxies = [] } = deps.http;
+  const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
   const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
     deps.publishing.publishBatch({
       caller: authenticated.caller,
@@ -122,7 +120,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: callerAddress(request.raw, trustedProxies),
+      sourceIp: sourceOfRequest(request, deps.http.edge.trustedProxies),
     });
   return {
     method: "POST",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemCodes } from "../protocol/problem.ts";
 import { StoreError } from "../storage/actor-store.ts";
+import { createEdge } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
 import { rawHead, sendRaw } from "./raw-request.fixture.ts";
 import type { Route } from "./route.ts";
@@ -41,7 +42,7 @@ describe("an address that is not there", () => {
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(answer.status).toBeLessThan(500);
       expect(answer.headers["content-type"]).toBe("application/problem+json");
-      expect(answer.headers["request-id"]).toMatch(/^retrieval-test-/);
+      expect(answer.headers["request-id"]).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
 });
@@ -99,7 +100,13 @@ describe("a failure", () => {
     const lines: string[] = [];
     const { pino } = await import("pino");
     const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
-    const http = { logger, clock: { now: () => 0 }, observer: { observe: () => {} }, incarnation: "t" };
+    const http = {
+      logger,
+      clock: { now: () => 0 },
+      observer: { observe: () => {} },
+      edge: createEdge(),
+      hosts: null,
+    };
     const server = buildServer(http, {
       name: "failing",
       info: { title: "", description: "", servers: [] },
@@ -168,6 +175,20 @@ describe("/openapi.json", () => {
       }
     }
     expect(signedOperations).toBeGreaterThan(10);
+  });
+
+  it("says of every signed address what its body may be refused with, reads included, and where Retry-After comes", async () => {
+    for (const base of [surfaces.retrievalUrl, surfaces.businessUrl]) {
+      for (const operations of Object.values((await read(base)).paths)) {
+        for (const { security, responses } of Object.values(operations)) {
+          if (security.length === 0) continue;
+          expect(responses["413"]?.description).toContain("record_too_large");
+          expect(responses["415"]?.description).toContain("media_type_unsupported");
+        }
+      }
+    }
+    const publish = (await read(surfaces.businessUrl)).paths["/v1/publish/products"]?.["post"];
+    expect(publish?.responses["409"]).toMatchObject({ headers: { "Retry-After": {} } });
   });
 
   it("names the search body of every collection and the signature codes", async () => {

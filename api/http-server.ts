@@ -1,6 +1,7 @@
 // One HTTP surface: its routes, and the same manners on all of them. Every answer has a `request-id`, which is in the
 // logs; every refusal, the platform's own included, is a problem document with a stable code.
 
+import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { Server as NetServer } from "node:net";
 import { setImmediate as immediate, setTimeout as wait } from "node:timers/promises";
@@ -17,24 +18,30 @@ import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { refused } from "../service/answer.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
-import type { AddressRange } from "../service/source-address.ts";
 import { leaveBodyUnread } from "./body.ts";
+import type { Edge } from "./edge.ts";
+import { bodyTimeMs } from "./http-limits.ts";
+import { serveOneAtATime } from "./one-at-a-time.ts";
 import { type OpenApiInfo, openApi } from "./open-api.ts";
 import {
   answerClientError,
   headBytesMax,
   headFault,
+  hostFault,
   type PlatformAnswers,
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { callerAddress, isRefused, parseQuery } from "./request-parts.ts";
+import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** Whether a signature says to which host the request is addressed. */
     readonly isSigned?: boolean;
+  }
+  interface FastifyInstance {
+    readonly edge: Edge;
   }
   interface FastifyReply {
     /** Of the problem that it is; null for an answer. */
@@ -48,13 +55,10 @@ export interface HttpDeps {
   readonly logger: FastifyBaseLogger;
   readonly clock: Clock;
   readonly observer: RequestObserver;
-  /** Distinguishes this start of the node from every other; begins its request ids. */
-  readonly incarnation: string;
-  /** How long a request's head, and then its body, may take to arrive. */
-  readonly headTimeoutMs?: number;
-  readonly bodyTimeoutMs?: number;
-  /** Addresses of the proxies whose X-Forwarded-For is believed; none by default. */
-  readonly trustedProxies?: readonly AddressRange[];
+  /** Of the whole node. */
+  readonly edge: Edge;
+  /** Hosts that unsigned requests may name, as `authorityOf` writes them; null for any. */
+  readonly hosts: readonly string[] | null;
   /**
    * How long a server that closes serves the connections that are open, each answer the last one of its connection. A
    * caller whose connection just ends cannot know what became of its request. None by default.
@@ -70,39 +74,39 @@ export interface Surface {
   readonly isPublic: boolean;
 }
 
-export const headTimeoutMsDefault = 15_000;
-export const bodyTimeoutMsDefault = 60_000;
 const keepAliveMs = 72_000;
+/** Of the longest body of any surface. */
+const bodyBytesMax = 33_554_432;
 
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
-  const nextId = requestIds(deps, surface.name);
-  const platform = platformAnswers(deps, surface, nextId);
+  const platform = platformAnswers(deps, surface);
+  const { limits } = deps.edge;
   const server = fastify({
     loggerInstance: deps.logger,
     // One line an answer, made below; a logger of its own for every request would cost more than the line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
-    genReqId: nextId,
+    // At random: a count would show to everybody how much is asked of the node.
+    genReqId: () => randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     // What still comes over a connection that is open is a request like any other, and the last one there.
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
-    // Bodies have their own, longer, time: see bodyTimeoutMs. This one ends a connection that neither finishes nor fails.
-    requestTimeout:
-      (deps.headTimeoutMs ?? headTimeoutMsDefault) + 10 * (deps.bodyTimeoutMs ?? bodyTimeoutMsDefault),
+    // Bodies have a time of their own. This one ends a connection that neither finishes nor fails.
+    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, bodyBytesMax)),
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,
-      headersTimeout: deps.headTimeoutMs ?? headTimeoutMsDefault,
+      headersTimeout: limits.headTimeoutMs,
       // A missing one is refused with all else that is wrong with a head.
       requireHostHeader: false,
       connectionsCheckingInterval: 1_000,
     },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
-      reply.header("request-id", request.id);
+      reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
       // No hook runs before this answer.
       if (surface.isPublic) allowAnyOrigin(reply as FastifyReply);
       return sendProblem(
@@ -114,12 +118,17 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   // Handlers read their own bodies, for what they accept depends on who asks.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  server.decorate("edge", deps.edge);
   server.decorateReply("problemCode", null);
   server.decorateReply("keyId", null);
+  serveOneAtATime(server.server, {
+    accept: (connection) => deps.edge.accept(connection),
+    requestsMax: limits.requestsPerConnectionMax,
+  });
   takeOver(server.server, platform);
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);
-  addRefusals(server, routes);
+  addRefusals(server, routes, deps.hosts);
   for (const route of routes) addRoute(server, route, allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;
   if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
@@ -135,17 +144,9 @@ async function leave(server: Server, leaveMs: number): Promise<void> {
   await wait(leaveMs);
 }
 
-function requestIds(deps: HttpDeps, surface: string): () => string {
-  let count = 0;
-  return () => {
-    count += 1;
-    return `${surface}-${deps.incarnation}-${count.toString(36)}`;
-  };
-}
-
 function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): void {
   server.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id);
+    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
     if (surface.isPublic) allowAnyOrigin(reply);
     done();
   });
@@ -155,20 +156,25 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
       method: request.method,
       route: request.routeOptions.url ?? "unmatched",
       status: reply.statusCode,
+      code: reply.problemCode,
       durationMs: reply.elapsedTime,
     };
     deps.observer.observe(answered);
-    const { problemCode: code, keyId: key_id } = reply;
-    const from = callerAddress(request.raw, deps.trustedProxies);
-    request.log.info({ request_id: request.id, ...answered, code, key_id, from }, "answered");
+    const from = sourceOfRequest(request.raw, deps.edge.trustedProxies);
+    request.log.info({ request_id: request.id, ...answered, key_id: reply.keyId, from }, "answered");
     done();
   });
 }
 
 /** What no route is asked about. */
-function addRefusals(server: FastifyInstance, routes: readonly Route[]): void {
+function addRefusals(
+  server: FastifyInstance,
+  routes: readonly Route[],
+  hosts: readonly string[] | null,
+): void {
   server.addHook("onRequest", (request, reply, done) => {
-    const fault = headFault(request.raw, request.routeOptions.config.isSigned === true);
+    const isSigned = request.routeOptions.config.isSigned === true;
+    const fault = headFault(request.raw, isSigned) ?? (isSigned ? null : hostFault(request.raw, hosts));
     if (fault !== null) {
       leaveBodyUnread(request, reply);
       sendProblem(reply, fault);
@@ -177,13 +183,17 @@ function addRefusals(server: FastifyInstance, routes: readonly Route[]): void {
   });
 }
 
-function platformAnswers(deps: HttpDeps, surface: Surface, nextId: () => string): PlatformAnswers {
+function platformAnswers(deps: HttpDeps, surface: Surface): PlatformAnswers {
   return {
-    fields: () => ({ "request-id": nextId(), ...(surface.isPublic ? anyOrigin : {}) }),
+    fields: () => ({
+      "request-id": randomUUID(),
+      "x-content-type-options": "nosniff",
+      ...(surface.isPublic ? anyOrigin : {}),
+    }),
     answered: ({ status, code }, { "request-id": id }) => {
-      const answered = { surface: surface.name, method: "", route: "unmatched", status, durationMs: 0 };
+      const answered = { surface: surface.name, method: "", route: "unmatched", status, code, durationMs: 0 };
       deps.observer.observe(answered);
-      deps.logger.info({ request_id: id, ...answered, code }, "refused before it was a request");
+      deps.logger.info({ request_id: id, ...answered }, "refused before it was a request");
     },
   };
 }
@@ -235,7 +245,8 @@ function addRoute(server: FastifyInstance, route: Route, allowed: readonly strin
 }
 
 function withOpenApi(surface: Surface): readonly Route[] {
-  const text = JSON.stringify(openApi(surface.info, surface.routes));
+  // The same bytes for all who ask: what waits to be read by many is in memory once.
+  const body = Buffer.from(JSON.stringify(openApi(surface.info, surface.routes)));
   const route: Route = {
     method: "GET",
     path: "/openapi.json",
@@ -246,7 +257,7 @@ function withOpenApi(surface: Surface): readonly Route[] {
       const query = parseQuery(request.raw.url ?? "", []);
       if (isRefused(query)) return send(reply, query);
       const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
-      return send(reply, { kind: "answer", status: 200, headers, body: text });
+      return send(reply, { kind: "answer", status: 200, headers, body });
     },
   };
   return [...surface.routes, route];

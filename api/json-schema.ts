@@ -1,29 +1,48 @@
-// Validation of JSON bodies against their published schemas: every fault at once, nothing dropped, nothing coerced.
+// Validation of JSON bodies against their published schemas: every fault at once, as far as that stays small; nothing
+// dropped, nothing coerced.
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
 
-const ajv = new Ajv2020({
-  allErrors: true,
+const options = {
   strict: true,
   validateFormats: false,
   removeAdditional: false,
   coerceTypes: false,
   useDefaults: false,
-});
+} as const;
+const everyFault = new Ajv2020({ ...options, allErrors: true });
+const firstFault = new Ajv2020({ ...options, allErrors: false });
 
 /** Faults told at most. */
 const faultsMax = 20;
+/** In a body of more values only the first fault is looked for: each of them could be one, and an object of its own. */
+const valuesMax = 512;
 
 /** Answers null for a body that fits, else one problem with all its faults. `members` are the body's own. */
 export function bodyValidator(
   schema: object,
   members: readonly string[],
 ): (body: JsonValue) => Problem | null {
-  const validate: ValidateFunction = ajv.compile(schema);
-  return (body) => (validate(body) ? null : problemOf(validate.errors ?? [], members));
+  const validateFew: ValidateFunction = everyFault.compile(schema);
+  const validateMany: ValidateFunction = firstFault.compile(schema);
+  return (body) => {
+    const validate = valuesLeft(body, valuesMax) < 0 ? validateMany : validateFew;
+    return validate(body) ? null : problemOf(validate.errors ?? [], members);
+  };
+}
+
+/** What is left of `values` once those in `value` are taken from it; below 0 as soon as there are more. */
+function valuesLeft(value: JsonValue, values: number): number {
+  let left = values - 1;
+  if (value === null || typeof value !== "object") return left;
+  for (const each of Object.values(value)) {
+    if (left < 0) return left;
+    left = valuesLeft(each as JsonValue, left);
+  }
+  return left;
 }
 
 function problemOf(errors: readonly ErrorObject[], members: readonly string[]): Problem {

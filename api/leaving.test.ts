@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import { createEdge } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
 
 interface Answer {
@@ -14,7 +15,13 @@ interface Answer {
 
 async function open(leaveMs?: number) {
   const logger: FastifyBaseLogger = pino({ level: "silent" });
-  const http = { logger, clock: { now: () => 0 }, observer: { observe: () => {} }, incarnation: "t" };
+  const http = {
+    logger,
+    clock: { now: () => 0 },
+    observer: { observe: () => {} },
+    edge: createEdge(),
+    hosts: null,
+  };
   const server = buildServer(leaveMs === undefined ? http : { ...http, leaveMs }, {
     ...{ name: "leaving", info: { title: "", description: "", servers: [] }, isPublic: false },
     routes: [

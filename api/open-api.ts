@@ -11,18 +11,17 @@ export interface OpenApiInfo {
   readonly servers: readonly string[];
 }
 
-/** Of every route, whatever it is asked. */
-const platformProblems: readonly ProblemCode[] = [
+/** Of every route of every surface, whatever it is asked. */
+export const platformProblems: readonly ProblemCode[] = [
   "request_invalid",
   "request_timeout",
   "expectation_failed",
   "header_too_large",
   "internal_error",
-  "unavailable",
   "http_version_unsupported",
 ];
 
-/** Of every signed route. */
+/** Of every signed route: also a read may come with a body, which is read as any other. */
 const signatureProblems: readonly ProblemCode[] = [
   "signature_missing",
   "signature_invalid",
@@ -31,11 +30,17 @@ const signatureProblems: readonly ProblemCode[] = [
   "digest_mismatch",
   "nonce_reused",
   "role_not_allowed",
+  "record_too_large",
+  "media_type_unsupported",
   "rate_limited",
 ];
 
 /** Answered with Retry-After. */
-const waits: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["rate_limited", "unavailable"]);
+const waits: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "idempotency_in_progress",
+  "rate_limited",
+  "unavailable",
+]);
 
 export function openApi(info: OpenApiInfo, routes: readonly Route[]): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
@@ -84,7 +89,12 @@ function operation(route: Route): JsonObject {
       : { requestBody: { required: true, content: { "application/json": { schema: doc.body } } } }),
     responses: {
       ...answers(route),
-      ...problems([...(isSigned ? signatureProblems : []), ...(doc.problems ?? [])]),
+      ...problemResponses([
+        ...(isSigned ? signatureProblems : []),
+        ...(doc.problems ?? []),
+        ...platformProblems,
+        "unavailable",
+      ]),
     },
   };
 }
@@ -113,9 +123,9 @@ function answers(route: Route): JsonObject {
 }
 
 /** Problems of one status share an entry that lists their codes. */
-function problems(codes: readonly ProblemCode[]): JsonObject {
+export function problemResponses(codes: readonly ProblemCode[]): JsonObject {
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of new Set<ProblemCode>([...codes, ...platformProblems])) {
+  for (const code of new Set<ProblemCode>(codes)) {
     const { status } = problemCodes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -135,7 +145,8 @@ function problems(codes: readonly ProblemCode[]): JsonObject {
   );
 }
 
-const problemSchema: JsonObject = {
+/** What {@link problemResponses} refers to as `#/components/schemas/Problem`. */
+export const problemSchema: JsonObject = {
   type: "object",
   description: "RFC 9457 problem details.",
   required: ["type", "title", "status", "code", "detail"],
@@ -158,6 +169,7 @@ const problemSchema: JsonObject = {
     suggestion: { type: "string", description: "The nearest valid name where a name was wrong." },
     allowed: { type: "array", items: { type: "string" } },
     retry_after_seconds: { type: "integer" },
+    region: { type: "string", description: "The region that answers this key." },
     ai_policy_version: { type: "integer" },
     cert_id: { type: "string" },
     errors: {

@@ -8,7 +8,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Problem, type ProblemCode, problem, problemMediaType } from "../protocol/problem.ts";
-import { hostFields } from "./request-parts.ts";
+import { authorityOf } from "../service/request-head.ts";
+import { addressedHost, hostFields } from "./request-parts.ts";
 
 export const headBytesMax = 32_768;
 const headFieldsMax = 1_000;
@@ -107,6 +108,15 @@ export function headFault(request: IncomingMessage, isSigned: boolean): Problem 
   if (isExpectationMet(request)) return null;
   const pointer = "/headers/expect";
   return problem("expectation_failed", "The only expectation that is met here is 100-continue.", { pointer });
+}
+
+/** What refuses an unsigned request that names a host of somebody else, as a page does that rebinds its own name (RFC 9110 §15.5.20). */
+export function hostFault(request: IncomingMessage, hosts: readonly string[] | null): Problem | null {
+  const host = hosts === null ? null : addressedHost(request);
+  if (hosts === null || host === null || hosts.includes(authorityOf(host))) return null;
+  return problem("host_not_allowed", "This address is not served under the host that was named.", {
+    pointer: "/headers/host",
+  });
 }
 
 /** RFC 9110 §10.1.1: of HTTP/1.0 an expectation counts for nothing. */

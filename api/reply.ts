@@ -31,7 +31,11 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
 
 /** As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11). */
 function sendBody(reply: FastifyReply, body: string | Uint8Array): FastifyReply {
-  return reply.send(typeof body === "string" ? Buffer.from(body) : body);
+  reply.send(typeof body === "string" ? Buffer.from(body) : body);
+  // What the peer's side has no room for now.
+  const unsent = reply.raw.socket?.writableLength ?? 0;
+  if (unsent > 0) reply.server.edge.owe(reply.raw, unsent);
+  return reply;
 }
 
 function setHeaders(reply: FastifyReply, headers: Headers): void {

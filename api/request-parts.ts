@@ -34,6 +34,11 @@ function target(request: IncomingMessage): { readonly host: string | null; reado
   return named === undefined || rest === undefined ? { host, url } : { host: host && named, url: rest };
 }
 
+/** The host that a request is addressed to; null where it names none, or several. */
+export function addressedHost(request: IncomingMessage): string | null {
+  return target(request).host;
+}
+
 /** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */
 function onlyHost(request: IncomingMessage): string | null {
   return hostFields(request) === 1 ? (request.headers.host ?? null) : null;
@@ -53,13 +58,13 @@ export function single(value: string | readonly string[] | undefined): string | 
   return typeof value === "string" ? value : (value?.join(", ") ?? null);
 }
 
-/** Where a request comes from, behind proxies that are believed; null where nothing tells. */
-export function callerAddress(
-  { socket, headers }: IncomingMessage,
-  trusted: readonly AddressRange[] = [],
+/** The address that a request comes from; null where it is not known. */
+export function sourceOfRequest(
+  { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
+  trustedProxies: readonly AddressRange[],
 ): string | null {
-  // All fields of this name in the order they came, as one list (RFC 9110 §5.3).
-  return sourceOf(socket.remoteAddress, single(headers["x-forwarded-for"]), trusted);
+  // All its fields in the order they came, as one list (RFC 9110 §5.3).
+  return sourceOf(socket.remoteAddress, single(headers["x-forwarded-for"]), trustedProxies);
 }
 
 export type Query<N extends string> = { readonly [K in N]: string | null };

@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nativeCrypto } from "../crypto/native.ts";
 import { openBusiness, product, sealAndPublish, type TestBusiness } from "../node/publishing.fixture.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
-import { ownTrust } from "../service/standing.ts";
 import { verifyFetchAnswer } from "../verifier/fetch-answer.ts";
 import { verifySearchAnswer } from "../verifier/search-answer.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -34,7 +32,7 @@ const oddBytes = utf8(
 beforeAll(async () => {
   surfaces = await openSurfaces();
   const { services } = surfaces;
-  trust = ownTrust(services.anchors, services.keys.keySet, nativeCrypto);
+  trust = services.trust();
   company = await newCaller(services.keys.grant, "retrieval", "10000000-0000-4000-8000-000000000001");
   blocked = await newCaller(
     services.keys.grant,

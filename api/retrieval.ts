@@ -9,7 +9,7 @@ import type { ProblemCode } from "../protocol/problem.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { Search } from "../service/search.ts";
-import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
@@ -29,6 +29,8 @@ export interface RetrievalDeps {
   readonly fetch: FetchRecord;
   /** Of `verificationRoutes`: served here too. */
   readonly verification: readonly Route[];
+  /** Routes that only the sandbox has. */
+  readonly sandbox?: readonly Route[];
 }
 
 export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
@@ -38,7 +40,13 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
       "Search and fetch of sealed records. A fetched record's `record` member is the exact sealed text: what is hashed is every character between its colon and the comma that follows.",
     servers: [deps.baseUrl],
   };
-  const routes = [...searchRoutes(deps), fetchRoute(deps), ...notOffered, ...deps.verification];
+  const routes = [
+    ...searchRoutes(deps),
+    fetchRoute(deps),
+    ...notOffered,
+    ...(deps.sandbox ?? []),
+    ...deps.verification,
+  ];
   return buildServer(deps.http, { name: "retrieval", info, routes, isPublic: false });
 }
 
@@ -47,7 +55,7 @@ function accepted(deps: RetrievalDeps): AcceptedCallers {
 }
 
 function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Search>): Route["handle"] {
-  const limits = { bytesMax: bodyBytesMax, timeoutMs: deps.http.bodyTimeoutMs ?? bodyTimeoutMsDefault };
+  const limits = { bytesMax: bodyBytesMax, edge: deps.http.edge };
   return signedHandler({
     authentication: deps.authentication,
     accepted: accepted(deps),
@@ -74,6 +82,7 @@ function searchRoutes(deps: RetrievalDeps): readonly Route[] {
 
 const searchProblems: readonly ProblemCode[] = [
   "request_invalid",
+  "region_misdirected",
   "sort_required",
   "unknown_field",
   "operator_not_allowed",
@@ -212,7 +221,7 @@ const fetchDoc: RouteDoc = {
       },
     },
   },
-  problems: ["request_invalid", "not_found", "record_too_large", "request_timeout"],
+  problems: ["request_invalid", "not_found", "region_misdirected", "record_too_large", "request_timeout"],
 };
 
 function pathParameter(request: FastifyRequest, name: string): string {

@@ -1,10 +1,12 @@
-// Handler of a signed route: checks 1 to 4, then the body, then checks 5 to 7, then the answer.
-//   H1. A body is read only after checks 1 to 4; one over its limit is 413 then, with its nonce unused.
+// Handler of a signed route: checks 1 to 4 and 6, then the body, then checks 5 and 7, then the answer.
+//   H1. A body is read only after checks 1 to 4; one over its limit is 413 then, with its nonce unused. A long one is read
+//       only after check 6 as well, which asks for the head alone; a short one is read all the same, so that check 5 is
+//       answered before check 6.
 //   H2. Whatever is wrong with the request itself is said only after its nonce was claimed, for a replay is told
 //       `nonce_reused` before anything else.
 
-import type { FastifyRequest } from "fastify";
-import { problem } from "../protocol/problem.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type Problem, problem } from "../protocol/problem.ts";
 import { type Outcome, type Refused, refused } from "../service/answer.ts";
 import {
   type AcceptedCallers,
@@ -12,8 +14,18 @@ import {
   type AuthenticationDeps,
   authenticateBody,
   authenticateHead,
+  forged,
+  judgeSignature,
 } from "../service/authenticate.ts";
-import { type BodyLimits, closeUnread, hasBody, leaveBodyUnread, readBody } from "./body.ts";
+import {
+  type BodyLimits,
+  closeUnread,
+  declaredLength,
+  hasBody,
+  leaveBodyUnread,
+  lengthFault,
+  readBody,
+} from "./body.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query, requestHead } from "./request-parts.ts";
 import type { Route } from "./route.ts";
@@ -48,18 +60,46 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, candidate);
     }
-    reply.keyId = candidate.key.key_id;
-    const body = await readBody(request.raw, limits);
-    if (!body.ok) {
-      closeUnread(request, reply);
-      return send(reply, refused(body.problem));
+    const keyId = candidate.key.key_id;
+    reply.keyId = keyId;
+    const fault = lengthFault(request.raw, limits);
+    if (fault !== null) return refuseUnread(request, reply, fault);
+    const judged = judgeSignature(authentication, candidate);
+    if (!judged.isGenuine && !isSoonRead(request)) {
+      leaveBodyUnread(request, reply);
+      return send(reply, forged());
     }
-    const checked = authenticateBody(authentication, candidate, body.bytes);
-    const authenticated = checked instanceof Promise ? await checked : checked;
-    if (authenticated.kind === "problem") return send(reply, authenticated);
-    const call = { authenticated, body: body.bytes, request, arrivedAtMs };
-    return send(reply, await answerOf(route, call), authenticated.headers);
+    const body = await readBody(request.raw, limits, keyId);
+    if (!body.ok) return refuseUnread(request, reply, body.problem);
+    try {
+      const digest = candidate.parts.contentDigest === null ? null : body.sha256();
+      const checked = authenticateBody(authentication, judged, digest);
+      const authenticated = checked instanceof Promise ? await checked : checked;
+      const outcome =
+        authenticated.kind === "problem"
+          ? authenticated
+          : await answerOf(route, { authenticated, body: body.bytes, request, arrivedAtMs });
+      if (judged.isGenuine && authentication.limitFields !== null)
+        reply.headers(authentication.limitFields(keyId));
+      return send(reply, outcome, authenticated.headers);
+    } finally {
+      body.release();
+    }
   };
+}
+
+/** Above it a body is read for a genuine signature only. */
+const soonReadBytesMax = 16_384;
+
+/** Whether looking at the body costs so little that a forged signature is told of it first, as the checks are numbered. */
+function isSoonRead({ raw }: FastifyRequest): boolean {
+  const length = declaredLength(raw);
+  return !hasBody(raw) || (length !== null && length <= soonReadBytesMax);
+}
+
+function refuseUnread(request: FastifyRequest, reply: FastifyReply, fault: Problem): FastifyReply {
+  closeUnread(request, reply);
+  return send(reply, refused(fault));
 }
 
 async function answerOf<N extends string>(

@@ -18,20 +18,26 @@ import { readPush } from "../service/push-status.ts";
 import { createReceipts } from "../service/receipts.ts";
 import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { buildBusiness } from "./business.ts";
+import { createEdge, type Edge } from "./edge.ts";
+import type { HttpLimits } from "./http-limits.ts";
 import type { HttpDeps } from "./http-server.ts";
 import { buildRetrieval } from "./retrieval.ts";
+import type { Route } from "./route.ts";
+import { sandboxGrantRoute } from "./sandbox-grants.ts";
 import { buildTools } from "./tools.ts";
-import { buildVerification, verificationRoutes } from "./verification.ts";
+import { type AddressRates, buildVerification, verificationRoutes } from "./verification.ts";
 
 export interface TestSurfaces extends AsyncDisposable {
   readonly services: NodeServices;
+  readonly edge: Edge;
   readonly retrievalUrl: string;
   readonly businessUrl: string;
   readonly verifyUrl: string;
@@ -47,7 +53,8 @@ export interface TestSurfaces extends AsyncDisposable {
 }
 
 export async function openSurfaces(
-  options: { readonly bodyTimeoutMs?: number; readonly headTimeoutMs?: number } = {},
+  limits: Partial<HttpLimits> = {},
+  changes: { readonly hosts?: readonly string[]; readonly addressRates?: AddressRates } = {},
 ): Promise<TestSurfaces> {
   const node = await openPublishingNode();
   const { services } = node;
@@ -61,8 +68,8 @@ export async function openSurfaces(
     logger,
     clock,
     observer: { observe: (each) => void observed.push(each) },
-    incarnation: "test",
-    ...options,
+    edge: createEdge({ limits }),
+    hosts: changes.hosts ?? null,
   };
   const authentication: AuthenticationDeps = {
     environment: "sandbox",
@@ -74,10 +81,14 @@ export async function openSurfaces(
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
     requestRate: null,
+    keyRegion: null,
+    limitFields: null,
   };
-  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, options });
+  const { addressRates = { reads: null, verifications: null } } = changes;
+  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });
   return {
     services,
+    edge: http.edge,
     ...urls,
     authentication,
     skipMs: (ms) => {
@@ -99,12 +110,12 @@ interface Parts {
   readonly authentication: AuthenticationDeps;
   readonly clock: Clock;
   readonly delays: TestSurfaces["delays"];
-  readonly options: { readonly bodyTimeoutMs?: number };
+  readonly addressRates: AddressRates;
 }
 
-async function listenAll({ services, http, authentication, clock, delays, options }: Parts) {
+async function listenAll({ services, http, authentication, clock, delays, addressRates }: Parts) {
   const authorities: Record<"retrieval" | "business", string[]> = { retrieval: [], business: [] };
-  const routes = verificationRoutesOf(services, clock, options);
+  const routes = verificationRoutesOf(services, clock, { edge: http.edge, addressRates });
   const servers = {
     retrieval: buildRetrieval({
       http,
@@ -113,6 +124,9 @@ async function listenAll({ services, http, authentication, clock, delays, option
       baseUrl: "http://127.0.0.1",
       ...retrievalOf(services, clock, delays),
       verification: routes,
+      sandbox: [
+        grantRoute(services, authentication, { authorities: authorities.retrieval, edge: http.edge }),
+      ],
     }),
     business: buildBusiness({
       http,
@@ -142,6 +156,16 @@ async function listenAll({ services, http, authentication, clock, delays, option
     await Promise.all(Object.values(servers).map((server) => server.close()));
   };
   return { urls, close };
+}
+
+function grantRoute(
+  { keys, anchors }: NodeServices,
+  authentication: AuthenticationDeps,
+  place: { readonly authorities: readonly string[]; readonly edge: Edge },
+): Route {
+  const { passkeys } = anchors;
+  const issue = createSandboxGrants({ authentication, grantKey: keys.grant as Signer, passkeys });
+  return sandboxGrantRoute({ issue, rate: { take: () => null }, ...place, tag: "svc-retrieval" });
 }
 
 function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {
@@ -175,10 +199,9 @@ function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces[
 function verificationRoutesOf(
   services: NodeServices,
   clock: Clock,
-  options: { readonly bodyTimeoutMs?: number },
+  bounds: { readonly edge: Edge; readonly addressRates: AddressRates },
 ) {
-  const { register, records, keys, anchors } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+  const { register, records, actors, keys, trust } = services;
   return verificationRoutes({
     verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
     verify: createVerify({
@@ -186,6 +209,8 @@ function verificationRoutesOf(
       register,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
       statement: keys.statement,
       crypto: nativeCrypto,
       clock,
@@ -197,7 +222,7 @@ function verificationRoutesOf(
       clock,
       verifyUrl: "https://verify.test",
     }),
-    ...options,
+    ...bounds,
   });
 }
 

@@ -1,8 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBusiness } from "../node/publishing.fixture.ts";
-import type { JsonValue } from "../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
+import { projectionDocument } from "../protocol/projection/specifications.ts";
 import { verifyBusinessKeys } from "../verifier/business-keys.ts";
 import { certificateEnvelopes, verifyCertificates } from "../verifier/certificate.ts";
 import { verifyKeyCustody } from "../verifier/key-custody.ts";
@@ -213,4 +216,21 @@ it("a method that is not allowed is told to any origin on both hosts", async () 
   }
   const signed = await send(world.surfaces.retrievalUrl, null, { path: "/v1/search", method: "PUT" });
   expect([signed.status, signed.headers.get("access-control-allow-origin")]).toEqual([405, null]);
+});
+
+describe("the projections", () => {
+  it("have the hashes that docs/choices.md promises for ever, and no version is missing there", async () => {
+    const choices = await readFile(new URL("../docs/choices.md", import.meta.url), "utf8");
+    const promised = [...choices.matchAll(/^\| `([a-z_]+\/[0-9]+)` \| `(sha256:[0-9a-f]{64})` \|$/gm)];
+    const published: (readonly [string, string])[] = [];
+    for (const collection of collectionNames) {
+      for (let number = 1; projectionDocument(collection, number) !== null; number += 1) {
+        const { json } = await world.get(`/v1/projections/${collection}/${number}`);
+        const { sha256, ...rest } = json as JsonObject;
+        expect(hashOf(canonicalBytes(rest))).toBe(sha256);
+        published.push([`${collection}/${number}`, String(sha256)]);
+      }
+    }
+    expect(promised.map(([, version, hash]) => [version, hash]).sort()).toEqual(published.sort());
+  });
 });

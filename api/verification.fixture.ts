@@ -1,6 +1,5 @@
 // A business with a sealed AI policy and two published products, and what a company was served of it. For tests.
 
-import { nativeCrypto } from "../crypto/native.ts";
 import {
   openBusiness,
   product,
@@ -11,7 +10,6 @@ import {
 import type { NodeServices } from "../node/services.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { ownTrust } from "../service/standing.ts";
 import type { Trust } from "../verifier/trust.ts";
 import {
   newCaller,
@@ -56,7 +54,7 @@ export async function openVerifiable(): Promise<Verifiable> {
   return {
     surfaces,
     business,
-    trust: ownTrust(services.anchors, services.keys.keySet, nativeCrypto),
+    trust: services.trust(),
     policy,
     row,
     fetched: await send(surfaces.retrievalUrl, company, { path: `/v1/records/${row["record_id"]}` }),

@@ -8,15 +8,18 @@ import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-doc
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { type Outcome, refused } from "../service/answer.ts";
 import type { PageFormat } from "../service/certificate-read.ts";
+import type { RequestRate } from "../service/request-rate.ts";
+import { addressBlock } from "../service/source-address.ts";
 import type { Verification } from "../service/verification.ts";
 import type { Verify } from "../service/verify.ts";
 import type { VerifyPage } from "../service/verify-page.ts";
 import { prefersHtml } from "./accept.ts";
-import { type BodyLimits, closeUnread, readBody } from "./body.ts";
-import { bodyTimeoutMsDefault, buildServer, type HttpDeps } from "./http-server.ts";
+import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
+import type { Edge } from "./edge.ts";
+import { buildServer, type HttpDeps } from "./http-server.ts";
 import { bodyValidator } from "./json-schema.ts";
 import { send } from "./reply.ts";
-import { isRefused, parseQuery, type Query } from "./request-parts.ts";
+import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-parts.ts";
 import type { Parameter, Route, RouteDoc } from "./route.ts";
 import { hashSchema } from "./schemas.ts";
 import { verifyAnswerDocument, verifyMembers, verifyRequestDocument } from "./verify-schema.ts";
@@ -30,7 +33,16 @@ export interface VerificationRoutesDeps {
   readonly verification: Verification;
   readonly verify: Verify;
   readonly verifyPage: VerifyPage;
-  readonly bodyTimeoutMs?: number;
+  readonly edge: Edge;
+  /** Bounds for what one address makes the node do here. */
+  readonly addressRates: AddressRates;
+}
+
+/** Null for no limit. */
+export interface AddressRates {
+  /** Reads that look something up or sign something; whatever is the same for everybody is not counted. */
+  readonly reads: RequestRate | null;
+  readonly verifications: RequestRate | null;
 }
 
 export interface VerificationDeps {
@@ -52,21 +64,35 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
 export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route[] {
   const { verification } = deps;
   const at = (path: string, doc: RouteDoc, answer: Read<never>): Route => read(path, doc, [], answer);
+  const looked = <N extends string>(answer: Read<N>): Read<N> => boundedRead(deps, answer);
   return [
-    read("/v1/certificates/:uuid", certificateDoc, ["format"], (request, query) => {
-      const format = pageFormat(request, query.format);
-      return typeof format === "string"
-        ? verification.certificate(parameter(request, "uuid"), format)
-        : format;
-    }),
-    at("/v1/certificates/:uuid/keys", keysDoc, (request) =>
-      verification.businessKeys(parameter(request, "uuid")),
+    read(
+      "/v1/certificates/:uuid",
+      certificateDoc,
+      ["format"],
+      looked((request, query) => {
+        const format = pageFormat(request, query.format);
+        return typeof format === "string"
+          ? verification.certificate(parameter(request, "uuid"), format)
+          : format;
+      }),
     ),
-    at("/v1/certificates/:uuid/key-custody", custodyDoc, (request) =>
-      verification.keyCustody(parameter(request, "uuid")),
+    at(
+      "/v1/certificates/:uuid/keys",
+      keysDoc,
+      looked((request) => verification.businessKeys(parameter(request, "uuid"))),
+    ),
+    at(
+      "/v1/certificates/:uuid/key-custody",
+      custodyDoc,
+      looked((request) => verification.keyCustody(parameter(request, "uuid"))),
     ),
     at("/.well-known/keys", keySetDoc, () => verification.keySet()),
-    at("/.well-known/svc-keys", directoryDoc, () => verification.keyDirectory()),
+    at(
+      "/.well-known/svc-keys",
+      directoryDoc,
+      looked(() => verification.keyDirectory()),
+    ),
     at("/v1/projections/:type/:version", projectionDoc, (request) =>
       verification.projection(parameter(request, "type"), parameter(request, "version")),
     ),
@@ -83,10 +109,22 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
       "/v1/verify/:record_id",
       verifyPageDoc,
       ["origin", "cert", "served_at", "format"],
-      (request, query) => readVerifyPage(deps.verifyPage, request, query),
+      looked((request, query) => readVerifyPage(deps.verifyPage, request, query)),
     ),
     verifyRoute(deps),
   ];
+}
+
+/** See {@link AddressRates}. Who comes from nowhere that is known is one of many. */
+function boundedRead<N extends string>(
+  { addressRates: { reads }, edge }: VerificationRoutesDeps,
+  answer: Read<N>,
+): Read<N> {
+  return (request, query) => {
+    const source = reads === null ? null : sourceOfRequest(request, edge.trustedProxies);
+    const limited = source === null ? null : (reads?.take(addressBlock(source)) ?? null);
+    return limited ?? answer(request, query);
+  };
 }
 
 type Read<N extends string> = (request: FastifyRequest, query: Query<N>) => Promise<Outcome> | Outcome;
@@ -133,11 +171,20 @@ function readVerifyPage(
 }
 
 function verifyRoute(deps: VerificationRoutesDeps): Route {
-  const limits: BodyLimits = {
-    bytesMax: verifyBytesMax,
-    timeoutMs: deps.bodyTimeoutMs ?? bodyTimeoutMsDefault,
-  };
+  const { edge, addressRates } = deps;
+  const limits: BodyLimits = { bytesMax: verifyBytesMax, edge };
   const faultOf = bodyValidator(verifyRequestDocument, verifyMembers);
+  const answerVerify = async (request: FastifyRequest, bytes: Uint8Array): Promise<Outcome> => {
+    const json = parseStrictJson(bytes, { valuesMax: verifyValuesMax });
+    if (!json.ok) {
+      const detail = `The body is not strict JSON: ${json.detail}`;
+      return refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" }));
+    }
+    const query = parseQuery(request.raw.url ?? "", []);
+    if (isRefused(query)) return query;
+    const fault = faultOf(json.value as JsonValue);
+    return fault === null ? deps.verify(json.value as JsonObject) : refused(fault);
+  };
   return {
     method: "POST",
     path: "/v1/verify",
@@ -145,24 +192,26 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     isPublic: true,
     doc: verifyDoc,
     handle: async (request, reply) => {
-      const body = await readBody(request.raw, limits);
+      const source = sourceOfRequest(request, edge.trustedProxies);
+      const caller = source === null ? "" : addressBlock(source);
+      const limited = source === null ? null : (addressRates.verifications?.take(caller) ?? null);
+      if (limited !== null) {
+        leaveBodyUnread(request, reply);
+        return send(reply, limited);
+      }
+      const body = await readBody(request.raw, limits, caller);
       if (!body.ok) {
         closeUnread(request, reply);
         return send(reply, refused(body.problem));
       }
-      const json = parseStrictJson(body.bytes, { valuesMax: verifyValuesMax });
-      if (!json.ok) {
-        const detail = `The body is not strict JSON: ${json.detail}`;
-        return send(reply, refused(problem("request_invalid", detail, { pointer: json.pointer ?? "" })));
+      try {
+        return send(reply, await answerVerify(request, body.bytes));
+      } finally {
+        body.release();
       }
-      const query = parseQuery(request.raw.url ?? "", []);
-      if (isRefused(query)) return send(reply, query);
-      const fault = faultOf(json.value as JsonValue);
-      return send(reply, fault === null ? await deps.verify(json.value as JsonObject) : refused(fault));
     },
   };
 }
-
 const uuidParameter: Parameter = {
   name: "uuid",
   in: "path",
@@ -297,5 +346,5 @@ const verifyDoc: RouteDoc = {
   description: "A failed check is an answer with `valid: false` and a `reason`.",
   body: verifyRequestDocument,
   answers: { 200: { description: "Findings and their signed statement", schema: verifyAnswerDocument } },
-  problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered"],
+  problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered", "rate_limited"],
 };

@@ -2,6 +2,7 @@
 // is published.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
+import { reasonCodes } from "../protocol/result.ts";
 import { recordCharactersMax } from "../service/verify.ts";
 
 const anyObject = (description: string): JsonObject => ({ type: "object", description });
@@ -34,14 +35,70 @@ export const verifyMembers: readonly string[] = Object.keys(properties);
 
 export const verifyRequestDocument: JsonObject = { type: "object", properties, additionalProperties: false };
 
-const section = (description: string): JsonObject => ({
+const section = (description: string, members: JsonObject = {}): JsonObject => ({
   type: ["object", "null"],
   description,
+  required: ["valid"],
   properties: {
     valid: { type: "boolean" },
-    reason: { type: "string", description: "Verification reason code; with valid: false." },
+    reason: { type: "string", enum: reasonCodes, description: "Only with valid: false." },
+    detail: { type: "string", description: "What is wrong, for a person; only with valid: false." },
+    pointer: { type: "string", description: "Where in the document; only with valid: false." },
+    ...members,
   },
 });
+
+const hash = { type: "string", pattern: "^sha256:[0-9a-f]{64}$" } satisfies JsonObject;
+const version = { type: "integer", minimum: 0 } satisfies JsonObject;
+/** What a seal names. In the section itself it is verified, under `claimed` it is not. */
+const sealMembers = {
+  key_id: { type: "string" },
+  cert_id: hash,
+  sealed_at: { type: "string", format: "date-time" },
+  record_type: { type: "string" },
+  format: { enum: [1, 2] },
+  ai_policy_version: { ...version, description: "Format 2." },
+  terms_version: { ...version, description: "Format 1." },
+  leaf: {
+    type: ["object", "null"],
+    description: "Place in the batch; null for a record sealed alone.",
+    properties: { index: version, tree_size: version, root: hash },
+  },
+} satisfies JsonObject;
+
+const sealChecks = {
+  type: "object",
+  description: "`not_checked`: without evidence for it, or never reached because an earlier check failed.",
+  properties: {
+    certificate: { enum: ["ok", "failed", "not_checked"] },
+    ai_policy: { enum: ["ok", "failed", "not_checked"] },
+    scope: { enum: ["ok", "failed", "not_checked"] },
+    key_event: { enum: ["ok", "missing", "not_checked"] },
+  },
+} satisfies JsonObject;
+
+const sealSectionDocument = section(
+  "Which key sealed, under which certificate and AI policy version, when. It says only what is true of the seal and the record: another document that is not of this version is refused in its own section. The members besides checks and claimed are there with valid: true, and verified.",
+  {
+    ...sealMembers,
+    business_uuid: { type: "string", format: "uuid" },
+    key_kind: { enum: ["system", "passkey", "hosted"] },
+    custody: { enum: ["self", "hosted", "unstated"] },
+    path: { enum: ["A", "B"] },
+    hash,
+    checks: sealChecks,
+    claimed: {
+      type: ["object", "null"],
+      description:
+        "Only with valid: false: what the refused seal says of itself, as it was read. Nothing vouches for it, and no member of it was verified. Null where the envelope or its payload could not be read.",
+      properties: {
+        ...sealMembers,
+        hash: { ...hash, type: ["string", "null"], description: "Null for a batch, which names a root." },
+      },
+    },
+    key_event: { type: "null", description: "Where the log has the leaf of the key; in no log yet." },
+  },
+);
 
 export const verifyAnswerDocument: JsonObject = {
   type: "object",
@@ -59,11 +116,16 @@ export const verifyAnswerDocument: JsonObject = {
   ],
   properties: {
     valid: { type: "boolean", description: "Whether every section given is valid." },
-    seal: section(
-      "Which key sealed, under which certificate and AI policy version, when; `checks` names certificate, ai_policy, scope and key_event.",
-    ),
+    seal: sealSectionDocument,
     log_inclusion: { type: "object", properties: { status: { enum: ["not_in_log"] } } },
-    sidecar: section("Only when no seal was given; otherwise the sidecar is judged with the seal."),
+    sidecar: section(
+      "Whether the service signed the sidecar, about this record, and about the seal given where that is valid.",
+      {
+        record_id: { type: "string" },
+        business_uuid: { type: "string", format: "uuid" },
+        generation: { type: "integer", minimum: 1 },
+      },
+    ),
     projection: section(
       "Whether the row's signature is valid and whether the projection, run again, gives the row.",
     ),

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { verifyWorking } from "../verifier/working-signature.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
 import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+import { verifyAnswerDocument } from "./verify-schema.ts";
 
 let world: Verifiable;
 
@@ -70,7 +72,7 @@ describe("POST /v1/verify", () => {
     [
       "a flipped bit and no sidecar",
       "seal",
-      "inclusion_invalid",
+      "hash_mismatch",
       () => ({ record_base64: flipped(), seal: world.fetched.json["seal"] }),
     ],
     [
@@ -122,6 +124,50 @@ describe("POST /v1/verify", () => {
       status: 200,
       json: { valid: false, [section]: { valid: false, reason } },
     });
+  });
+
+  it("says of a refused seal what it claims, apart from what was verified, and how far the checks came", async () => {
+    const members = {
+      ...{ key_id: world.business.signingKey.keyId, cert_id: world.business.certId, record_type: "products" },
+      ...{ format: 2, ai_policy_version: 1 },
+      leaf: { index: expect.any(Number), tree_size: 2, root: expect.stringMatching(/^sha256:/) },
+    };
+    const unchecked = { certificate: "not_checked", ai_policy: "not_checked", scope: "not_checked" };
+    const altered = await verify({ ...whole(), record_base64: flipped() });
+    const { valid, reason, claimed, checks, detail, ...rest } = altered.json["seal"] as JsonObject;
+    expect([valid, reason, typeof detail, rest]).toEqual([false, "hash_mismatch", "string", {}]);
+    expect(claimed).toEqual({ ...members, hash: null, sealed_at: expect.stringMatching(/Z$/) });
+    expect(checks).toEqual({ ...unchecked, key_event: "not_checked" });
+    const required = await verify({ ...whole(), key_events: "require" });
+    expect(required.json["seal"]).toMatchObject({
+      claimed: members,
+      checks: { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" },
+    });
+    const unread = await verify({ ...whole(), seal: { ...sealOf(), extra: 1 } });
+    expect(unread.json["seal"]).toMatchObject({ reason: "envelope_malformed", claimed: null });
+  });
+
+  it("answers in the shape that it publishes", async () => {
+    const bodies = [
+      whole(),
+      { ...whole(), record_base64: flipped() },
+      { ...whole(), seal: { ...sealOf(), extra: 1 } },
+      { record_base64: record(), sidecar: world.fetched.json["sidecar"] },
+    ];
+    const described = verifyAnswerDocument["properties"] as Readonly<Record<string, JsonObject>>;
+    for (const body of bodies) {
+      const { json } = await verify(body);
+      expect(Object.keys(described)).toEqual(expect.arrayContaining(Object.keys(json)));
+      for (const name of ["seal", "sidecar"]) {
+        const [found, section] = [json[name], described[name]?.["properties"] as JsonObject];
+        if (found === null) continue;
+        expect(Object.keys(section)).toEqual(expect.arrayContaining(Object.keys(found as JsonObject)));
+        const claimed = (found as JsonObject)["claimed"] ?? null;
+        const claimable = (section["claimed"] as JsonObject | undefined)?.["properties"] ?? {};
+        if (claimed !== null)
+          expect(Object.keys(claimable)).toEqual(expect.arrayContaining(Object.keys(claimed)));
+      }
+    }
   });
 
   it("judges bits against the sealed AI policy", async () => {

@@ -6,6 +6,7 @@ import { type RunningNode, startNode } from "../node/start.ts";
 import type { RecordKind } from "../protocol/identifiers.ts";
 import { answerParent } from "./answer-parent.ts";
 import { cpuTimes } from "./cpu-times.ts";
+import { unlimited } from "./unlimited.ts";
 
 const indexPollMs = 5;
 
@@ -18,6 +19,7 @@ function running(): RunningNode {
 
 /** Starts the node and answers its sandbox, samples included. */
 async function open({ home }: { readonly home: string }) {
+  Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
   const seeded = await node.seeded;
   if (seeded === null) throw new Error("the node is no sandbox");

@@ -114,7 +114,7 @@ function pick<T>(
 }
 
 /** Members of the configuration file; the names are those of the tool server's (specification, «D. Tool server»). */
-interface Config {
+export interface Config {
   readonly version: number;
   readonly environment?: "sandbox" | "production";
   readonly api_base_url?: string;
@@ -145,6 +145,7 @@ async function connectConfigured(file: string, context: CommandContext): Promise
       "sandbox_key_grant is for the sandbox only; remove it, or set environment to sandbox.",
     );
   }
+  if (environment === "production") assertEncrypted(config);
   const key = await parseSigningKey(await loadKey(config, path, context));
   if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
   return {
@@ -163,7 +164,18 @@ async function connectConfigured(file: string, context: CommandContext): Promise
   };
 }
 
-async function loadConfig(path: string): Promise<Config> {
+/** What a company asks and is shown is nobody else's: production is not spoken to in the clear. */
+function assertEncrypted(config: Config): void {
+  for (const member of ["api_base_url", "business_base_url", "public_base_url"] as const) {
+    const text = config[member];
+    if (text === undefined || URL.parse(text)?.protocol === "https:") continue;
+    throw new UsageError(
+      `${member} is ${JSON.stringify(text)}; in production use an https address, or set environment to sandbox.`,
+    );
+  }
+}
+
+export async function loadConfig(path: string): Promise<Config> {
   const config = parseJson(path, await readText(path));
   if (config === null || typeof config !== "object" || (config as Config).version !== 1) {
     throw new UsageError(`${path} is no configuration: a JSON object with "version": 1.`);
@@ -178,7 +190,7 @@ async function loadConfig(path: string): Promise<Config> {
 }
 
 /** A private JWK or PKCS #8 PEM, from the file or the variable that the configuration names; never in it. */
-async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
+export async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
   const { file, env } = config.key ?? {};
   const text =
     file !== undefined

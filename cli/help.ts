@@ -1,7 +1,23 @@
 import type { Command } from "./command.ts";
 
-/** Lines of `svc help`. */
-export function programHelp(commands: readonly Command[]): readonly string[] {
+/** A command with its usage and what it does: a line of the help. */
+type HelpLine = Pick<Command, "name" | "usage" | "summary">;
+
+/** What stands in the program's help for commands of two words. */
+const groups: readonly HelpLine[] = [
+  {
+    name: "keys",
+    usage: "CEREMONY",
+    summary: "keys of the service: make, certify, issue, show; see svc help keys",
+  },
+];
+
+/** Lines of `svc help`, or with a group's name those of its commands. */
+export function programHelp(all: readonly Command[], group: string | null = null): readonly string[] {
+  const commands: readonly HelpLine[] =
+    group === null
+      ? [...all.filter(({ name }) => !name.includes(" ")), ...groups]
+      : all.filter(({ name }) => name.startsWith(`${group} `));
   const left = commands.map(({ name, usage }) => `${name} ${usage}`.trim());
   const width = Math.max(...left.map((text) => text.length));
   return [

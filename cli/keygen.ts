@@ -1,10 +1,10 @@
 // `svc keygen`: a key pair for signing requests. The private half stays in the file; the public half is registered.
 
-import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { writePrivate } from "./private-file.ts";
 
 export const keygen: Command = {
   name: "keygen",
@@ -21,9 +21,7 @@ async function runKeygen(args: Arguments, context: CommandContext): Promise<Exit
   noArguments(args, keygen);
   const out = args.text("out");
   if (out === null) throw new UsageError("Name a file for the private key with --out FILE.");
-  const alg = args.text("alg") ?? "Ed25519";
-  if (alg !== "Ed25519" && alg !== "ES256")
-    throw new UsageError(`--alg is ${JSON.stringify(alg)}; use Ed25519 or ES256.`);
+  const alg = algorithmOf(args);
   const jwk = await generatePrivateJwk(alg);
   const key = await parseSigningKey(jwk);
   if (!key.ok) throw new Error(key.detail);
@@ -33,14 +31,9 @@ async function runKeygen(args: Arguments, context: CommandContext): Promise<Exit
   return exitCodes.done;
 }
 
-/** Never over another key. */
-async function writePrivate(path: string, text: string): Promise<void> {
-  try {
-    await using file = await open(path, "wx", 0o600);
-    await file.writeFile(text);
-    await file.sync();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw new UsageError((error as Error).message);
-    throw new UsageError(`${path} exists, and a key is not written over. Choose another name.`);
-  }
+/** Of a key that is made: `--alg`, Ed25519 by default. */
+export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {
+  const alg = args.text("alg") ?? "Ed25519";
+  if (alg === "Ed25519" || alg === "ES256") return alg;
+  throw new UsageError(`--alg is ${JSON.stringify(alg)}; use Ed25519 or ES256.`);
 }

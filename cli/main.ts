@@ -3,20 +3,27 @@
 import { createInterface } from "node:readline/promises";
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
+import { doctor } from "./doctor.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { fetchCommand } from "./fetch.ts";
+import { grant } from "./grant.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { keygen } from "./keygen.ts";
+import { keyCommands } from "./keys/commands.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
 import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
+import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
-const commands: readonly Command[] = [start, search, fetchCommand, verify, push, pushStatus, keygen, revoke];
+const commands: readonly Command[] = [
+  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor, revoke],
+  ...keyCommands,
+];
 
 const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {
@@ -28,17 +35,21 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) =>
 );
 process.exitCode = await runProgram(process.argv.slice(2), terminal);
 
-async function runProgram([name, ...args]: readonly string[], terminal: Terminal): Promise<ExitCode> {
+async function runProgram(words: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const [name] = words;
   if (name === undefined || name === "help" || name === "--help" || name === "-h")
-    return showHelp(args[0], terminal);
-  const command = commands.find((each) => each.name === name);
-  if (command === undefined) {
-    terminal.note(`There is no command ${JSON.stringify(name)}. See: svc help`);
+    return showHelp(words.slice(1), terminal);
+  const named = commandNamed(words);
+  if (named === null && isGroup(name) && words.length === 1) return showHelp(words, terminal);
+  if (named === null) {
+    const where = isGroup(name) ? ` ${name}` : "";
+    terminal.note(`There is no command ${JSON.stringify(nameIn(words))}. See: svc help${where}`);
     return exitCodes.usage;
   }
+  const { command, args } = named;
   try {
     const parsed = parseArguments(command, args);
-    if (parsed === null) return showHelp(name, terminal);
+    if (parsed === null) return showHelp(words, terminal);
     return await command.run(parsed, contextOf(terminal));
   } catch (error) {
     const failure = failureOf(error);
@@ -79,13 +90,35 @@ async function ask(text: string): Promise<string | null> {
   }
 }
 
-function showHelp(name: string | undefined, terminal: Terminal): ExitCode {
-  const command = commands.find((each) => each.name === name);
-  if (name !== undefined && command === undefined) {
-    terminal.note(`There is no command ${JSON.stringify(name)}.`);
+/** The command that the words begin with, by its longest name: some have two words. */
+function commandNamed(
+  words: readonly string[],
+): { readonly command: Command; readonly args: readonly string[] } | null {
+  for (const length of [2, 1]) {
+    const command = commands.find((each) => each.name === words.slice(0, length).join(" "));
+    if (command !== undefined && words.length >= length) return { command, args: words.slice(length) };
+  }
+  return null;
+}
+
+/** What a person meant as the name of a command. */
+function nameIn([first = "", second = ""]: readonly string[]): string {
+  return isGroup(first) && !second.startsWith("-") ? `${first} ${second}`.trim() : first;
+}
+
+function isGroup(word: string): boolean {
+  return commands.some((each) => each.name.startsWith(`${word} `));
+}
+
+function showHelp(words: readonly string[], terminal: Terminal): ExitCode {
+  const [first] = words;
+  const command = commandNamed(words)?.command;
+  const group = first !== undefined && isGroup(first) ? first : null;
+  if (first !== undefined && command === undefined && (group === null || words[1] !== undefined)) {
+    terminal.note(`There is no command ${JSON.stringify(nameIn(words))}.`);
     return exitCodes.usage;
   }
-  for (const line of command === undefined ? programHelp(commands) : commandHelp(command))
+  for (const line of command === undefined ? programHelp(commands, group) : commandHelp(command))
     terminal.print(line);
   return exitCodes.done;
 }

@@ -24,7 +24,7 @@ export const revoke: Command = {
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     "compromised-from": {
       ...{ type: "string", value: "TIME" },
-      help: "key: since when somebody else may have had it; what it sealed from then on does not stand",
+      help: "key: since when somebody else may have had it; what was received later does not stand",
     },
     status: { type: "string", value: "STATUS", help: "certificate: revoked, closed or withdrawn" },
     "status-reason": {
@@ -108,7 +108,7 @@ function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
       "This key will be refused for ever.",
       from === null
         ? "What it sealed before stands: no moment of a compromise is named (--compromised-from)."
-        : `What it sealed from ${from} on will not stand.`,
+        : `Of what it sealed, only what was received before ${from} will stand.`,
     ],
   };
 }

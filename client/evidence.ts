@@ -19,9 +19,11 @@ export async function collectEvidence(
   caller: { readonly environment: "production" | "sandbox"; readonly keyId: string },
 ): Promise<string> {
   const about = `/v1/certificates/${encodeURIComponent(fetched.body.business_uuid)}`;
-  const paths = ["/.well-known/keys", about, `${about}/keys`, `${about}/key-custody`];
-  const reads = await Promise.all(paths.map((path) => client.verificationRead(path)));
-  const [keySet = "", certificate = "", businessKeys = "", keyCustody = ""] = reads.map(({ text }) => text);
+  const read = async (path: string): Promise<string> => (await client.verificationRead(path)).text;
+  // The keys name the newest certificate, so whatever they name is published once they were read.
+  const businessKeys = await read(`${about}/keys`);
+  const paths = ["/.well-known/keys", about, `${about}/key-custody`];
+  const [keySet = "", certificate = "", keyCustody = ""] = await Promise.all(paths.map(read));
   return evidenceText({
     environment: caller.environment,
     answer: { kind: "fetched", text: fetched.text },

@@ -45,8 +45,11 @@ export interface ActorRouter {
   route(ref: ActorName): "local" | RemoteTarget;
   /** For the transport: what other nodes ask of this one (J2). */
   readonly handlers: TransportHandlers;
-  /** Tells the other members of the region that its view has changed; who is not reached sees it by itself. */
-  announce(): void;
+  /**
+   * Tells the other members of the region that its view has changed; who is not reached sees it by itself. Resolves when
+   * all that were reached have looked, or after a second. Never rejects.
+   */
+  announce(): Promise<void>;
 }
 
 /** A node speaks to another's router by this name; no actor has it. */
@@ -110,13 +113,14 @@ class NodeRouter implements ActorRouter {
     return this.#elsewhere;
   }
 
-  announce(): void {
+  async announce(): Promise<void> {
     const { membership, targetOf } = this.#options;
-    const tell = async (member: Member): Promise<unknown> =>
-      this.#target(member, targetOf).ask(routerName, lookCommand, announceMs);
-    for (const member of membership.view(membership.region).members) {
-      if (member.address !== membership.address) tell(member).catch(() => {});
-    }
+    const others = membership
+      .view(membership.region)
+      .members.filter((member) => member.address !== membership.address);
+    await Promise.allSettled(
+      others.map(async (member) => this.#target(member, targetOf).ask(routerName, lookCommand, announceMs)),
+    );
   }
 
   /** J6. */

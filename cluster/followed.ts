@@ -2,6 +2,9 @@
 //   F1. A new version of the view is written after what is to be followed; a member whose beat tells of that version has
 //       asked for moves and standings since, and finished what followed from them (outlook.ts O2).
 //   F2. A member that does not tell so is waited for as long as it is in the view: it either follows, or is removed.
+//   F3. Nobody waits for the others' next look: they are told to look at once. Whoever is not reached sees it by itself.
+//       This node looks at what they tell when those who were reached have looked, and else ever more seldom: on a
+//       machine that is short of time every look would take some from those who are waited for.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { ClusterStore } from "../storage/cluster-store.ts";
@@ -15,20 +18,32 @@ export interface FollowedOptions {
   /** The own region: no node writes the view of another. */
   readonly region: string;
   readonly patienceMs: number;
+  /** Tells the nodes of the region to look, this one too; resolves when those that were reached have. Never rejects. */
+  readonly announce: () => Promise<void>;
 }
 
+/** Between two looks at what the members tell: at first, and at most. */
 const lookMs = 50;
+const lookMaxMs = 400;
 
 /** False when some member neither followed nor went in time. Throws the store's error. */
 export async function followedByAll(options: FollowedOptions): Promise<boolean> {
-  const { store, monotonic, timers, region, patienceMs } = options;
+  const { store, monotonic, timers, region, patienceMs, announce } = options;
   const lateMs = monotonic.nowMs() + patienceMs;
   const version = await raiseVersion(store, region);
+  let pauseMs = lookMs;
+  let isTold = false;
+  const told = announce().then(() => {
+    isTold = true;
+    pauseMs = lookMs;
+  });
   for (;;) {
+    const pause = new Promise<void>((resolve) => void timers.schedule(pauseMs, resolve));
+    pauseMs = Math.min(2 * pauseMs, lookMaxMs);
+    await (isTold ? pause : Promise.race([pause, told]));
     const [view, beats] = await Promise.all([store.readView(region), store.readBeats(region)]);
     const seen = new Map(beats.map((beat) => [beat.incarnation, beat.homes_seen]));
     if (view.members.every((member) => (seen.get(member.incarnation) ?? 0) >= version)) return true;
     if (monotonic.nowMs() >= lateMs) return false;
-    await new Promise<void>((resolve) => void timers.schedule(lookMs, resolve));
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
+import { StoreError } from "../storage/cluster-store.ts";
 import { defaultTiming } from "./timing.ts";
 import { chance, endWithTest, World } from "./world.fixture.ts";
 
@@ -194,6 +195,29 @@ describe("losing the lease", () => {
     expect(told().slice(10)).toEqual([
       expect.stringMatching(/^info cluster\.look_succeeded failures: \d{4}$/),
     ]);
+  });
+
+  it("a node that was stopped tells of nothing that was under way then", async () => {
+    const { time } = newWorld(["east", "west"]);
+    const node = await world.joined();
+    // Long on its way, and then in vain: the store's connection is closed meanwhile.
+    const inVain = async (): Promise<never> => {
+      await new Promise<void>((resolve) => void time.schedule(800, resolve));
+      throw new StoreError("not_applied", "the session is closed");
+    };
+    const { intercept: usual } = node.store;
+    node.store.intercept = (call, apply) =>
+      call.operation === "beat" || usual === undefined ? inVain() : usual(call, apply);
+    await time.advance(550);
+    await time.run(node.membership.leave(async () => {}));
+    node.store.intercept = inVain;
+    await time.advance(550);
+    const asked = node.store.callsOf("readView");
+    expect(asked).toBeGreaterThan(2);
+    node.membership.stop();
+    await time.advance(10_000);
+    expect(node.log.filter((line) => !line.startsWith("info cluster.joined"))).toEqual([]);
+    expect(node.store.callsOf("readView")).toBe(asked);
   });
 
   it("N5: a region goes on when the store of the other is lost", async () => {

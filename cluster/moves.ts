@@ -9,8 +9,9 @@
 //     move whose node was lost is taken up by another one at any step (`resume`).
 // T2. A move can be given up until step 3, and is, when a node does not follow in time: by who began it, if nobody has
 //     raised the version since. Whoever takes a move up goes on with it.
-// T3. Between 1 and 4 the party's actors answer nobody: callers wait or are told to try again, for as long as step 2
-//     takes (a second at most, when all are well) and a few writes an actor.
+// T3. Between 1 and 4 the party's actors answer nobody: callers wait or are told to try again. So the nodes are told to
+//     follow, and do not find out by themselves; and actors are handed over side by side, for a party has one for each
+//     push that it ever made.
 // T4. An actor that came to be between two looks is found by the second: step 3 ends with a look that finds nothing new.
 
 import type { ActorName } from "../actors/messages/refs.ts";
@@ -39,6 +40,8 @@ export interface MovesOptions {
   readonly isDead: (region: string) => boolean;
   /** Whether this node is to take up the move of `party` that somebody else began: one node does. */
   readonly isMine: (party: string) => boolean;
+  /** Tells the nodes of this region to look (followed.ts F3). */
+  readonly announce: () => Promise<void>;
   readonly log?: ClusterLog;
   /** How long nodes have to follow. */
   readonly patienceMs?: number;
@@ -67,6 +70,8 @@ export interface Moves {
 
 const patienceMsDefault = 10_000;
 const handOverAttemptsMax = 5;
+/** Actors that are handed over at the same time (T3). */
+const handOversMax = 16;
 const looksMax = 10;
 const attemptsMax = 5;
 
@@ -130,12 +135,29 @@ async function handAllOver({ mover }: MovesOptions, party: string, to: string): 
   for (let look = 0; look < looksMax; look += 1) {
     const found = (await mover.actorsOf(party)).filter((ref) => !done.has(`${ref.kind}/${ref.id}`));
     if (found.length === 0) return;
-    for (const ref of found) {
-      await handOver(mover, ref, to);
-      done.add(`${ref.kind}/${ref.id}`);
-    }
+    await sideBySide(found, (ref) => handOver(mover, ref, to));
+    for (const ref of found) done.add(`${ref.kind}/${ref.id}`);
   }
   throw new StoreError("unknown", `the actors of ${party} became more with every look`);
+}
+
+/** After a failure nothing more is begun, and what is under way is waited for: then the first failure is thrown. */
+async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  let hasFailed = false;
+  const lane = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (hasFailed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: handOversMax }, lane));
+  for (const each of lanes) if (each.status === "rejected") throw each.reason;
 }
 
 async function handOver(mover: Mover, ref: ActorName, to: string): Promise<void> {

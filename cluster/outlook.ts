@@ -67,6 +67,7 @@ export class Outlook {
   readonly #listeners = new Set<ChangeListener>();
   readonly #cycles: { readonly view: Cycle; readonly beats: Cycle; readonly rest: Cycle };
   readonly #outage: OutageLog;
+  #isStopped = false;
   #observer: Observer | null = null;
   #beats: readonly Beat[] = [];
   #movesReadMs = Number.NEGATIVE_INFINITY;
@@ -79,11 +80,11 @@ export class Outlook {
 
   constructor(options: OutlookOptions) {
     this.#options = options;
-    const { timing, log } = options;
+    const { timing } = options;
     this.#outage = new OutageLog({
       ...options,
-      failed: (detail) => log("warn", "cluster.look_failed", detail),
-      over: (detail) => log("info", "cluster.look_succeeded", detail),
+      failed: (detail) => this.#tell("warn", "cluster.look_failed", detail),
+      over: (detail) => this.#tell("info", "cluster.look_succeeded", detail),
     });
     const everyMs = (): number => (this.#isHurried ? timing.hurryMs : timing.viewMs);
     const cycle = (what: string, look: () => Promise<void>): Cycle =>
@@ -101,10 +102,13 @@ export class Outlook {
   }
 
   start(): void {
+    this.#isStopped = false;
     for (const cycle of Object.values(this.#cycles)) cycle.start();
   }
 
+  /** Begins no further look; what is under way is not told of, whatever becomes of it. */
   stop(): void {
+    this.#isStopped = true;
     for (const cycle of Object.values(this.#cycles)) cycle.stop();
   }
 
@@ -175,6 +179,10 @@ export class Outlook {
     });
     const before = this.#following;
     this.#following = Promise.race([finished, late.promise]).then(() => before);
+  }
+
+  #tell(...line: Parameters<ClusterLog>): void {
+    if (!this.#isStopped) this.#options.log(...line);
   }
 
   get #isHurried(): boolean {

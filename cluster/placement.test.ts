@@ -57,6 +57,8 @@ describe("placement", () => {
     const fresh = await world.joined({ region: "east" });
     const ref = businessRef(party ?? "");
     expect(fresh.placement.locate(ref)).toMatchObject({ at: "nowhere", reason: "home_unknown" });
+    expect(fresh.placement.regionOf(party ?? "")).toBeNull();
+    expect(node.placement.regionOf(party ?? "")).toBe("west");
     const before = fresh.store.callsOf("readHomeNearby");
     await world.time.run(Promise.all([1, 2, 3].map(() => fresh.placement.settle(ref))));
     expect(fresh.store.callsOf("readHomeNearby") - before).toBe(1);
@@ -136,10 +138,12 @@ describe("placement", () => {
     await world.time.advance(600);
     const [one] = west as [WorldNode];
     expect(one.placement.locate(businessRef(parties[0] ?? ""))).toMatchObject({ reason: "region_lost" });
+    expect(one.placement.regionOf(parties[0] ?? "")).toBeNull();
     expect(one.placement.locate(regionRef("east"))).toMatchObject({ reason: "region_lost" });
     await store.casStanding(standing({ successor: "west", version: 2 }));
     await world.time.advance(600);
     for (const party of parties) {
+      expect(one.placement.regionOf(party)).toBe("west");
       expect(world.havers(party)).toEqual([]);
       for (const node of west) await world.time.run(node.placement.settle(businessRef(party)));
       expect(world.havers(party)).toHaveLength(1);

@@ -50,6 +50,8 @@ export interface Placement {
   assignHome(party: string): Promise<PartyHome>;
   /** As far as known without asking. */
   homeOf(party: string): PartyHome | null;
+  /** The region that has the party, as far as known without asking: its home, or who took it over; null for none. */
+  regionOf(party: string): string | null;
   /** Declared dead: actors with their home there may be claimed by whoever has them here (for the actor store). */
   isDead(region: string): boolean;
 }
@@ -137,6 +139,11 @@ class NodePlacement implements Placement {
 
   homeOf(party: string): PartyHome | null {
     return this.#book.get(party) ?? null;
+  }
+
+  regionOf(party: string): string | null {
+    const home = this.#book.get(party);
+    return home === undefined ? null : this.#heirOf(home);
   }
 
   isDead(region: string): boolean {

@@ -204,7 +204,9 @@ export class Presence implements Observer {
     try {
       await store.beat(region, beat);
     } catch (error) {
-      log("warn", "cluster.beat_failed", error instanceof Error ? error.message : String(error));
+      // Nobody waits for the beat of an incarnation that is over.
+      if (this.#over === null)
+        log("warn", "cluster.beat_failed", error instanceof Error ? error.message : String(error));
       return;
     }
     if (this.#lease === null) this.#beatBeganMs = beganMs;

@@ -24,6 +24,8 @@ export interface StandingsOptions {
   /** Of the node that carries out the operator's word. */
   readonly region: string;
   readonly regions: readonly string[];
+  /** Tells the nodes of this region to look (followed.ts F3). */
+  readonly announce: () => Promise<void>;
   readonly patienceMs?: number;
 }
 

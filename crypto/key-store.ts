@@ -13,6 +13,7 @@ export type KeyStoreErrorCode =
   | "permissions_too_open"
   | "key_malformed"
   | "algorithm_mismatch"
+  | "name_taken"
   | "name_invalid";
 
 /** What keeps a key from being used; the message names the file and what to do. */
@@ -69,14 +70,24 @@ export class FileKeyStore {
     }
   }
 
+  /** As {@link load}; throws {@link KeyStoreError} also for a key of another algorithm. */
+  async loadOfAlgorithm(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk | null> {
+    const key = await this.load(name);
+    return key === null ? null : this.#asserted(name, key, algorithm);
+  }
+
   /** The key of that name, made first when there is none. Throws {@link KeyStoreError}, also when it is of another algorithm. */
   async loadOrCreate(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk> {
     const key = (await this.load(name)) ?? (await this.#create(name, generatePrivateJwk(algorithm)));
-    if (algorithmOf(key) === algorithm) return key;
-    throw new KeyStoreError(
-      "algorithm_mismatch",
-      `${this.#path(name)} is ${algorithmOf(key)}, wanted is ${algorithm}.`,
-    );
+    return this.#asserted(name, key, algorithm);
+  }
+
+  /** Makes a key under a name that has none yet. Throws {@link KeyStoreError} for one that has: no key is written over. */
+  async createNew(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk> {
+    const made = generatePrivateJwk(algorithm);
+    const path = this.#path(name);
+    if (await createFile(path, `${JSON.stringify(made)}\n`, { mode: ownerOnlyFile })) return made;
+    throw new KeyStoreError("name_taken", `${path} exists, and a key is not written over.`);
   }
 
   /** Keeps `key` under `name` unless that name is taken; gives the key that the name has then (F2). */
@@ -86,6 +97,14 @@ export class FileKeyStore {
     const other = await this.load(name);
     if (other === null) throw new Error(`${path} was removed while its key was being made.`);
     return other;
+  }
+
+  #asserted(name: string, key: PrivateJwk, algorithm: KeyAlgorithm): PrivateJwk {
+    if (algorithmOf(key) === algorithm) return key;
+    throw new KeyStoreError(
+      "algorithm_mismatch",
+      `${this.#path(name)} is ${algorithmOf(key)}, wanted is ${algorithm}.`,
+    );
   }
 
   #path(name: string): string {

@@ -1,7 +1,9 @@
 // Ports: signing and fast verification. Private keys stay behind `Signer`; a key management service fits the same port.
 
+import type { Envelope } from "../protocol/dsse.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import type { PackedMessages } from "../protocol/packed-messages.ts";
+import type { Result } from "../protocol/result.ts";
 
 export interface Signer {
   /** RFC 7638 thumbprint of the public half. */
@@ -11,6 +13,37 @@ export interface Signer {
   sign(message: Uint8Array): Promise<Uint8Array>;
   /** Signs many messages, in order, with less overhead than one by one. They are read until the promise settles. */
   signMany(messages: PackedMessages): Promise<readonly Uint8Array[]>;
+}
+
+/**
+ * The working key of one use for a document that names the instant `at` (a timestamp): the newest that stands then, for
+ * verifiers judge the key at that instant. Asked once a document, because another key may be the answer a moment later.
+ * Throws {@link SigningUnavailable}.
+ */
+export type SignerAt = (at: string) => Signer;
+
+/** What the service states of others, signed by both halves of the issuance key, wherever they are kept. */
+export interface Issuance {
+  /**
+   * The signed envelope of a certificate or a custody statement; `issuance_refused` for anything else. Throws
+   * {@link SigningUnavailable} while nobody can sign: then it may be asked again.
+   */
+  issue(payloadType: string, payload: Uint8Array): Promise<Result<Envelope, "issuance_refused">>;
+}
+
+/** What could not sign: a working key of this node, the issuance key, or the key that is held for a business. */
+export type SigningReason = "signing_key" | "issuance" | "hosted_key";
+
+/** Nothing was signed, and later something may be. */
+export class SigningUnavailable extends Error {
+  readonly reason: SigningReason;
+  readonly retryAfterSeconds: number;
+  constructor(reason: SigningReason, detail: string, retryAfterSeconds = 60) {
+    super(detail);
+    this.name = "SigningUnavailable";
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }
 
 export interface CryptoPort {

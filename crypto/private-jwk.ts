@@ -26,6 +26,22 @@ export function generatePrivateJwk(algorithm: KeyAlgorithm): PrivateJwk {
   return parsed.value;
 }
 
+/** PKCS #8 of an Ed25519 key up to its seed (RFC 8410, section 7). */
+const ed25519Prefix = Uint8Array.fromHex("302e020100300506032b657004220420");
+
+/** The Ed25519 key of a seed of 32 bytes. */
+export function ed25519OfSeed(seed: Uint8Array): PrivateJwk {
+  if (seed.length !== secretLength) throw new RangeError(`An Ed25519 seed has ${secretLength} bytes.`);
+  const key = createPrivateKey({
+    key: Buffer.concat([ed25519Prefix, seed]),
+    format: "der",
+    type: "pkcs8",
+  });
+  const parsed = parsePrivateJwk(key.export({ format: "jwk" }));
+  if (!parsed.ok) throw new Error(`the platform made a key that we refuse: ${parsed.detail}`);
+  return parsed.value;
+}
+
 function generate(algorithm: KeyAlgorithm): KeyObject {
   if (algorithm === "Ed25519") return generateKeyPairSync("ed25519").privateKey;
   if (algorithm === "ES256") return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;

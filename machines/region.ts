@@ -2,6 +2,7 @@
 //   R1. A piece of work is applied at most once at a time; its result is kept until the asker has it. An asker that gave
 //       up meanwhile may never ask again, so of results that nobody took only the newest are kept.
 //   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation like any other.
+//   R3. Once a minute receipts are forgotten that were kept for as long as they have to be; what was closed over them stays.
 
 import { assign, setup } from "xstate";
 
@@ -11,6 +12,7 @@ export interface RegionContext {
   readonly work: Readonly<Record<string, WorkResult | null>>;
   readonly rowsApplied: number;
   readonly batchesClosed: number;
+  readonly batchesForgotten: number;
   readonly lastFailure: string | null;
 }
 
@@ -24,7 +26,8 @@ export type RegionEvent =
   | { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number; readonly rows: number }
   | { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string }
   | { readonly type: "rows.answered"; readonly work_id: string }
-  | { readonly type: "receipts.closed"; readonly batches: number };
+  | { readonly type: "receipts.closed"; readonly batches: number }
+  | { readonly type: "receipts.forgotten"; readonly batches: number };
 
 /** Results kept for askers that have not taken them. */
 const resultsMax = 64;
@@ -45,7 +48,7 @@ function withoutWork(context: RegionContext, workId: string): Partial<RegionCont
 export const regionMachine = setup({
   types: { context: {} as RegionContext, events: {} as RegionEvent, input: {} as { region: string } },
   delays: { receiptBatch: 60_000 },
-  actions: { closeReceipts: () => {} },
+  actions: { closeReceipts: () => {}, forgetReceipts: () => {} },
 }).createMachine({
   id: "region",
   context: ({ input }) => ({
@@ -53,6 +56,7 @@ export const regionMachine = setup({
     work: {},
     rowsApplied: 0,
     batchesClosed: 0,
+    batchesForgotten: 0,
     lastFailure: null,
   }),
   type: "parallel",
@@ -61,6 +65,11 @@ export const regionMachine = setup({
     "rows.answered": { actions: assign(({ context, event }) => withoutWork(context, event.work_id)) },
     "receipts.closed": {
       actions: assign(({ context, event }) => ({ batchesClosed: context.batchesClosed + event.batches })),
+    },
+    "receipts.forgotten": {
+      actions: assign(({ context, event }) => ({
+        batchesForgotten: context.batchesForgotten + event.batches,
+      })),
     },
     "rows.applied": {
       target: ".index.serving",
@@ -86,7 +95,11 @@ export const regionMachine = setup({
     receipts: {
       initial: "open",
       states: {
-        open: { after: { receiptBatch: { target: "open", reenter: true, actions: "closeReceipts" } } },
+        open: {
+          after: {
+            receiptBatch: { target: "open", reenter: true, actions: ["closeReceipts", "forgetReceipts"] },
+          },
+        },
       },
     },
   },

@@ -4,12 +4,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
 import { createSigner } from "../crypto/file-signer.ts";
-import { nativeCrypto } from "../crypto/native.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
 import type { KeyEntry } from "../protocol/key-set.ts";
-import { ownTrust } from "../service/standing.ts";
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { verifyReceipt } from "../verifier/receipt.ts";
@@ -18,6 +16,7 @@ import { createClient } from "./cluster-client.fixture.ts";
 import { openBusiness, productSearch, products, search } from "./cluster-load.fixture.ts";
 import { ordered } from "./cluster-ops.fixture.ts";
 import { openTruth, publicationFaults, receiptFaults } from "./cluster-truth.fixture.ts";
+import { trustIn } from "./keys/trusted-files.ts";
 
 const home = "eu-west1";
 const other = "us-east1";
@@ -170,5 +169,7 @@ async function trustOf({ keyStore, nodes }: TestCluster) {
   const answer = await fetch(`${nodes[0]?.urls.verification}/.well-known/keys`);
   const keySet = await answer.text();
   const { keys } = JSON.parse(keySet) as { readonly keys: readonly KeyEntry[] };
-  return { trust: ownTrust(anchors, keySet, nativeCrypto), entries: keys };
+  const trust = trustIn(keySet, anchors);
+  if (!trust.ok) throw new Error(trust.detail);
+  return { trust: trust.value, entries: keys };
 }

@@ -28,6 +28,7 @@ describe("a node among others", () => {
       listen: { host: "127.0.0.1", port: 7390 },
       address: "127.0.0.1:7390",
       replicateBeforeAck: false,
+      bindKeysToHome: false,
     });
     expect(loadSecrets(config, given)).toMatchObject({
       cluster: given.SVC_CLUSTER_SECRET,
@@ -35,11 +36,25 @@ describe("a node among others", () => {
     });
   });
 
+  it("binds keys to the home of their party where it is told to", () => {
+    const bound = (SVC_KEY_REGION_BINDING: string) =>
+      loadConfig({}, { ...given, SVC_KEY_REGION_BINDING }).cluster?.bindKeysToHome;
+    expect([bound("home"), bound("none")]).toEqual([true, false]);
+  });
+
   it("keeps secrets out of the configuration", () => {
     const env = { ...given, SVC_CASSANDRA_USERNAME: "svc", SVC_CASSANDRA_PASSWORD: "hush-hush" };
     const config = loadConfig({}, env);
     expect(JSON.stringify(config)).not.toMatch(/hush-hush|7c1f90b2d4e8/);
     expect(loadSecrets(config, env)).toMatchObject({ cassandraPassword: "hush-hush" });
+  });
+
+  it("knows a second secret while the secret changes", () => {
+    const env = { ...given, SVC_CLUSTER_SECRET_ALSO: "fedcba98e5b07c1d42963f8a0d17be64" };
+    const config = loadConfig({}, env);
+    expect(loadSecrets(config, env)?.alsoCluster).toBe("fedcba98e5b07c1d42963f8a0d17be64");
+    expect(loadSecrets(config, given)?.alsoCluster).toBeNull();
+    expect(JSON.stringify(config)).not.toContain("fedcba");
   });
 
   it("is alone without SVC_STORE", () => {
@@ -65,6 +80,7 @@ describe("a node among others", () => {
     [{ SVC_NODE_ADDRESS: "node 1:7390" }, /SVC_NODE_ADDRESS.*HOST:PORT/],
     [{ SVC_CLUSTER_NAME: "A" }, /SVC_CLUSTER_NAME/],
     [{ SVC_REPLICATE_BEFORE_ACK: "1" }, /SVC_REPLICATE_BEFORE_ACK.*yes or no/],
+    [{ SVC_KEY_REGION_BINDING: "yes" }, /SVC_KEY_REGION_BINDING.*home or none/],
     [{ SVC_NODE_TLS_KEY_FILE: "/k" }, /SVC_NODE_TLS_CERT_FILE: is missing/],
     [{ SVC_CASSANDRA_TLS_NAME: "cassandra.internal" }, /SVC_CASSANDRA_CA_FILE: is missing/],
     [{ SVC_CASSANDRA_KEY_FILE: "/k", SVC_CASSANDRA_CERT_FILE: "/c" }, /SVC_CASSANDRA_CA_FILE: is missing/],
@@ -74,6 +90,8 @@ describe("a node among others", () => {
     [{ SVC_CLUSTER_SECRET: "a".repeat(32) }, /SVC_CLUSTER_SECRET.*few different/],
     [{ SVC_CLUSTER_SECRET: "0123456789abcdef0123456789abcdef" }, /SVC_CLUSTER_SECRET.*repeats itself/],
     [{ SVC_CLUSTER_SECRET: "short" }, /SVC_CLUSTER_SECRET.*32 characters/],
+    [{ SVC_CLUSTER_SECRET_ALSO: "short" }, /SVC_CLUSTER_SECRET_ALSO.*32 characters/],
+    [{ SVC_CLUSTER_SECRET_ALSO: given.SVC_CLUSTER_SECRET }, /SVC_CLUSTER_SECRET_ALSO.*is the secret itself/],
     [{ SVC_CASSANDRA_USERNAME: "svc" }, /SVC_CASSANDRA_PASSWORD: is missing/],
     [{ SVC_ELASTICSEARCH_PASSWORD: "p" }, /SVC_ELASTICSEARCH_USERNAME: is missing/],
   ])("refuses %j, naming the setting and the fix", (change, message) => {

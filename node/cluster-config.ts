@@ -39,11 +39,15 @@ export interface ClusterConfig {
   readonly tls: { readonly keyFile: string; readonly certFile: string; readonly caFile: string } | null;
   /** Commits are acknowledged once every region has them. */
   readonly replicateBeforeAck: boolean;
+  /** Keys of AI companies are answered in the region that has their party only. */
+  readonly bindKeysToHome: boolean;
 }
 
 export interface ClusterSecrets {
   /** At least 32 bytes of text, the same on every node. */
   readonly cluster: string;
+  /** Another one that nodes may prove, while the secret changes; null at all other times. */
+  readonly alsoCluster: string | null;
   readonly cassandraPassword: string | null;
   readonly elasticsearchPassword: string | null;
 }
@@ -77,7 +81,9 @@ export const clusterSettings: readonly string[] = [
   "SVC_NODE_TLS_CERT_FILE",
   "SVC_NODE_TLS_CA_FILE",
   "SVC_CLUSTER_SECRET",
+  "SVC_CLUSTER_SECRET_ALSO",
   "SVC_REPLICATE_BEFORE_ACK",
+  "SVC_KEY_REGION_BINDING",
 ];
 
 /** Throws {@link ConfigError} for the first setting that is missing or cannot be used. */
@@ -105,16 +111,18 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
     ),
     tls: parseTls(env),
     replicateBeforeAck: parseSwitch("SVC_REPLICATE_BEFORE_ACK", env["SVC_REPLICATE_BEFORE_ACK"] ?? "no"),
+    bindKeysToHome: parseBinding(env["SVC_KEY_REGION_BINDING"] ?? "none"),
   });
 }
 
 /** Throws {@link ConfigError} when a secret is missing or could be guessed. */
 export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
-  const cluster = env["SVC_CLUSTER_SECRET"] ?? "";
-  if (cluster.length < secretLengthMin) {
+  const cluster = parseSecret("SVC_CLUSTER_SECRET", env["SVC_CLUSTER_SECRET"] ?? "");
+  const also = env["SVC_CLUSTER_SECRET_ALSO"];
+  if (also === cluster) {
     throw new ConfigError(
-      "SVC_CLUSTER_SECRET",
-      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+      "SVC_CLUSTER_SECRET_ALSO",
+      "is the secret itself; name the one that the secret changes from or to, or unset it",
     );
   }
   if (isGuessable(cluster)) {
@@ -125,9 +133,24 @@ export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSec
   }
   return {
     cluster,
+    alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also),
     cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
     elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
   };
+}
+
+function parseSecret(setting: string, text: string): string {
+  if (text.length < secretLengthMin) {
+    throw new ConfigError(
+      setting,
+      `needs at least ${secretLengthMin} characters, the same on every node; make one with \`openssl rand -hex 32\``,
+    );
+  }
+  if (!isGuessable(text)) return text;
+  throw new ConfigError(
+    setting,
+    "repeats itself or has few different characters; make one with `openssl rand -hex 32`",
+  );
 }
 
 const distinctMin = 10;
@@ -254,6 +277,11 @@ function parseTls(env: Env): ClusterConfig["tls"] {
 
 function formatAddress({ host, port }: { readonly host: string; readonly port: number }): string {
   return `${host}:${port}`;
+}
+
+function parseBinding(text: string): boolean {
+  if (text === "home" || text === "none") return text === "home";
+  throw new ConfigError("SVC_KEY_REGION_BINDING", `is ${JSON.stringify(text)}; use home or none`);
 }
 
 function parseSwitch(setting: string, text: string): boolean {

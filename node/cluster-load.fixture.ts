@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
 import { publishBody, sealBatch } from "../client/batch.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
-import type { BusinessCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
+import type { PartyCaller, TestCluster, TestNode } from "./cluster.fixture.ts";
 import {
   type ClusterClient,
   createClient,
@@ -31,10 +31,10 @@ export interface PushState {
 }
 
 export interface TestBusiness {
-  readonly caller: BusinessCaller;
+  readonly caller: PartyCaller;
   readonly client: ClusterClient;
-  /** A sealed batch of these records, not sent yet. */
-  push(seq: number, records: readonly Uint8Array[]): Promise<TestPush>;
+  /** A sealed batch of these records, not sent yet; it is sent to the business's nodes, or to one of the region's. */
+  push(seq: number, records: readonly Uint8Array[], only?: TestNode): Promise<TestPush>;
 }
 
 /** A new business that is at home in the region and asks these nodes, all of its region unless told. */
@@ -50,11 +50,15 @@ export async function openBusiness(
     tag: "svc-business-read",
   });
   const certId = String(context.json["cert_id"]);
-  return { caller, client, push: (seq, records) => preparePush({ caller, client, certId, seq, records }) };
+  const push: TestBusiness["push"] = (seq, records, only) => {
+    const asked = only === undefined ? client : createClient(caller, [only]);
+    return preparePush({ caller, client: asked, certId, seq, records });
+  };
+  return { caller, client, push };
 }
 
 async function preparePush(push: {
-  readonly caller: BusinessCaller;
+  readonly caller: PartyCaller;
   readonly client: ClusterClient;
   readonly certId: string;
   readonly seq: number;

@@ -16,7 +16,7 @@ export function clusterOps(
   const { cluster } = services;
   if (cluster === null) return null;
   return {
-    state: () => stateOf(cluster),
+    state: () => ({ ...stateOf(cluster), fence_refusals: services.fence.refusals() }),
     move: (party, to) => cluster.moves.move(party, to),
     declareDead: (order) => cluster.declareDead(order),
     putIn: async (region) => ((await cluster.putIn(region)) ? "put_in" : "region_unknown"),

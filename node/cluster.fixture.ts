@@ -12,7 +12,6 @@ import { newCaller, type TestCaller } from "../api/surfaces.fixture.ts";
 import { placeOn } from "../cluster/rendezvous.ts";
 import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
-import { createCqlClient } from "../tools/engines/cassandra.ts";
 import {
   type EngineProcess,
   type Guard,
@@ -25,6 +24,8 @@ import { freePorts } from "../tools/free-ports.ts";
 import { root } from "../tools/process.ts";
 import { seededRandom } from "../tools/seeded-random.ts";
 import { FaultyProxy } from "../transport/ws/faulty-proxy.fixture.ts";
+import { blindness } from "./blind-node.fixture.ts";
+import { dropTraces } from "./cluster-traces.fixture.ts";
 import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {
@@ -33,6 +34,8 @@ export interface ClusterOptions {
   readonly nodes: Readonly<Record<string, number>>;
   /** Further settings of every node. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The nodes' program, from the project's root; `cli/main.ts` unless told. */
+  readonly program?: string;
 }
 
 export interface NodeLinks {
@@ -57,6 +60,8 @@ export interface TestNode {
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
+  /** Where its program is `node/blind-node.fixture.ts`; resolves once it is blind. */
+  blind(): Promise<void>;
   /** SIGTERM; resolves when the process is gone. Throws when it does not end by itself. */
   stop(): Promise<void>;
   isReady(): Promise<boolean>;
@@ -81,13 +86,13 @@ export interface TestCluster extends AsyncDisposable {
   node(name: string): TestNode;
   readonly keyStore: FileKeyStore;
   /** A key of a new business, or of a new AI company, with the grant that makes it known at its first request. */
-  newBusiness(): Promise<BusinessCaller>;
-  newCompany(): Promise<TestCaller>;
+  newBusiness(): Promise<PartyCaller>;
+  newCompany(): Promise<PartyCaller>;
   /** A company whose nonces are this node's to claim while all of its region run. */
   newCompanyOf(node: TestNode): Promise<TestCaller>;
 }
 
-export interface BusinessCaller extends TestCaller {
+export interface PartyCaller extends TestCaller {
   readonly uuid: string;
 }
 
@@ -128,7 +133,11 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
     return `00000000-0000-4000-8000-${String(parties).padStart(12, "0")}`;
   };
   const grantKey = async () => createSigner(await keyStore.loadOrCreate("grant", "Ed25519"));
-  const newCompany = async () => newCaller(await grantKey(), "retrieval", uuid());
+  const newParty = async (role: "integration" | "retrieval"): Promise<PartyCaller> => {
+    const of = uuid();
+    return { ...(await newCaller(await grantKey(), role, of)), uuid: of };
+  };
+  const newCompany = () => newParty("retrieval");
   return {
     engines,
     name,
@@ -142,10 +151,7 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
       return node;
     },
     keyStore,
-    newBusiness: async () => {
-      const of = uuid();
-      return { ...(await newCaller(await grantKey(), "integration", of)), uuid: of };
-    },
+    newBusiness: () => newParty("integration"),
     newCompany,
     newCompanyOf: async (node) => {
       const nodesThere = nodes.filter((each) => each.region === node.region);
@@ -184,6 +190,7 @@ class ClusterNode implements TestNode {
   readonly #home: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #guard: Guard;
+  readonly #program: string;
   #process: EngineProcess | null = null;
 
   private constructor(
@@ -201,6 +208,7 @@ class ClusterNode implements TestNode {
     this.region = region;
     this.links = links;
     this.#guard = parts.guard;
+    this.#program = parts.program ?? join("cli", "main.ts");
     this.#home = join(parts.folder, name);
     this.urls = Object.fromEntries(
       surfaceNames.map((surface, index) => [surface, `http://127.0.0.1:${portBase + index}`]),
@@ -238,7 +246,7 @@ class ClusterNode implements TestNode {
     this.#process = startEngineProcess(
       {
         command: process.execPath,
-        args: [join(root, "cli", "main.ts"), "start"],
+        args: [join(root, this.#program), "start"],
         env: this.#env,
         cwd: root,
         logFile: join(this.#home, "output.log"),
@@ -261,6 +269,15 @@ class ClusterNode implements TestNode {
 
   resume(): void {
     this.#running().signal("SIGCONT");
+  }
+
+  async blind(): Promise<void> {
+    const running = this.#running();
+    running.signal("SIGUSR2");
+    await untilReady(running, {
+      ...{ name: `Node ${this.name}, to be blind,`, maxMs: stopMaxMs },
+      isReady: async () => running.logTail().includes(blindness),
+    });
   }
 
   async stop(): Promise<void> {
@@ -362,25 +379,14 @@ function settings(
     SVC_HOME: home,
     SVC_KEYS: join(folder, "keys"),
     SVC_SAMPLES: "no",
+    // What is tried is what nodes survive, not how much one caller may ask of them.
+    SVC_KEY_REQUESTS_PER_SECOND: "0",
+    SVC_KEY_QUERY_COST_PER_MINUTE: "0",
+    SVC_ADDRESS_READS_PER_SECOND: "0",
+    SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "0",
+    SVC_ADDRESS_CONNECTIONS_MAX: "0",
     SVC_LOG_TO: "stdout",
     SVC_LOG_LEVEL: "warn",
     NO_COLOR: "1",
   };
-}
-
-/** What the cluster left in the engines. */
-async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
-  const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
-  const client = createCqlClient({ address, dataCenter });
-  try {
-    await client.connect();
-    await client.execute(`DROP KEYSPACE IF EXISTS ${name}`, [], { readTimeout: 60_000 });
-  } finally {
-    await client.shutdown();
-  }
-  for (const url of engines.elastic) {
-    const answer = await fetch(`${url}/_cat/indices/${name}-*?h=index&expand_wildcards=all`);
-    const names = answer.ok ? (await answer.text()).split("\n").filter((each) => each !== "") : [];
-    for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
-  }
 }

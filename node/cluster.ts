@@ -95,6 +95,9 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     timers: nodeTimers,
     region,
     regions: config.regions,
+    announce: async () => {
+      await Promise.all([membership.refresh(), router.announce()]);
+    },
   };
   const transports = createTransports(options, {
     router: () => router,
@@ -320,6 +323,7 @@ function createTransports(
         ...config.listen,
         cluster: config.name,
         secret: utf8(secrets.cluster),
+        alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
         self: { incarnation, region, address: config.address },
         protocol,
         ...(tls === null ? {} : { tls }),

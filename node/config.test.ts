@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "./config.ts";
+import { hostsOf } from "./http-config.ts";
+
+const issuing = {
+  SVC_ENVIRONMENT: "production",
+  SVC_ISSUANCE: "127.0.0.1:7399",
+  SVC_ISSUANCE_SECRET_FILE: "/run/secret",
+};
 
 describe("configuration", () => {
   it("has defaults for a newcomer", () => {
@@ -19,6 +26,42 @@ describe("configuration", () => {
     expect(config.publicUrls).toEqual({ base_url: "https://api.example", verify_url: "http://v.example:81" });
   });
 
+  it("knows where passkeys are used: by itself in the sandbox, from settings, or from the anchors of production", () => {
+    const portal = { rp_ids: ["portal.svc.example"], origins: ["https://portal.svc.example"] };
+    expect(loadConfig({}, {}).passkeys).toEqual(portal);
+    const env = {
+      SVC_PASSKEY_ORIGINS: "https://portal.example, https://admin.shop.example:8443",
+      SVC_PASSKEY_RP_IDS: "portal.example,shop.example",
+    };
+    expect(loadConfig({ environment: "production" }, env).passkeys).toEqual({
+      rp_ids: ["portal.example", "shop.example"],
+      origins: ["https://portal.example", "https://admin.shop.example:8443"],
+    });
+    const local = { SVC_PASSKEY_ORIGINS: "http://localhost:8080", SVC_PASSKEY_RP_IDS: "localhost" };
+    expect(loadConfig({}, local).passkeys?.origins).toEqual(["http://localhost:8080"]);
+    expect(() => loadConfig({ environment: "production" }, local)).toThrow(/SVC_PASSKEY_ORIGINS.*https/);
+    expect(loadConfig({ environment: "production" }, {}).passkeys).toBeNull();
+  });
+
+  it.each([
+    ["https://portal.example", undefined, /SVC_PASSKEY_RP_IDS.*is missing/],
+    [undefined, "portal.example", /SVC_PASSKEY_ORIGINS.*is missing/],
+    ["", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*https:\/\/portal\.example/],
+    ["https://portal.example/", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://Portal.example", "portal.example", /SVC_PASSKEY_ORIGINS/],
+    ["https://*.example", "portal.example", /SVC_PASSKEY_/],
+    ["https://portal.example,https://portal.example", "portal.example", /SVC_PASSKEY_ORIGINS.*twice/],
+    ["https://portal.example", "other.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "ortal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example", "Portal.example", /SVC_PASSKEY_RP_IDS/],
+    ["https://portal.example,https://shop.test", "portal.example", /SVC_PASSKEY_RP_IDS.*shop\.test/],
+  ])("refuses passkeys of %j under %j", (origins, rpIds, message) => {
+    const env = { SVC_PASSKEY_ORIGINS: origins, SVC_PASSKEY_RP_IDS: rpIds };
+    expect(() => loadConfig({}, env)).toThrow(message);
+  });
+
   it("has no content lists unless it is told of their file", () => {
     expect(loadConfig({}, {}).contentLists).toBeNull();
     expect(loadConfig({}, { SVC_CONTENT_LISTS: "/etc/svc/lists.json" }).contentLists).toBe(
@@ -36,11 +79,55 @@ describe("configuration", () => {
     ]);
   });
 
-  it("limits no key unless it is told to", () => {
-    expect(loadConfig({}, {}).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
-    const env = { SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" };
-    const limits = { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 };
-    expect(loadConfig({}, env).keyLimits).toEqual(limits);
+  it("limits what callers may ask for unless it is told not to", () => {
+    expect(loadConfig({}, {})).toMatchObject({
+      keyLimits: { requestsPerSecond: 50, queryCostPerMinute: 3_000 },
+      http: {
+        limits: { connectionsMax: 2_000, connectionsPerAddressMax: 256, requestsPerConnectionMax: 10_000 },
+        addressReadsPerSecond: 100,
+        addressVerificationsPerSecond: 20,
+        hosts: [],
+      },
+    });
+    const env = {
+      ...{ SVC_KEY_REQUESTS_PER_SECOND: "1", SVC_KEY_QUERY_COST_PER_MINUTE: "1000000" },
+      ...{ SVC_CONNECTIONS_MAX: "5", SVC_ADDRESS_CONNECTIONS_MAX: "0", SVC_CONNECTION_REQUESTS_MAX: "7" },
+      ...{ SVC_BODY_BYTES_MAX: "1000000000", SVC_CALLER_BODY_BYTES_MAX: "67108864" },
+      ...{ SVC_ADDRESS_READS_PER_SECOND: "0", SVC_ADDRESS_VERIFICATIONS_PER_SECOND: "3" },
+      SVC_HOSTS: "Svc.internal:80, 10.0.0.7:7300",
+    };
+    expect(loadConfig({}, env)).toMatchObject({
+      keyLimits: { requestsPerSecond: 1, queryCostPerMinute: 1_000_000 },
+      http: {
+        limits: {
+          ...{ connectionsMax: 5, connectionsPerAddressMax: 0, requestsPerConnectionMax: 7 },
+          ...{ bodyBytesMax: 1_000_000_000, bodyBytesPerCallerMax: 67_108_864 },
+        },
+        ...{ addressReadsPerSecond: null, addressVerificationsPerSecond: 3 },
+        hosts: ["svc.internal", "10.0.0.7:7300"],
+      },
+    });
+    const off = { SVC_KEY_REQUESTS_PER_SECOND: "0", SVC_KEY_QUERY_COST_PER_MINUTE: "0" };
+    expect(loadConfig({}, off).keyLimits).toEqual({ requestsPerSecond: null, queryCostPerMinute: null });
+  });
+
+  it("answers under the public host and the addresses it listens on", () => {
+    const listen = { host: "10.0.0.7", port: 7300 };
+    const own = ["api.example", "10.0.0.7:7300", "svc.internal"];
+    expect(hostsOf("https://api.example", listen, ["svc.internal"])).toEqual(own);
+    const loopback = ["127.0.0.1:7300", "localhost:7300", "[::1]:7300"];
+    expect(hostsOf("http://127.0.0.1:7300", { ...listen, host: "127.0.0.1" }, [])).toEqual(loopback);
+    expect(hostsOf("https://api.example", { ...listen, host: "0.0.0.0" }, [])).toEqual(
+      expect.arrayContaining(["api.example", "127.0.0.1:7300", "localhost:7300"]),
+    );
+  });
+
+  it("finds the issuance process at a socket or a port of its machine", () => {
+    const issuance = { address: { host: "127.0.0.1", port: 7399 }, secretFile: "/run/secret" };
+    expect(loadConfig({}, issuing).issuance).toEqual(issuance);
+    const socket = loadConfig({}, { ...issuing, SVC_ISSUANCE: "unix:/run/svc.sock" }).issuance;
+    expect(socket?.address).toEqual({ socket: "/run/svc.sock" });
+    expect(loadConfig({}, { SVC_ENVIRONMENT: "production" }).issuance).toBeNull();
   });
 
   it("takes options before the environment", () => {
@@ -60,7 +147,12 @@ describe("configuration", () => {
     [{ SVC_LOG_LEVEL: "loud" }, /SVC_LOG_LEVEL/],
     [{ SVC_RETRIEVAL_URL: "api.example" }, /SVC_RETRIEVAL_URL.*https:\/\/api\.example/],
     [{ SVC_BUSINESS_URL: "https://api.example/v1" }, /SVC_BUSINESS_URL/],
-    [{ SVC_KEY_REQUESTS_PER_SECOND: "0" }, /SVC_KEY_REQUESTS_PER_SECOND.*from 1 to 1000000/],
+    [{ SVC_KEY_REQUESTS_PER_SECOND: "-1" }, /SVC_KEY_REQUESTS_PER_SECOND.*from 1 to 1000000, or 0/],
+    [{ SVC_CONNECTIONS_MAX: "0" }, /SVC_CONNECTIONS_MAX.*from 1 to 1000000$/],
+    [{ SVC_BODY_BYTES_MAX: "67108863" }, /SVC_BODY_BYTES_MAX.*from 67108864 to/],
+    [{ SVC_CALLER_BODY_BYTES_MAX: "0" }, /SVC_CALLER_BODY_BYTES_MAX/],
+    [{ SVC_ADDRESS_READS_PER_SECOND: "many" }, /SVC_ADDRESS_READS_PER_SECOND/],
+    [{ SVC_HOSTS: "https://svc.internal" }, /SVC_HOSTS.*svc\.internal:7300/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1.5" }, /SVC_KEY_REQUESTS_PER_SECOND/],
     [{ SVC_KEY_REQUESTS_PER_SECOND: "1000001" }, /SVC_KEY_REQUESTS_PER_SECOND/],
@@ -72,8 +164,14 @@ describe("configuration", () => {
     [{ SVC_TRUSTED_PROXIES: "10.0.0.1:443" }, /SVC_TRUSTED_PROXIES/],
     [{ SVC_TRUSTED_PROXIES: "::/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
     [{ SVC_TRUSTED_PROXIES: "0.0.0.0/0" }, /SVC_TRUSTED_PROXIES: trusts every address/],
+    [{ SVC_ISSUANCE: "127.0.0.1:7399" }, /SVC_ISSUANCE: says nothing to a sandbox/],
+    [{ ...issuing, SVC_ISSUANCE: undefined }, /SVC_ISSUANCE: is missing; use unix:/],
+    [{ ...issuing, SVC_ISSUANCE: "http://127.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE: "10.0.0.1:7399" }, /SVC_ISSUANCE.*on this machine/],
+    [{ ...issuing, SVC_ISSUANCE_SECRET_FILE: undefined }, /SVC_ISSUANCE_SECRET_FILE: is missing/],
     [{ SVC_LOG_TO: "printer" }, /SVC_LOG_TO.*file or stdout/],
-  ])("refuses %j, naming the setting and the fix", (env, message) => {
+  ])("refuses %j, naming the setting and the fix", (given, message) => {
+    const env: Record<string, string | undefined> = given;
     expect(() => loadConfig({}, env)).toThrow(message);
   });
 });

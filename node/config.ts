@@ -1,7 +1,7 @@
 // Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
-import { queryCostMax } from "../service/query-cost.ts";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { type AddressRange, parseRange } from "../service/source-address.ts";
 import {
@@ -12,8 +12,12 @@ import {
   parseClusterSecrets,
 } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type HttpConfig, type KeyLimits, parseHttpConfig, parseKeyLimits } from "./http-config.ts";
+import { type KeyConfig, parseKeyConfig } from "./key-config.ts";
 import { type OpsConfig, parseOpsConfig } from "./ops-config.ts";
+import { parsePasskeys } from "./passkey-config.ts";
 import { allowedPlainText, plainTextSettings } from "./plain-text.ts";
+import { parseRetention, type RetentionConfig } from "./retention-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
@@ -32,19 +36,22 @@ export interface NodeConfig {
   readonly auditTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
+  /** Where the node has documents issued. */
+  readonly issuance: KeyConfig["issuance"];
   /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
   /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
   readonly trustedProxies: readonly AddressRange[];
+  /** Where people use their passkeys. In production the anchors say it, and this is null or the same. */
+  readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
   /** Whether the node fills a sandbox with samples. */
   readonly samples: boolean;
-  /** What one key may send to this node; null for no limit. */
-  readonly keyLimits: {
-    readonly requestsPerSecond: number | null;
-    readonly queryCostPerMinute: number | null;
-  };
+  readonly keyLimits: KeyLimits;
+  readonly http: HttpConfig;
+  /** How long receipts and log lines are kept. */
+  readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
   /** Null for a node alone on the embedded default. */
   readonly cluster: ClusterConfig | null;
@@ -62,7 +69,7 @@ export interface NodeOptions {
   readonly logTo?: string;
 }
 
-const surfaceUrls = {
+export const surfaceUrls = {
   base_url: "SVC_RETRIEVAL_URL",
   business_url: "SVC_BUSINESS_URL",
   verify_url: "SVC_VERIFY_URL",
@@ -70,8 +77,6 @@ const surfaceUrls = {
 } as const;
 
 export type SurfaceUrl = keyof typeof surfaceUrls;
-
-const keyLimitMax = 1_000_000;
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
@@ -122,11 +127,15 @@ export function loadConfig(
     logTo,
     auditTo: parseSink("SVC_AUDIT_TO", env["SVC_AUDIT_TO"] ?? logTo),
     keys: isAbsolute(keys) ? keys : resolve(keys),
+    ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
     trustedProxies: parseProxies("SVC_TRUSTED_PROXIES", env),
+    passkeys: parsePasskeys(env, environment),
     contentLists: lists === undefined ? null : resolve(lists),
     samples: samples === "yes",
     keyLimits: parseKeyLimits(env),
+    http: parseHttpConfig(env),
+    retention: parseRetention(env),
     ops: parseOpsConfig(env, { home, host }),
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
@@ -177,29 +186,6 @@ function parseProxies(
       if (range.prefix > 0) return range;
       throw new ConfigError(name, `trusts every address with ${JSON.stringify(each.trim())}; ${use}`);
     }),
-  );
-}
-
-function parseKeyLimits(env: Readonly<Record<string, string | undefined>>): NodeConfig["keyLimits"] {
-  return Object.freeze({
-    requestsPerSecond: parseLimit("SVC_KEY_REQUESTS_PER_SECOND", env, 1),
-    // With less than the dearest search costs, that one would never pass.
-    queryCostPerMinute: parseLimit("SVC_KEY_QUERY_COST_PER_MINUTE", env, queryCostMax),
-  });
-}
-
-function parseLimit(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-  least: number,
-): number | null {
-  const text = env[name];
-  if (text === undefined) return null;
-  const limit = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (limit >= least && limit <= keyLimitMax) return limit;
-  throw new ConfigError(
-    name,
-    `is ${JSON.stringify(text)}; use a whole number from ${least} to ${keyLimitMax}, or unset it for no limit`,
   );
 }
 

@@ -5,10 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushReport } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
-import { nativeCrypto } from "../crypto/native.ts";
-import { canonicalBytes } from "../protocol/canonical-json.ts";
-import { sampleRecords } from "../protocol/records/records.fixture.ts";
-import { publishRecord } from "../service/publish-record.ts";
 import { loadConfig } from "./config.ts";
 import { contentListsBytesMax, loadContentLists } from "./content-lists.ts";
 import {
@@ -20,11 +16,11 @@ import {
   publish,
   seal,
   sealAndPublish,
-  sealHosted,
   type TestBusiness,
 } from "./publishing.fixture.ts";
 import { openNodeServices } from "./services.ts";
 
+const owner0 = "00000000-0000-4000-8000-000000000000";
 let folder: string;
 
 beforeAll(async () => {
@@ -41,9 +37,16 @@ async function fileOf(text: string): Promise<string> {
 
 describe("the file of content lists", () => {
   it("is what the rules judge by; without one there is nothing to judge by", async () => {
-    const path = await fileOf('{"protected_names":["Fellside Traders"],"blocked_hosts":["bad.example"]}\n');
-    expect(await loadContentLists(path)).toEqual({
-      protectedNames: ["Fellside Traders"],
+    const owners = ["00000000-0000-4000-8000-00000000000a"];
+    const names = ["Fellside Traders", { name: "Moorland", owners }];
+    const file = {
+      protected_names: names,
+      exempt_names: ["Garden Furniture"],
+      blocked_hosts: ["bad.example"],
+    };
+    expect(await loadContentLists(await fileOf(`${JSON.stringify(file)}\n`))).toEqual({
+      protectedNames: names,
+      exemptNames: ["Garden Furniture"],
       blockedHosts: ["bad.example"],
     });
     expect(await loadContentLists(await fileOf('{"protected_names":[],"blocked_hosts":[]}'))).toEqual(
@@ -57,7 +60,7 @@ describe("the file of content lists", () => {
     ["[]", /is no object; write/],
     [
       '{"protected_names":[],"blocked_hosts":[],"a/b":1}',
-      /\/a~1b in .*use protected_names and blocked_hosts/,
+      /\/a~1b in .*use protected_names, blocked_hosts, exempt_names/,
     ],
     ['{"protected_names":[]}', /\/blocked_hosts in .* is missing; write \[\]/],
     ['{"protected_names":"Fellside","blocked_hosts":[]}', /\/protected_names in .* is no array; write/],
@@ -70,6 +73,43 @@ describe("the file of content lists", () => {
     [
       `{"protected_names":["${"n".repeat(201)}"],"blocked_hosts":[]}`,
       /\/protected_names\/0 in .* longer than 200/,
+    ],
+    [
+      '{"protected_names":[],"blocked_hosts":[],"exempt_names":["a"]}',
+      /\/exempt_names\/0 in .*three letters/,
+    ],
+    [
+      '{"protected_names":[{"owners":[]}],"blocked_hosts":[]}',
+      /\/protected_names\/0\/name in .* is no string; write/,
+    ],
+    [
+      '{"protected_names":[{"name":"Fellside"}],"blocked_hosts":[]}',
+      /\/protected_names\/0\/owners in .* is missing; write \[\]/,
+    ],
+    [
+      '{"protected_names":[{"name":"Fellside","owners":["Fellside Ltd"]}],"blocked_hosts":[]}',
+      /\/protected_names\/0\/owners\/0 in .* is no business_uuid/,
+    ],
+    [
+      '{"protected_names":[{"name":"Fellside","owners":[],"owner":1}],"blocked_hosts":[]}',
+      /\/protected_names\/0\/owner in .* use name and owners/,
+    ],
+    [
+      JSON.stringify({
+        protected_names: [{ name: "Fellside", owners: Array(101).fill(owner0) }],
+        blocked_hosts: [],
+      }),
+      /\/protected_names\/0\/owners in .* has 101 owners; name at most 100/,
+    ],
+    [
+      JSON.stringify({
+        protected_names: Array.from({ length: 22 }, (_, index) => ({
+          name: `${"n".repeat(190)}${index}`,
+          owners: [owner0],
+        })),
+        blocked_hosts: [],
+      }),
+      /\/protected_names\/21 in .* one too many for 0.*; use at most 4096 bytes/,
     ],
     [
       '{"protected_names":[],"blocked_hosts":["Bad.example"]}',
@@ -105,15 +145,22 @@ describe("a node with content lists", () => {
   let node: PublishingNode;
   let owner: TestBusiness;
   let other: TestBusiness;
+  let assigned: TestBusiness;
   let seq = 0;
 
   beforeAll(async () => {
-    const lists = { protected_names: ["Fellside Traders", "Moorland"], blocked_hosts: ["bad.example"] };
+    const owners = ["00000000-0000-4000-8000-00000000000c"];
+    const lists = {
+      protected_names: ["Fellside Traders", { name: "Moorland", owners }],
+      exempt_names: ["Garden Furniture"],
+      blocked_hosts: ["bad.example"],
+    };
     const path = join(folder, "node-lists.json");
     await writeFile(path, JSON.stringify(lists));
     node = await openPublishingNode({ SVC_CONTENT_LISTS: path });
     owner = await openBusiness(node.services, "00000000-0000-4000-8000-00000000000a", "Fellside Traders Ltd");
     other = await openBusiness(node.services, "00000000-0000-4000-8000-00000000000b");
+    assigned = await openBusiness(node.services, owners[0], "Saltmarsh Ltd");
   });
 
   afterAll(() => node.close());
@@ -150,61 +197,33 @@ describe("a node with content lists", () => {
     ]);
   });
 
-  it("takes the names that a live business file declares, for a queued push of another run of the node as well", async () => {
-    const sold = { product_name: "A boot of Moorland" };
-    expect(await errorsOf(other, sold)).toEqual(["rejected", "scope_violation /product_name"]);
-    await publishFile(node, other, { brands_owned: [], brands_sold: [{ name: "Moorland" }] });
-    expect(await errorsOf(other, sold)).toEqual(["accepted"]);
+  it("takes the names that the lists assign, for a queued push of another run of the node as well", async () => {
+    const owned = { product_name: "A boot of Moorland" };
+    expect(await errorsOf(other, owned)).toEqual(["rejected", "scope_violation /product_name"]);
+    expect(await errorsOf(assigned, owned)).toEqual(["accepted"]);
     seq += 1;
     const records = Array.from({ length: 250 }, (_, index) =>
-      product(`q${index}`, index === 7 ? naming : sold),
+      product(`q${index}`, index === 7 ? naming : owned),
     );
-    const batch = await seal(other, records, { seq });
-    await publish(node.services, other, publishBody(batch.batch_seal, records));
+    const batch = await seal(assigned, records, { seq });
+    await publish(node.services, assigned, publishBody(batch.batch_seal, records));
     await node.restart();
     const report = await node.services.actors.ask<PushReport>(
-      pushRef(other.party.uuid, batch.push_id),
+      pushRef(assigned.party.uuid, batch.push_id),
       { type: "push.await" },
       { timeoutMs: 60_000 },
     );
     expect(report.counts).toMatchObject({ accepted: 249, rejected: 1 });
-    expect(report.facts.own_names).toContain("moorland");
+    expect(report.facts.own_names).toEqual(["saltmarsh ltd", "saltmarsh", "moorland"]);
+  });
+
+  it("judges no exempt name, although a company is called so", async () => {
+    await openBusiness(node.services, "00000000-0000-4000-8000-00000000000d", "Garden Furniture Ltd");
+    await openBusiness(node.services, "00000000-0000-4000-8000-00000000000e", "Kitchen Furniture Ltd");
+    expect(await errorsOf(other, { product_name: "Garden Furniture Set" })).toEqual(["accepted"]);
+    expect(await errorsOf(other, { product_name: "Kitchen Furniture Set" })).toEqual([
+      "rejected",
+      "scope_violation /product_name",
+    ]);
   });
 });
-
-it("decides no names where none are protected", async () => {
-  const node = await openPublishingNode();
-  try {
-    const business = await openBusiness(node.services);
-    const records = [product("p", { product_name: "Better than Fellside Traders" })];
-    const batch = await seal(business, records);
-    const answer = await publish(node.services, business, publishBody(batch.batch_seal, records));
-    expect(jsonOf(answer)).toMatchObject({ results: [{ outcome: "accepted" }] });
-    const push = pushRef(business.party.uuid, batch.push_id);
-    const report = await node.services.actors.ask<PushReport>(push, { type: "push.await" });
-    expect(report.facts).not.toHaveProperty("own_names");
-  } finally {
-    await node.close();
-  }
-});
-
-/** Publishes a business file under the key that the service holds for the business. */
-async function publishFile(
-  { services }: PublishingNode,
-  business: TestBusiness,
-  changes: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const record = canonicalBytes({ ...sampleRecords.business_files, ...changes } as never);
-  const who = { uuid: business.party.uuid, certId: business.certId };
-  const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
-  const published = await publishRecord(
-    { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys },
-    {
-      businessUuid: business.party.uuid,
-      collection: "business_files",
-      record,
-      seal: await sealHosted(services, who, sealed),
-    },
-  );
-  expect(published).toMatchObject({ ok: true, value: { outcome: "accepted" } });
-}

@@ -2,23 +2,26 @@
 // A list that is taken for another than was meant would let through, or refuse, what it should not: so it is read strictly.
 
 import { readFile, stat } from "node:fs/promises";
+import { utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import { isUuidV4 } from "../protocol/identifiers.ts";
+import { isFindable, type OperatorLists, type ProtectedName } from "../protocol/records/content-lists.ts";
 import { hostForm } from "../protocol/records/https-url.ts";
 import { isArray, isObject } from "../protocol/records/record-validator.ts";
-import { isFindable } from "../protocol/records/scope-rule.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { ConfigError } from "./config-error.ts";
 
 const setting = "SVC_CONTENT_LISTS";
 export const contentListsBytesMax = 32 * 1024 * 1024;
 const nameLengthMax = 200;
-const members = ["protected_names", "blocked_hosts"] as const;
-const form = '{"protected_names":[…],"blocked_hosts":[…]}';
+const ownersMax = 100;
+const assignedBytesMax = 4_096;
+const members = ["protected_names", "blocked_hosts", "exempt_names"] as const;
+const form = '{"protected_names":[…],"blocked_hosts":[…],"exempt_names":[…]}';
 
 /** Empty lists for null. Throws {@link ConfigError}, which names the place in the file. */
-export async function loadContentLists(path: string | null): Promise<ContentLists> {
-  if (path === null) return { protectedNames: [], blockedHosts: [] };
+export async function loadContentLists(path: string | null): Promise<OperatorLists> {
+  if (path === null) return { protectedNames: [], exemptNames: [], blockedHosts: [] };
   const parsed = parseStrictJson(await read(path));
   if (!parsed.ok) {
     const { pointer = "", detail } = parsed;
@@ -48,32 +51,77 @@ async function read(path: string): Promise<Uint8Array> {
   );
 }
 
-function parseLists(path: string, value: JsonValue): ContentLists {
+function parseLists(path: string, value: JsonValue): OperatorLists {
   if (!isObject(value)) throw refused(path, "", `is no object; write ${form}`);
   const unknown = Object.keys(value).find((name) => !(members as readonly string[]).includes(name));
   if (unknown !== undefined) {
-    throw refused(path, `/${escaped(unknown)}`, `is not a member of this file; use ${members.join(" and ")}`);
+    throw refused(path, `/${escaped(unknown)}`, `is not a member of this file; use ${members.join(", ")}`);
   }
+  const parse = <T>(member: (typeof members)[number], item: (value: JsonValue, at: Place) => T) =>
+    parseList({ path, pointer: `/${member}` }, value[member], item);
+  const protectedNames = parse("protected_names", parseProtected);
+  checkAssigned(path, protectedNames);
   return {
-    protectedNames: parseList(path, "protected_names", value, faultOfName),
-    blockedHosts: parseList(path, "blocked_hosts", value, faultOfHost),
+    protectedNames,
+    exemptNames: value["exempt_names"] === undefined ? [] : parse("exempt_names", parseText(faultOfName)),
+    blockedHosts: parse("blocked_hosts", parseText(faultOfHost)),
   };
 }
 
-function parseList(
-  path: string,
-  member: (typeof members)[number],
-  lists: { readonly [name: string]: JsonValue },
-  faultOf: (text: string) => string | null,
-): readonly string[] {
-  const list = lists[member];
-  if (list === undefined) throw refused(path, `/${member}`, "is missing; write [] for an empty list");
-  if (!isArray(list)) throw refused(path, `/${member}`, "is no array; write an array of strings");
-  return list.map((item, index) => {
-    const fault = typeof item === "string" ? faultOf(item) : "is no string; write it in quotes";
-    if (fault !== null) throw refused(path, `/${member}/${index}`, fault);
-    return item as string;
-  });
+interface Place {
+  readonly path: string;
+  readonly pointer: string;
+}
+
+function parseList<T>(
+  { path, pointer }: Place,
+  list: JsonValue | undefined,
+  parseItem: (value: JsonValue, at: Place) => T,
+): readonly T[] {
+  if (list === undefined) throw refused(path, pointer, "is missing; write [] for an empty list");
+  if (!isArray(list)) throw refused(path, pointer, "is no array; write an array of strings");
+  return list.map((item, index) => parseItem(item, { path, pointer: `${pointer}/${index}` }));
+}
+
+function parseText(faultOf: (text: string) => string | null): (value: JsonValue, at: Place) => string {
+  return (value, { path, pointer }) => {
+    const fault = typeof value === "string" ? faultOf(value) : "is no string; write it in quotes";
+    if (fault !== null) throw refused(path, pointer, fault);
+    return value as string;
+  };
+}
+
+/** A name, or a name with its owners. */
+function parseProtected(value: JsonValue, at: Place): ProtectedName {
+  if (!isObject(value)) return parseText(faultOfName)(value, at);
+  const { path, pointer } = at;
+  const { name = null, owners, ...rest } = value;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined)
+    throw refused(path, `${pointer}/${escaped(unknown)}`, "is not a member of a name; use name and owners");
+  const parsed = parseList({ path, pointer: `${pointer}/owners` }, owners, parseText(faultOfOwner));
+  if (parsed.length > ownersMax)
+    throw refused(path, `${pointer}/owners`, `has ${parsed.length} owners; name at most ${ownersMax}`);
+  return { name: parseText(faultOfName)(name, { path, pointer: `${pointer}/name` }), owners: parsed };
+}
+
+/** What a business is assigned is kept with each of its pushes, so it is bounded. */
+function checkAssigned(path: string, names: readonly ProtectedName[]): void {
+  const bytes = new Map<string, number>();
+  for (const [index, each] of names.entries()) {
+    if (typeof each === "string") continue;
+    for (const owner of each.owners) {
+      const sum = (bytes.get(owner) ?? 0) + utf8(each.name).length;
+      bytes.set(owner, sum);
+      const limit = `use at most ${assignedBytesMax} bytes of names for one business`;
+      if (sum > assignedBytesMax)
+        throw refused(path, `/protected_names/${index}`, `is one too many for ${owner}; ${limit}`);
+    }
+  }
+}
+
+function faultOfOwner(owner: string): string | null {
+  return isUuidV4(owner) ? null : "is no business_uuid; write a UUID v4 in lower case";
 }
 
 function faultOfName(name: string): string | null {

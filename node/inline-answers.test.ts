@@ -151,7 +151,7 @@ describe("the status of a push", () => {
     const envelope = await sealHosted(node.services, who, sealed);
     const pushId = pushIdOf(who.uuid, parseBase64(envelope.payload) as Uint8Array, nativeCrypto.sha256);
     const published = await publishRecord(
-      { ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys },
+      { ...node.services, crypto: nativeCrypto },
       {
         businessUuid: who.uuid,
         collection: "products",

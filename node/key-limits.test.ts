@@ -52,6 +52,56 @@ function expectLimited(answer: ReceivedAnswer, reason: string, seconds: number):
   expect(answer.headers.get("content-type")).toBe("application/problem+json");
 }
 
+/** RateLimit and RateLimit-Policy. */
+const fieldsOf = ({ headers }: ReceivedAnswer) => [headers.get("ratelimit"), headers.get("ratelimit-policy")];
+
+describe("with every answer to a key that proved itself", () => {
+  const ratePolicy = `"request_rate";q=${burst};w=2`;
+  const bothPolicies = `${ratePolicy}, "query_cost";q=${perMinute};qu="query-cost";w=60`;
+
+  it("it is told what is left", async () => {
+    const caller = await newCompany();
+    const whole = `"query_cost";r=${perMinute};t=60`;
+    expect(fieldsOf(await fetchOne(caller, "none"))).toEqual([
+      `"request_rate";r=5;t=1, ${whole}`,
+      bothPolicies,
+    ]);
+    expect(fieldsOf(await search(caller))).toEqual([
+      `"request_rate";r=4;t=1, "query_cost";r=${perMinute - 6};t=60`,
+      bothPolicies,
+    ]);
+    nowMs += 500;
+    await repeat(5, () => fetchOne(caller, "none"));
+    const limited = await search(caller);
+    expect([limited.status, ...fieldsOf(limited)]).toEqual([
+      429,
+      `"request_rate";r=0;t=1, "query_cost";r=${perMinute - 6};t=60`,
+      bothPolicies,
+    ]);
+  });
+
+  it("a business is told of its rate alone", async () => {
+    const business = await newBusiness(node);
+    const caller = { key: business.signingKey, grant: "" };
+    const request = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
+    const answer = await send(node.running.urls.business_url, caller, request);
+    expect(fieldsOf(answer)).toEqual([`"request_rate";r=5;t=1`, ratePolicy]);
+  });
+
+  it("nobody else is told anything", async () => {
+    const unsigned = await send(node.running.urls.base_url, null, { path: "/v1/search", body: "{}" });
+    const other = await newCompany();
+    const forged = { signature: `sig1=:${Buffer.alloc(64).toString("base64")}:` };
+    const answer = await send(node.running.urls.base_url, other, {
+      path: "/v1/search",
+      body: "{}",
+      headers: forged,
+    });
+    expect([unsigned.status, answer.status]).toEqual([401, 401]);
+    expect([...fieldsOf(unsigned), ...fieldsOf(answer)]).toEqual([null, null, null, null]);
+  });
+});
+
 async function repeat<T>(count: number, run: () => Promise<T>): Promise<readonly T[]> {
   const all: T[] = [];
   for (let index = 0; index < count; index += 1) all.push(await run());

@@ -84,7 +84,7 @@ describe("a key that proves itself", () => {
   it("is a passkey, by an assertion of its user", async () => {
     const { passkeys } = node.services.anchors;
     const passkey = createSoftwarePasskey(generatePrivateJwk("ES256"), passkeys);
-    const facts = factsOf(passkey, { role: "sealing", cose: passkey.cose });
+    const facts = factsOf(passkey, { role: "sealing", person_role: "owner", cose: passkey.cose });
     const proof = (by: Sealer): Promise<Envelope> => by.seal(type, keyPossessionPayload(said(facts)));
     const elsewhere = createSoftwarePasskey(generatePrivateJwk("ES256"), passkeys);
     const { signatures } = await proof(elsewhere);

@@ -1,228 +1,152 @@
-// The keys of one node: loaded from its key store, and in the sandbox made on first start.
-//   K1. A key set is written once and then read: what was issued is never quietly issued again.
-//   K2. In production a node makes no keys of trust: root and issuance keys are made elsewhere and brought in.
+// The keys of one node. A sandbox makes all of them on its first start; a production node makes none.
+//   K1. In production a node reads public anchors, the key set that was issued, and its own working keys. It never reads a
+//       private root or issuance key, and does not start where one lies among its keys.
+//   K2. A node starts only with a key set that verifies under its anchors and lists, for each use, a working key that the
+//       node holds and that may sign now.
+//   K3. Every start that is refused names the file and what would do, in one sentence.
 
 import { join } from "node:path";
-import { createBatchSigner } from "../crypto/batch-signer.ts";
-import { keepFirst, readFileIfThere } from "../crypto/durable-file.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
-import type { Signer } from "../crypto/port.ts";
-import type { PrivateJwk } from "../crypto/private-jwk.ts";
-import { createTurnSigner } from "../crypto/turn-signer.ts";
+import { type Clock, type Issuance, type Signer, SigningUnavailable } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { parseBase64Url } from "../protocol/bytes.ts";
-import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { algorithmOf, type KeyAlgorithm } from "../protocol/jwk.ts";
-import {
-  type KeyCertificate,
-  type KeyEntry,
-  type KeyUse,
-  keyCertificatePayload,
-  keySetPayload,
-} from "../protocol/key-set.ts";
+import { createIssuance } from "../service/issuance.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
-import { signEnvelope } from "../service/sign-envelope.ts";
+import type { Trust } from "../verifier/trust.ts";
 import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { CurrentKeys } from "./keys/current-keys.ts";
+import { createRemoteIssuance } from "./keys/issuance-client.ts";
+import { ensureSandboxKeys } from "./keys/sandbox-keys.ts";
+import { loadSecret } from "./keys/secret-file.ts";
+import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "./keys/trusted-files.ts";
+import { type HeldKey, heldKeyFault, keyNameOf, loadHeldKeys, nodeUses } from "./keys/working-keys.ts";
+import { assertPublished } from "./passkey-config.ts";
 
 export interface NodeKeys {
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
+  /** Trust in the keys of the set that is in force. */
+  readonly trust: () => Trust;
+  readonly currentKeys: CurrentKeys;
   /** 32 secret bytes: the key of record ids; never rotates. */
   readonly recordIdKey: Uint8Array;
 }
 
-/** Working keys live ten years here; a real deployment rotates them by issuing a new key set. */
-const lifeMs = 10 * 365 * 86_400_000;
+/** Where the node's keys come from, and what signs for the environment alone. */
+interface KeySource {
+  readonly anchors: Anchors;
+  readonly path: string;
+  /** What the node itself issues with; null where another process does. */
+  readonly issuance?: Issuance;
+  readonly grant: Signer | null;
+}
 
-type Pair = readonly [classical: Signer, postQuantum: Signer];
-
-export async function loadNodeKeys(
-  config: NodeConfig,
-  store: FileKeyStore,
-  passkeys: Anchors["passkeys"],
-  nowMs: number,
-): Promise<NodeKeys> {
-  // Nodes that share their keys share the set in which these were issued.
-  const path = join(config.cluster === null ? config.home : config.keys, "key-set.json");
-  const existing = await readFileIfThere(path);
-  if (existing === null && config.environment === "production") {
-    throw new ConfigError(
-      path,
-      "is missing; a production node needs the key set and keys that were issued for it",
-    );
-  }
-  const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> =>
-    createSigner(await store.loadOrCreate(name, algorithm));
-  const pair = async (name: string): Promise<Pair> => [
-    await signer(`${name}-p256`, "ES256"),
-    await signer(`${name}-mldsa65`, "ML-DSA-65"),
-  ];
-  const root = await pair("root");
-  const issuance = await pair("issuance");
-  const working = await workingKeys(config, store);
-  const keySet = existing ?? (await issueOnce(path, { config, store, root, issuance, working, nowMs }));
-  const recordId = await store.loadOrCreate("record-id", "Ed25519");
-  const recordIdKey = "d" in recordId ? parseBase64Url(recordId.d) : null;
-  if (!recordIdKey)
-    throw new ConfigError(
-      "record-id.jwk",
-      "holds no secret; restore it from the backup, for record ids depend on it",
-    );
+/** Throws {@link ConfigError} (K3), or what the key store throws for a file that must not be used. */
+export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<NodeKeys> {
+  const { environment, region } = config;
+  const isSandbox = environment === "sandbox";
+  const source = isSandbox
+    ? await sandboxSource(config, store, clock)
+    : await productionSource(config, store);
+  const { anchors, path, grant } = source;
+  const keySet = await loadKeySet(path, anchors);
+  const held = await loadHeldKeys(store, region);
+  assertUsable(held, keySet.trust, { config, at: formatTimestamp(clock.now()) });
+  const current = new CurrentKeys({ path, anchors, folder: config.keys, store, region }, keySet, held);
+  const trust = (): Trust => current.keySet.trust;
+  const issuance = source.issuance ?? (await remoteIssuance(config, clock, trust));
   return {
     keys: {
-      environment: config.environment,
-      region: config.region,
-      projection: working.projection,
-      receipt: working.receipt,
-      sidecar: working.sidecar,
-      statement: working.statement,
-      grant: config.environment === "sandbox" ? await signer("grant", "Ed25519") : null,
-      issuance,
-      keySet,
+      ...{ environment, region, grant, issuance },
+      projection: current.signerAt("projection"),
+      receipt: current.signerAt("receipt"),
+      sidecar: current.signerAt("sidecar"),
+      statement: current.signerAt("statement"),
+      keySet: () => current.keySet.text,
     },
-    anchors: {
-      v: 1,
-      environment: config.environment,
-      roots: [anchorOf(root[0], root[1]), anchorOf(root[1], root[0])],
-      passkeys,
-      log: { origin: `${config.environment}.svc/log`, key_name: "svc-log" },
-    },
-    recordIdKey,
+    anchors,
+    trust,
+    currentKeys: current,
+    recordIdKey: await loadRecordIdKey(config, store),
   };
 }
 
-/** The set that was issued first, whichever node made it. */
-async function issueOnce(
-  path: string,
-  make: Pick<Issue, "root" | "issuance" | "working" | "nowMs"> & {
-    readonly config: NodeConfig;
-    readonly store: FileKeyStore;
-  },
-): Promise<string> {
-  const { config, store } = make;
-  const receipts: Issue["receipts"] = await Promise.all(
-    (config.cluster?.regions ?? [config.region]).map(async (region) => ({
-      region,
-      key: region === config.region ? make.working.receipt : createSigner(await receiptKey(store, region)),
-    })),
-  );
-  return keepFirst(
-    path,
-    await issueKeySet({ ...make, receipts, isSandbox: config.environment === "sandbox" }),
-  );
-}
-
-function receiptKey(store: FileKeyStore, region: string): Promise<PrivateJwk> {
-  return store.loadOrCreate(`receipt-${region}`, "Ed25519");
-}
-
-async function workingKeys(config: NodeConfig, store: FileKeyStore): Promise<Issue["working"]> {
-  const load = (name: string) => store.loadOrCreate(name, "Ed25519");
-  return {
-    // Rows and sidecars are signed by the hundred.
-    projection: createBatchSigner(await load("projection")),
-    receipt: createTurnSigner(await receiptKey(store, config.region)),
-    sidecar: createBatchSigner(await load("sidecar")),
-    statement: createSigner(await load("statement")),
-    log: createSigner(await load("log")),
-  };
-}
-
-function anchorOf(half: Signer, other: Signer): Anchors["roots"][number] {
-  return {
-    key_id: half.keyId,
-    alg: algorithmOf(half.publicJwk),
-    public_key: half.publicJwk,
-    pair: other.keyId,
-  };
-}
-
-interface Issue {
-  readonly root: Pair;
-  readonly issuance: Pair;
-  readonly working: Readonly<Record<"projection" | "receipt" | "sidecar" | "statement" | "log", Signer>>;
-  /** One of each region. */
-  readonly receipts: readonly { readonly region: string; readonly key: Signer }[];
-  readonly nowMs: number;
-  readonly isSandbox: boolean;
-}
-
-/** Roots certify themselves and the issuance keys; issuance keys certify the working keys and sign the set. */
-async function issueKeySet(issue: Issue): Promise<string> {
-  const entries: KeyEntry[] = [];
-  const certificates: Envelope[] = [];
-  const certify = async (
-    use: KeyUse,
-    keys: readonly Signer[],
-    issuer: Pair,
-    region: string | null = null,
-  ): Promise<void> => {
-    const certificate = keyCertificate(issue, { use, keys, issuer, region });
-    certificates.push(
-      await signEnvelope(payloadTypes["key-certificate.v1"], keyCertificatePayload(certificate), issuer),
-    );
-    entries.push(...keyEntries(certificate));
-  };
-  await certify("root", issue.root, issue.root);
-  await certify("issuance", issue.issuance, issue.root);
-  for (const [use, key] of Object.entries(issue.working)) {
-    if (use !== "receipt") await certify(use as KeyUse, [key], issue.issuance);
-  }
-  for (const { region, key } of issue.receipts) await certify("receipt", [key], issue.issuance, region);
-  const payload = keySetPayload({
-    v: 1,
-    issued_at: formatTimestamp(issue.nowMs),
-    keys: entries,
-    certificates,
+async function sandboxSource(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<KeySource> {
+  // Nodes that share their keys share the set in which these were issued.
+  const path = join(config.cluster === null ? config.home : config.keys, keySetFile);
+  const { passkeys } = config;
+  if (passkeys === null) throw new Error("A sandbox has a portal.");
+  const { anchors, issuance, grant } = await ensureSandboxKeys({
+    ...{ store, path, passkeys },
+    regions: config.cluster?.regions ?? [config.region],
+    nowMs: clock.now(),
   });
-  const signed = await signEnvelope(payloadTypes["key-set.v1"], payload, issue.issuance);
-  return JSON.stringify({ keys: entries, signed });
+  await store.loadOrCreate("record-id", "Ed25519");
+  return { anchors, path, grant, issuance: createIssuance(issuance, { environment: "sandbox", clock }) };
 }
 
-function keyCertificate(
-  issue: Issue,
-  {
-    use,
-    keys,
-    issuer,
-    region,
-  }: {
-    readonly use: KeyUse;
-    readonly keys: readonly Signer[];
-    readonly issuer: Pair;
-    readonly region: string | null;
+async function productionSource(config: NodeConfig, store: FileKeyStore): Promise<KeySource> {
+  const foreign = (await store.names()).find((name) => /^(root|issuance)-/.test(name));
+  if (foreign !== undefined)
+    throw new ConfigError(
+      join(config.keys, `${foreign}.jwk`),
+      "is a private key that certifies others; it must not lie among the keys of a node: take it off this machine",
+    );
+  const anchors = await loadAnchors(join(config.keys, anchorsFile), "production");
+  assertPublished(config.passkeys, anchors.passkeys);
+  return { anchors, path: join(config.keys, keySetFile), grant: null };
+}
+
+/** In a process of its own, where one is configured. */
+async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Trust): Promise<Issuance> {
+  if (config.issuance === null) return noIssuance;
+  const { address, secretFile } = config.issuance;
+  const { environment } = config;
+  return createRemoteIssuance({ address, secret: await loadSecret(secretFile), trust, environment, clock });
+}
+
+/** Everything but this is served without it. */
+const noIssuance: Issuance = {
+  issue: async () => {
+    throw new SigningUnavailable(
+      "issuance",
+      "This node can issue nothing: it has no issuance process (SVC_ISSUANCE).",
+    );
   },
-): KeyCertificate {
-  return {
-    v: 1,
-    use,
-    region,
-    keys: keys.map((key) => ({
-      key_id: key.keyId,
-      alg: algorithmOf(key.publicJwk),
-      public_key: key.publicJwk,
-    })),
-    valid_from: formatTimestamp(issue.nowMs),
-    valid_until: formatTimestamp(issue.nowMs + lifeMs),
-    issuer: issuer.map((half) => half.keyId),
-    issued_at: formatTimestamp(issue.nowMs),
-    compromised_from: null,
-    ...(issue.isSandbox ? { sandbox: true as const } : {}),
-  };
+};
+
+/** K2. */
+function assertUsable(
+  held: readonly HeldKey[],
+  trust: Trust,
+  { config, at }: { readonly config: NodeConfig; readonly at: string },
+): void {
+  const { region } = config;
+  for (const use of nodeUses) {
+    const own = held.filter((each) => each.use === use);
+    const faults = own.map((each) => heldKeyFault(each, trust, { region, at }));
+    if (faults.includes(null)) continue;
+    const [first] = own;
+    if (first === undefined)
+      throw new ConfigError(
+        join(config.keys, `${keyNameOf(use, region)}.jwk`),
+        `is missing; bring the ${use} key that was made for this node`,
+      );
+    throw new ConfigError(
+      join(config.keys, `${first.name}.jwk`),
+      `cannot sign ${use === "statement" ? "statements" : `${use}s`}: ${faults[0]}; bring the key and the key set that belong together`,
+    );
+  }
 }
 
-function keyEntries(certificate: KeyCertificate): readonly KeyEntry[] {
-  const { use, region, valid_from, valid_until, compromised_from } = certificate;
-  return certificate.keys.map((key, index) => ({
-    ...key,
-    use,
-    region,
-    pair: certificate.keys.length === 2 ? (certificate.keys[1 - index]?.key_id ?? null) : null,
-    valid_from,
-    valid_until,
-    compromised_from,
-  }));
+async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise<Uint8Array> {
+  const path = join(config.keys, "record-id.jwk");
+  const jwk = await store.loadOfAlgorithm("record-id", "Ed25519");
+  if (jwk === null)
+    throw new ConfigError(path, "is missing; bring the one secret that all nodes make record ids with");
+  const secret = "d" in jwk ? parseBase64Url(jwk.d) : null;
+  if (secret !== null) return secret;
+  throw new ConfigError(path, "holds no secret; restore it from the backup, for record ids depend on it");
 }

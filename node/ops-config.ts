@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { keepFirst } from "../crypto/durable-file.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { ConfigError } from "./config-error.ts";
+import { parseHosts } from "./host-list.ts";
 
 export interface OpsConfig {
   readonly host: string;
@@ -34,7 +35,7 @@ export function parseOpsConfig(env: Env, node: { readonly home: string; readonly
     ...(listen === undefined
       ? { host: isLoopback(node.host) ? node.host : "127.0.0.1", port: null }
       : parseListen(listen)),
-    hosts: parseHosts(env["SVC_OPS_HOSTS"]),
+    hosts: parseHosts("SVC_OPS_HOSTS", env, "ops.internal:7304"),
     tokenFile: tokenFile === undefined ? join(resolve(node.home), opsTokenFile) : resolve(tokenFile),
   });
 }
@@ -50,17 +51,6 @@ function parseListen(text: string): { readonly host: string; readonly port: numb
   );
 }
 
-function parseHosts(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const hosts = text.split(",").map((each) => each.trim().toLowerCase());
-  const odd = hosts.find((each) => !/^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?$/.test(each));
-  if (odd === undefined) return hosts;
-  throw new ConfigError(
-    "SVC_OPS_HOSTS",
-    `has ${JSON.stringify(odd)}; use names as clients send them in Host, such as ops.internal:7304`,
-  );
-}
-
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
 }
@@ -71,13 +61,20 @@ export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port:
   if (((await stat(tokenFile)).mode & 0o077) !== 0) {
     throw new ConfigError("SVC_OPS_TOKEN_FILE", `${tokenFile} can be read by others; give it mode 0600`);
   }
-  if (token.length < tokenLengthMin || !/^[\x21-\x7e]+$/.test(token)) {
+  const fault = tokenFault(token);
+  if (fault !== null) {
     throw new ConfigError(
       "SVC_OPS_TOKEN_FILE",
-      `${tokenFile} needs one line of at least ${tokenLengthMin} printable characters; remove it and start again to have one made`,
+      `${tokenFile} ${fault}; remove it and start again to have one made`,
     );
   }
   const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];
   const own = names.map((name) => `${name.includes(":") ? `[${name}]` : name}:${port}`);
   return { hosts: [...new Set([...own, ...hosts])], token, isLoopback: isLoopback(host) };
+}
+
+/** What is wrong with a token; null for nothing. */
+export function tokenFault(token: string): string | null {
+  if (token.length >= tokenLengthMin && /^[\x21-\x7e]+$/.test(token)) return null;
+  return `needs one line of at least ${tokenLengthMin} printable characters`;
 }

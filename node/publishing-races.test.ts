@@ -236,6 +236,25 @@ describe("resending an accepted batch", () => {
   });
 });
 
+describe("batches sent at once under a cap that one of them uses up", () => {
+  it("leave nothing staged of those that are refused when they are charged", async () => {
+    const business = await newBusiness(node);
+    await giveMandate(node, business, {
+      scope: { caps: { records_per_hour: 60, bytes_per_day: 10_000_000 } },
+    });
+    // Queued, so that what is accepted may still be staged meanwhile; each passes the look at the caps beforehand.
+    const batches = await Promise.all(
+      [1, 2, 3, 4].map((seq) => batchBody(business, products(`capped-${seq}`, 60), { seq })),
+    );
+    const answers = await Promise.all(batches.map(({ body }) => publishOver(node, business, body)));
+    const refused = batches.filter((_, at) => answers[at]?.json["code"] === "rate_limited");
+    expect(refused.length).toBeGreaterThan(0);
+    const staged = await node.running.services.records.stagedPushes("", 1_000);
+    const ofThese = (pushId: string) => staged.filter(({ push_id }) => push_id.endsWith(pushId));
+    expect(refused.flatMap(({ pushId }) => ofThese(pushId))).toEqual([]);
+  });
+});
+
 describe("after a stop and a start on the same home", () => {
   it("a nonce is still used, an idempotent answer still replayed, a cap still used up and a push still known", async () => {
     const business = await newBusiness(node);

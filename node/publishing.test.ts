@@ -189,7 +189,7 @@ describe("refusals, in the specification's order", () => {
     expect(await code([product("r")], { certId: `sha256:${"0".repeat(64)}` })).toMatchObject({
       status: 422,
       code: "seal_invalid",
-      reason: "certificate_not_in_force",
+      reason: "certificate_unknown",
     });
     expect(await code([product("r")], { aiPolicyVersion: 3 })).toMatchObject({
       code: "seal_invalid",

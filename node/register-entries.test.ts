@@ -9,6 +9,7 @@ import type { KeyFacts, MandateFacts } from "../actors/messages/business.ts";
 import { send } from "../api/surfaces.fixture.ts";
 import type { SigningKey } from "../client/signing-key.ts";
 import { toBase64 } from "../protocol/bytes.ts";
+import { coseKeyOf } from "../protocol/cose-key.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
@@ -130,6 +131,59 @@ describe("a key", () => {
     // Neither of them took the key from who has it.
     await parties().registerKey(keyOf(business, key));
     await parties().registerKey(keyOf(business, other));
+  });
+
+  it("is of a kind of party that has such keys", async () => {
+    const [business, key] = [await newBusiness(node), await newSigningKey()];
+    const uuid = "00000000-0000-4000-8000-0000000000c1";
+    const names = { legal_name: "Asker Inc", country: "GB" };
+    await parties().open({ uuid, kind: "ai_company", ...names, group: uuid, blocked_groups: [] });
+    const facts = keyOf(business, key);
+    for (const wrong of [
+      { ...facts, role: "retrieval" as const },
+      { ...facts, party_uuid: uuid },
+      { ...facts, party_uuid: uuid, role: "hosted" as const },
+    ])
+      await expect(parties().registerKey(wrong)).rejects.toMatchObject({ code: "role_not_allowed" });
+    // None of them took the key.
+    await parties().registerKey({ ...facts, party_uuid: uuid, role: "retrieval" });
+  });
+
+  it("is registered only as it can be published, for one that cannot be read hides all of its business", async () => {
+    const [business, key, p256] = [
+      await newBusiness(node),
+      await newSigningKey(),
+      await newSigningKey("ES256"),
+    ];
+    const passkey = { ...keyOf(business, p256), role: "sealing" as const, person_role: "owner" as const };
+    const cose = toBase64(coseKeyOf(p256.publicJwk) ?? new Uint8Array());
+    for (const wrong of [
+      passkey,
+      { ...passkey, cose: toBase64(new Uint8Array(3)) },
+      { ...keyOf(business, key), cose },
+      { ...keyOf(business, key), valid_from: "2026-01-01" },
+      { ...keyOf(business, key), valid_until: "never" },
+    ])
+      await expect(parties().registerKey(wrong)).rejects.toMatchObject({ code: "payload_malformed" });
+    await parties().registerKey({ ...passkey, cose });
+    await parties().registerKey(keyOf(business, key));
+    const revocation = { uuid: business.party.uuid, key_id: key.keyId, compromised_from: null };
+    const now = formatTimestamp(Date.now());
+    for (const wrong of [{ revoked_at: "today" }, { revoked_at: now, compromised_from: "2026" }])
+      await expect(parties().revokeKey({ ...revocation, ...wrong })).rejects.toMatchObject({
+        code: "payload_malformed",
+      });
+    await parties().revokeKey({ ...revocation, revoked_at: now });
+  });
+
+  it("of a person is registered with the person's role, for none would count as an owner's", async () => {
+    const [business, key] = [await newBusiness(node), await newSigningKey("ES256")];
+    const cose = toBase64(coseKeyOf(key.publicJwk) ?? new Uint8Array());
+    const passkey = { ...keyOf(business, key), role: "sealing" as const, cose };
+    await expect(parties().registerKey(passkey)).rejects.toMatchObject({ code: "role_missing" });
+    await parties().registerKey({ ...passkey, person_role: "owner" });
+    // As nodes of an earlier release repeat it.
+    await parties().registerKey(passkey);
   });
 
   it("that another party has is registered by no grant, and the caller is told why", async () => {

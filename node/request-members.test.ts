@@ -256,6 +256,13 @@ async function replayed(isSame: boolean): Promise<unknown> {
   return world.published(undefined, { "idempotency-key": isSame ? key : freshNonce() });
 }
 
+/** So has the address of grants. */
+const grants = (): Readonly<Record<string, Proof>> => {
+  const keys = members.map(({ key }) => key).filter((key) => key.startsWith("POST /v1/sandbox/grants "));
+  const shownBy = "node/sandbox-grants.test.ts: is answered by each of its members";
+  return Object.fromEntries(keys.map((key) => [key, { shownBy }]));
+};
+
 /** Addresses of which nothing is offered yet read nothing, and say so. */
 const notOffered: Readonly<Record<string, Proof>> = {
   "GET /v1/catalogue/{record_id} path record_id": async () => {
@@ -305,6 +312,7 @@ const table = (): Readonly<Record<string, Proof>> => ({
   ...operations,
   ...notOffered,
   ...sandboxKeys(),
+  ...grants(),
 });
 
 describe("every member of every request", () => {

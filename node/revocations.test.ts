@@ -5,10 +5,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
-import { type CommandContext, parseArguments } from "../cli/command.ts";
-import { failureOf } from "../cli/failure.ts";
-import { revoke } from "../cli/revoke.ts";
-import { createTerminal } from "../cli/terminal.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
 import {
@@ -21,6 +17,7 @@ import {
   publishOver,
 } from "./attack.fixture.ts";
 import { openBusiness, product, type TestBusiness } from "./publishing.fixture.ts";
+import { type Run, runRevoke } from "./revocations.fixture.ts";
 
 let node: AttackNode;
 beforeAll(async () => {
@@ -32,32 +29,8 @@ const answered = ["--by", "Ada at the desk", "--reason", "Found in a public repo
 const patienceMs = 10_000;
 let seq = 0;
 
-interface Run {
-  readonly code: number;
-  readonly said: string;
-  readonly printed: string;
-}
-
-/** `svc revoke …` at the node, as an operator on its machine types it; `reply` is what is typed where it asks. */
-async function svc(words: readonly string[], reply: string | null = null): Promise<Run> {
-  let [said, printed] = ["", ""];
-  const out = { write: (text: string) => (printed += text) };
-  const terminal = createTerminal(out, { write: (text) => (said += text) }, { plain: true });
-  const context: CommandContext = {
-    ...{ terminal, cwd: "/", env: {}, now: Date.now, wait: (ms) => delay(ms), onStop: () => {} },
-    question: async () => reply,
-  };
-  try {
-    const home = words.includes("--ops-url") ? [] : ["--home", node.running.config.home];
-    const args = parseArguments(revoke, [...words, ...home]);
-    if (args === null) throw new Error("help");
-    return { code: await revoke.run(args, context), said, printed };
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure === null) throw error;
-    return { code: failure.code, said: failure.lines.join("\n"), printed };
-  }
-}
+const svc = (words: readonly string[], reply: string | null = null): Promise<Run> =>
+  runRevoke(words, { home: node.running.config.home, reply });
 
 async function publishOne(business: TestBusiness): Promise<unknown> {
   seq += 1;
@@ -238,8 +211,13 @@ describe("an operator ends a certificate", () => {
       ),
     );
     expect(runs.filter(({ code }) => code === 0).length).toBeGreaterThan(0);
+    const acts = (await ops(`/ops/acts/${uuid}`))["acts"] as readonly object[];
     const { register } = node.running.services;
-    await register.refresh();
+    // The first one was issued by nobody with a name.
+    const issued = acts.length + 1;
+    await expect
+      .poll(async () => (await register.certificates(uuid)).length, { timeout: patienceMs })
+      .toBe(issued);
     const certificates = await register.certificates(uuid);
     const previous = certificates.map(({ envelope }) => {
       const { payload } = JSON.parse(envelope) as { readonly payload: string };

@@ -15,14 +15,13 @@ import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
-import { createSigner } from "../crypto/file-signer.ts";
 import { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { type RecordKind, recordIdOf } from "../protocol/identifiers.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { type AbandonedDeps, abandonedAfterMs, dropAbandoned } from "../service/abandoned-pushes.ts";
 import { sweepAbandoned } from "../service/abandoned-sweep.ts";
 import { createParsedLeaves, type ParsedLeaves } from "../service/parsed-leaves.ts";
@@ -32,15 +31,21 @@ import { createRegister, type Register } from "../service/register.ts";
 import type { ServiceKeys } from "../service/service-keys.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import type { SqliteOptions } from "../storage/sqlite/database.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { createCluster, type NodeCluster } from "./cluster.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
 import { loadContentLists } from "./content-lists.ts";
+import { FenceWitness } from "./fence-refusals.ts";
+import { createHostedKeys } from "./hosted-keys.ts";
+import type { CurrentKeys } from "./keys/current-keys.ts";
+import { watchKeys } from "./keys/watch-keys.ts";
 import { loadNodeKeys } from "./node-keys.ts";
 import { nodeTimers } from "./node-timers.ts";
+import { followRegister } from "./register-following.ts";
 import { type NodeStores, openEmbeddedStores, openEngineStores, readTls } from "./stores.ts";
 
-export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable {
+export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">, AsyncDisposable {
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
@@ -52,9 +57,15 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
+  /** Trust in the service's own keys, by the anchors that everybody has; it changes with the key set. */
+  readonly trust: () => Trust;
+  /** The key set and signers in force. */
+  readonly currentKeys: CurrentKeys;
   readonly actors: LocalActorSystem;
   /** Null for a node alone. */
   readonly cluster: NodeCluster | null;
+  /** What the fence held back, from this node and from all. */
+  readonly fence: FenceWitness;
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -68,17 +79,10 @@ export interface NodeServices extends Omit<NodeStores, "close">, AsyncDisposable
   readonly recordIdOf: (businessUuid: string, kind: RecordKind, localId: string) => string;
 }
 
-/** Passkeys of the sandbox are made in software for this origin; a deployment names its portal here. */
-const passkeys: Anchors["passkeys"] = {
-  rp_ids: ["portal.svc.example"],
-  origins: ["https://portal.svc.example"],
-};
-
 const drainMs = 10_000;
+const dayMs = 86_400_000;
 /** Between two sweeps of abandoned pushes. */
 const sweepEveryMs = 3_600_000;
-/** How often the register's changes are followed. */
-const refreshMs = 1_000;
 
 /** What a test may give in place of the platform's. */
 export interface NodePlatform {
@@ -101,13 +105,14 @@ export async function openNodeServices(
 ): Promise<NodeServices> {
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   const clock = platform.clock ?? { now: Date.now };
-  const lists = await loadContentLists(config.contentLists);
+  const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
-  const { keys, anchors, recordIdKey } = await loadNodeKeys(config, keyStore, passkeys, clock.now());
+  const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
   // The cluster begins them once it has joined: by then all that they are made of is there.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
+  const fence = witnessOf(stores, { config, clock, log });
   const incarnation = newIncarnation();
   const common = {
     ...stores,
@@ -118,53 +123,82 @@ export async function openNodeServices(
     elapsedMs: platform.elapsedMs ?? (() => Math.floor(performance.now())),
     incarnation,
     lease: cluster === null ? () => incarnation : () => leaseOf(cluster),
-    keys,
-    anchors,
+    ...own,
     cluster,
+    fence,
     register,
     trees: createPushTrees(stores.records, nativeCrypto.sha256),
     parsed: createParsedLeaves(),
     pause: () => nextTurn(),
-    lists,
+    lists: { ...operatorLists, certified: register.certifiedNames },
     keyStore,
     recordIdOf: recordIds(recordIdKey),
-    hostedSigner: async (uuid: string) =>
-      createSigner(await keyStore.loadOrCreate(`hosted-${uuid}`, "Ed25519")),
+    hostedSigner: createHostedKeys({
+      ...{ store: keyStore, register, recordIdKey, environment: config.environment },
+    }),
   };
   const abandoned: AbandonedDeps = {
     actors,
     records: stores.records,
     isHere: (push) => cluster === null || livesHere(cluster.placement, push),
   };
-  const close = async (stopped: Promise<void> = Promise.resolve()): Promise<void> => {
+  const close = async (stopped: readonly Promise<void>[] = []): Promise<void> => {
     await (cluster === null ? actors.drain(drainMs) : cluster.leave(drainMs));
-    await stopped;
+    await Promise.all(stopped);
+    await fence.stop();
     await stores.close();
   };
   try {
+    // Records are judged by the names of the companies in it, as soon as the node has actors.
+    await register.refresh();
     await beginActing(common, actors, abandoned);
   } catch (error) {
     await close();
     throw error;
   }
-  const stopFollowing = follow(register, log);
-  const stopSweeping = sweepFromTimeToTime(abandoned, { clock, log, timers: common.timers });
-  const settleHome = async (party: string): Promise<void> => {
-    if (cluster !== null && cluster.placement.homeOf(party) === null)
-      await cluster.placement.assignHome(party);
-  };
+  const stopBackground = beginBackground({ ...common, abandoned, log });
   return {
     ...common,
     actors,
     parties: createParties({
-      ...{ actors, clock, crypto: nativeCrypto, keys, recordIdKey, passkeys, settleHome },
+      ...{ actors, clock, crypto: nativeCrypto, keys: own.keys, recordIdKey, trust: own.trust },
+      settleHome: (party) => settleHome(cluster, party),
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
-    [Symbol.asyncDispose]: async () => {
-      stopFollowing();
-      await close(stopSweeping());
-    },
+    [Symbol.asyncDispose]: () => close(stopBackground()),
   };
+}
+
+function witnessOf(
+  { fenceLedger: ledger }: NodeStores,
+  parts: { readonly config: NodeConfig; readonly clock: Clock; readonly log: (entry: LogEntry) => void },
+): FenceWitness {
+  const { config, clock, log } = parts;
+  return new FenceWitness({ ledger, region: config.region, clock, timers: nodeTimers, monotonic, log });
+}
+
+const monotonic = { nowMs: () => performance.now() };
+
+/** What a node does besides: the answer stops all of it, and gives what ends when the last of each has. */
+function beginBackground(
+  parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
+    readonly abandoned: AbandonedDeps;
+    readonly log: (entry: LogEntry) => void;
+  },
+): () => readonly Promise<void>[] {
+  const { register, log } = parts;
+  const stopFollowing = followRegister({ register, timers: nodeTimers, monotonic, log });
+  const stopWatching = watchKeys(parts.currentKeys, log);
+  const stopSweeping = sweepFromTimeToTime(parts.abandoned, parts);
+  return () => {
+    stopWatching();
+    return [stopFollowing(), stopSweeping()];
+  };
+}
+
+/** A new party is at home in the region where it is first heard of. */
+async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
+  if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
 
 function newIncarnation(): string {
@@ -232,6 +266,11 @@ async function beginActing(
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
+/** Actors are claimed by `region/incarnation`. */
+function incarnationOf(owner: string): string {
+  return owner.slice(owner.indexOf("/") + 1);
+}
+
 function recordIds(recordIdKey: Uint8Array): NodeServices["recordIdOf"] {
   return (businessUuid, kind, localId) =>
     recordIdOf(kind, nativeCrypto.hmacSha256(recordIdKey, utf8(`${businessUuid}\n${kind}\n${localId}`)));
@@ -244,7 +283,7 @@ function createActors(
   const { config, keys, records, register, registerStore, receipts, index, clock, cluster } = services;
   const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
-    store: services.actorStore,
+    store: services.fence.watch(services.actorStore, incarnationOf(owner)),
     definitions: [
       businessActor,
       integrationKeyActor,
@@ -270,7 +309,10 @@ function createActors(
         region: config.region,
         regions,
       }),
-      ...regionActivities({ index, receipts, records, sha256: nativeCrypto.sha256 }),
+      ...regionActivities({
+        ...{ index, receipts, records, sha256: nativeCrypto.sha256 },
+        receiptRetentionMs: config.retention.receiptDays * dayMs,
+      }),
     },
     clock,
     timers: nodeTimers,
@@ -300,13 +342,4 @@ function sweepFromTimeToTime(
     dropped: (pushes) => note("info", "push.abandoned_dropped", `${pushes} pushes were never accepted`),
     failed: (error) => note("warn", "push.abandoned_look_failed", String(error)),
   });
-}
-
-function follow(register: Register, log: (entry: LogEntry) => void): () => void {
-  const timer = setInterval(() => {
-    register.refresh().catch((error: unknown) => {
-      log({ level: "warn", event: "register.refresh_failed", actor: "", detail: String(error) });
-    });
-  }, refreshMs);
-  return () => clearInterval(timer);
 }

@@ -21,6 +21,8 @@ import { publishRecord } from "../service/publish-record.ts";
 import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type LogFile, openLogFile } from "./log-file.ts";
+import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
@@ -46,12 +48,8 @@ export async function startNode(
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   // A folder that was there before may be open to others; journals, receipts and the log in it are nobody else's.
   await chmod(config.home, 0o700);
-  // Written in blocks, off the requests' path; flushed when the node stops.
-  const log = pino.destination({
-    dest: config.logTo === "file" ? join(config.home, "node.log") : 1,
-    sync: false,
-  });
-  const logger: Logger = pino({ level: config.logLevel }, log);
+  const log = openLog(config);
+  const logger: Logger = pino({ level: config.logLevel }, log.destination);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
   const audit = openAuditLog(config);
@@ -75,9 +73,17 @@ export async function startNode(
     seeded,
     [Symbol.asyncDispose]: async () => {
       await close(services, surfaces);
-      log.flushSync();
+      log.close();
     },
   };
+}
+
+/** Written in blocks, off the requests' path; what is left is written when the node stops. */
+function openLog({ logTo, home, retention }: NodeConfig): LogFile {
+  const path = join(home, "node.log");
+  if (logTo === "file") return openLogFile({ path, retention, clock: { now: Date.now }, timers: nodeTimers });
+  const destination = pino.destination({ dest: 1, sync: false });
+  return { destination, close: () => destination.flushSync() };
 }
 
 /** The surfaces, listening. A start that fails leaves nothing open behind. */
@@ -98,8 +104,8 @@ async function listening({
   try {
     const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
     await services.register.refresh();
-    recordKeySet(audit, services.keys.keySet);
-    surfaces = buildSurfaces(services, { urls, access, logger, audit });
+    recordKeySet(audit, services.keys.keySet());
+    surfaces = buildSurfaces(services, { urls, ports, access, logger, audit });
     await listen(surfaces, services.config, ports);
     // For the program on the same machine, which finds the token beside it.
     await replaceFile(join(services.config.home, opsUrlFile), `${urls.ops_url}\n`);
@@ -180,8 +186,7 @@ async function seed(services: NodeServices, urls: SandboxUrls): Promise<SeedOutc
       keyStore,
       grantKey: grant,
       hostedSigner,
-      publishRecord: (request) =>
-        publishRecord({ ...services, crypto: nativeCrypto, passkeys: anchors.passkeys }, request),
+      publishRecord: (request) => publishRecord({ ...services, crypto: nativeCrypto }, request),
       fetch,
     }),
   );

@@ -9,6 +9,7 @@ import type { Clock } from "../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../storage/actor-store.ts";
 import { type CassandraActorStore, openCassandraActorStore } from "../storage/cassandra/actor-store.ts";
 import { openCassandraClusterStore } from "../storage/cassandra/cluster-store.ts";
+import { openCassandraFenceLedger } from "../storage/cassandra/fence-ledger.ts";
 import { ensureKeyspace, putInRegion, takeOutRegion } from "../storage/cassandra/keyspaces.ts";
 import { migrate, readSchemaVersion, SchemaTooNew } from "../storage/cassandra/migrations.ts";
 import { openCassandraReceiptStore } from "../storage/cassandra/receipt-store.ts";
@@ -18,12 +19,14 @@ import { type CassandraConnection, openCassandraSession } from "../storage/cassa
 import type { CassandraTls } from "../storage/cassandra/tls.ts";
 import { type ClusterStore, StoreError } from "../storage/cluster-store.ts";
 import { ElasticRowIndex, type ElasticRowIndexOptions } from "../storage/elasticsearch/row-index.ts";
+import type { FenceLedger } from "../storage/fence-ledger.ts";
 import type { ReceiptStore } from "../storage/receipt-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
 import type { RowIndex } from "../storage/row-index.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase, type SqliteOptions } from "../storage/sqlite/database.ts";
+import { openSqliteFenceLedger } from "../storage/sqlite/fence-ledger.ts";
 import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
@@ -44,6 +47,7 @@ export interface NodeStores {
   readonly records: RecordStore;
   readonly receipts: ReceiptStore;
   readonly registerStore: RegisterStore;
+  readonly fenceLedger: FenceLedger;
   close(): Promise<void>;
 }
 
@@ -70,6 +74,7 @@ export async function openEmbeddedStores(
     records,
     receipts: openSqliteReceiptStore(database),
     registerStore: openSqliteRegisterStore(database),
+    fenceLedger: openSqliteFenceLedger(database),
     close: async () => {
       await rows[Symbol.asyncDispose]();
       database.close();
@@ -138,6 +143,7 @@ export async function openEngineStores(
             detail: `${entries}: ${String(reason)}`,
           }),
       }),
+      fenceLedger: openCassandraFenceLedger(session, cluster.regions),
       takeOut: (lost) => takeOutRegion(session, lost),
       putIn: (back) => putInRegion(session, back, cluster.cassandra.replication[back] ?? copiesMin),
       schema: { known, read: () => readSchemaVersion(session) },
@@ -180,7 +186,8 @@ function partyOf(ref: ActorRef): string | null {
   return "party" in placement ? placement.party : null;
 }
 
-async function connectionOf(
+/** How Cassandra is reached. Throws {@link ConfigError} for a file that cannot be read. */
+export async function connectionOf(
   { cassandra }: ClusterConfig,
   secrets: ClusterSecrets,
   region: string,
@@ -214,7 +221,8 @@ async function readCassandraTls({
   };
 }
 
-async function indexOptions(
+/** How the region's index cluster is reached. Throws {@link ConfigError} for a file that cannot be read. */
+export async function indexOptions(
   { elasticsearch, name }: ClusterConfig,
   secrets: ClusterSecrets,
   region: string,

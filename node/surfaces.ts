@@ -1,34 +1,46 @@
 // The HTTP surfaces of a node, built from its services.
 
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { businessRef } from "../actors/messages/refs.ts";
 import { buildBusiness, type Publishing } from "../api/business.ts";
+import { createEdge, type Edge } from "../api/edge.ts";
 import type { HttpDeps } from "../api/http-server.ts";
 import { buildRetrieval } from "../api/retrieval.ts";
 import type { Route } from "../api/route.ts";
+import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
 import { buildTools } from "../api/tools.ts";
-import { buildVerification, verificationRoutes } from "../api/verification.ts";
+import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
+import type { SignatureTag } from "../protocol/http-signature.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
 import { createGrantedKeys } from "../service/granted-keys.ts";
+import { createKeyRegion, type KeyRegion } from "../service/key-region.ts";
+import { limitFieldsOf } from "../service/limit-fields.ts";
+import { createMandateKeeper, createMandateRenewal } from "../service/mandate-renewal.ts";
 import { publishBatch } from "../service/publish.ts";
 import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
-import { createRequestRate, type RequestRate } from "../service/request-rate.ts";
+import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
 import { createRevocations, type Revocations } from "../service/revocations.ts";
+import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
-import { createStandings, ownTrust } from "../service/standing.ts";
+import { createStandings } from "../service/standing.ts";
 import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
+import { edgeGauges } from "./edge-gauges.ts";
+import { hostsOf } from "./http-config.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -40,59 +52,72 @@ export interface Surfaces {
   readonly ops: FastifyInstance;
 }
 
+export interface SurfacePlaces {
+  readonly urls: SandboxUrls;
+  /** Of the surfaces, in their order. */
+  readonly ports: readonly number[];
+  readonly access: OpsAccess;
+  readonly logger: FastifyBaseLogger;
+  readonly audit: AuditLog;
+}
+
 /** Longer than a busy caller leaves a connection idle. */
 const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
-  {
-    urls,
-    access,
-    logger,
-    audit,
-  }: {
-    readonly urls: SandboxUrls;
-    readonly access: OpsAccess;
-    readonly logger: FastifyBaseLogger;
-    readonly audit: AuditLog;
-  },
+  { urls, ports, access, logger, audit }: SurfacePlaces,
 ): Surfaces {
+  const { config } = services;
   const metrics = createMetrics();
-  const http: HttpDeps = {
+  const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
+  const common: Omit<HttpDeps, "hosts"> = {
     logger,
     clock: services.clock,
     observer: metrics,
-    incarnation: services.incarnation,
-    trustedProxies: services.config.trustedProxies,
+    edge,
     // Callers of a node alone have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };
+  const http = (url: string, port: number | undefined): HttpDeps => ({
+    ...common,
+    hosts: hostsOf(url, { host: config.host, port: port ?? 0 }, config.http.hosts),
+  });
+  const budget = queryBudgetOf(services);
   const authentication = authenticationOf(services);
-  const verification = verificationOf(services, urls);
+  const { requestRate } = authentication;
+  const verification = verificationOf(services, urls, edge);
+  const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
-      http,
-      authentication,
+      http: http(urls.base_url, ports[0]),
+      authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, budget) },
       authorities: authoritiesOf(urls.base_url),
       baseUrl: urls.base_url,
-      ...retrievalOf(services, urls),
+      ...retrievalOf(services, urls, budget),
       verification,
+      sandbox: grants(urls.base_url, "svc-retrieval"),
     }),
     business: buildBusiness({
-      http,
-      authentication,
+      http: http(urls.business_url, ports[1]),
+      authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, null) },
       authorities: authoritiesOf(urls.business_url),
       businessUrl: urls.business_url,
       publishing: publishingOf(services),
+      sandbox: grants(urls.business_url, "svc-push"),
     }),
-    verification: buildVerification({ http, routes: verification, verifyUrl: urls.verify_url }),
-    tools: buildTools({ http, mcpUrl: urls.mcp_url }),
+    verification: buildVerification({
+      http: http(urls.verify_url, ports[2]),
+      routes: verification,
+      verifyUrl: urls.verify_url,
+    }),
+    tools: buildTools({ http: http(urls.mcp_url, ports[3]), mcpUrl: urls.mcp_url }),
     ops: buildOps({
       logger,
       incarnation: services.incarnation,
       access,
       metrics,
-      gauges: () => gaugesOf(services),
+      gauges: () => [...gaugesOf(services), ...edgeGauges(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -105,13 +130,15 @@ export function buildSurfaces(
 
 function revocationsOf(
   { parties, register, actors, clock }: NodeServices,
-  { grantSigner, registerGrantedKey }: AuthenticationDeps,
+  { grantSigner, registerGrantedKey }: Pick<AuthenticationDeps, "grantSigner" | "registerGrantedKey">,
 ): Revocations {
   const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
   return createRevocations({ parties, register, actors, clock, crypto: nativeCrypto, grants });
 }
 
-function authenticationOf(services: NodeServices): AuthenticationDeps {
+function authenticationOf(
+  services: NodeServices,
+): Omit<AuthenticationDeps, "requestRate"> & { readonly requestRate: RequestRate | null } {
   return {
     environment: services.keys.environment,
     region: services.keys.region,
@@ -121,13 +148,64 @@ function authenticationOf(services: NodeServices): AuthenticationDeps {
     clock: services.clock,
     grantSigner: services.keys.grant,
     registerGrantedKey: createGrantedKeys(services),
-    requestRate: requestRateOf(services),
+    requestRate: rateOf(services, services.config.keyLimits.requestsPerSecond, 2),
+    limitFields: null,
+    keyRegion: keyRegionOf(services),
   };
 }
 
-function requestRateOf({ config, elapsedMs }: NodeServices): RequestRate | null {
-  const { requestsPerSecond: perSecond } = config.keyLimits;
-  return perSecond === null ? null : createRequestRate({ perSecond, burst: 2 * perSecond, elapsedMs });
+/** Grants that one address may ask a node for in a minute, and all addresses together. */
+const grantsPerMinute = 30;
+const allGrantsPerMinute = 600;
+
+/** The address where a newcomer's own key gets its grant; production has none. */
+function grantRoutes(
+  { keys, anchors, elapsedMs }: NodeServices,
+  authentication: AuthenticationDeps,
+  edge: Edge,
+): (url: string, tag: SignatureTag) => readonly Route[] {
+  const { grant: grantKey } = keys;
+  if (grantKey === null) return () => [];
+  const rate = createAddressRate({ perMinute: grantsPerMinute, allPerMinute: allGrantsPerMinute, elapsedMs });
+  const issue = createSandboxGrants({ authentication, grantKey, passkeys: anchors.passkeys });
+  return (url, tag) => [sandboxGrantRoute({ issue, rate, edge, authorities: authoritiesOf(url), tag })];
+}
+
+/** `burstSeconds` times as many pass at once. */
+function rateOf(
+  { elapsedMs }: NodeServices,
+  perSecond: number | null,
+  burstSeconds: number,
+  subject?: RateSubject,
+): RequestRate | null {
+  if (perSecond === null) return null;
+  const named = subject === undefined ? {} : { subject };
+  return createRequestRate({ perSecond, burst: burstSeconds * perSecond, elapsedMs, ...named });
+}
+
+/** Ten seconds' worth at once: whoever checks what a page names checks many at a time, and then none for long. */
+const addressBurstSeconds = 10;
+
+function addressRatesOf(services: NodeServices): AddressRates {
+  const { addressReadsPerSecond: reads, addressVerificationsPerSecond: verifications } = services.config.http;
+  const rate = (perSecond: number | null, reason: string, words: string): RequestRate | null =>
+    rateOf(services, perSecond, addressBurstSeconds, { reason, words });
+  return {
+    reads: rate(reads, "address_reads", "One address may read"),
+    verifications: rate(verifications, "address_verifications", "One address may have verified"),
+  };
+}
+
+function keyRegionOf({ config, cluster }: NodeServices): KeyRegion | null {
+  if (cluster === null || config.cluster?.bindKeysToHome !== true) return null;
+  const { placement } = cluster;
+  return createKeyRegion({
+    region: config.region,
+    regionOf: (party) => {
+      if (placement.homeOf(party) !== null) return placement.regionOf(party);
+      return placement.settle(businessRef(party)).then(() => placement.regionOf(party));
+    },
+  });
 }
 
 function queryBudgetOf({ config, elapsedMs }: NodeServices): QueryBudget | null {
@@ -141,7 +219,7 @@ function authoritiesOf(url: string): readonly string[] {
   return host.startsWith("127.0.0.1") ? [host, port === "" ? "localhost" : `localhost:${port}`] : [host];
 }
 
-function retrievalOf(services: NodeServices, urls: SandboxUrls) {
+function retrievalOf(services: NodeServices, urls: SandboxUrls, budget: QueryBudget | null) {
   const { register, records, index, clock } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
@@ -152,7 +230,6 @@ function retrievalOf(services: NodeServices, urls: SandboxUrls) {
     crypto: nativeCrypto,
     clock,
   });
-  const budget = queryBudgetOf(services);
   return {
     search: createSearch({ index, register, receipts, budget }),
     fetch: createFetch({
@@ -175,8 +252,13 @@ async function delayUntil(clock: NodeServices["clock"], atMs: number): Promise<v
 
 function publishingOf(services: NodeServices): Publishing {
   const deps = { ...services, crypto: nativeCrypto };
+  const isSandbox = services.keys.environment === "sandbox";
+  const keep = isSandbox ? createMandateKeeper(createMandateRenewal(services), services.clock) : () => null;
   return {
-    publishBatch: (request) => publishBatch(deps, request),
+    publishBatch: async (request) => {
+      await keep(request.caller.party.uuid, request.caller.key.key_id);
+      return publishBatch(deps, request);
+    },
     readPush: (request) => readPush(services.actors, request),
     sealContext: (request) => sealContext(services, request),
   };
@@ -202,7 +284,16 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
     gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
-    counter("svc_actors_refused_commits_total", "Commits refused by the fence.", stats.refusedCommits),
+    counter(
+      "svc_actors_refused_commits_total",
+      "Commits of this process refused by the fence.",
+      stats.refusedCommits,
+    ),
+    counter(
+      "svc_fence_refusals_total",
+      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      services.fence.total(),
+    ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
     ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
@@ -236,6 +327,7 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
   await check("cluster", () => {
     if (services.lease() === null) throw new Error("no lease: the node joins again");
   });
+  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
   await check("register", () => {
     if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
   });
@@ -244,9 +336,8 @@ async function readiness(services: NodeServices): Promise<ReadyReport> {
 }
 
 /** What needs no account: everything that anyone may check. */
-function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Route[] {
-  const { register, keys, clock, anchors, records } = services;
-  const trust = ownTrust(anchors, keys.keySet, nativeCrypto);
+function verificationOf(services: NodeServices, urls: SandboxUrls, edge: Edge): readonly Route[] {
+  const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
     verification: createVerification({ ...common, keys }),
@@ -255,7 +346,11 @@ function verificationOf(services: NodeServices, urls: SandboxUrls): readonly Rou
       environment: keys.environment,
       standings: createStandings({ register, trust }),
       trust,
+      records,
+      actors,
     }),
     verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
+    edge,
+    addressRates: addressRatesOf(services),
   });
 }

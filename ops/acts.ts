@@ -4,8 +4,8 @@
 //   A3. Nothing of a request is written there but what its schema describes, and no grant: whoever reads the log gets no
 //       means to act.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type ProblemCode, type ProblemExtras, problem, problemMediaType } from "../protocol/problem.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { sendProblem } from "./reply.ts";
 
 /** Where acts are recorded, apart from the log of requests. */
 export interface AuditLog {
@@ -98,17 +98,4 @@ function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
   if (!isUnderstood) return what;
   const { by, reason, grant: _grant, ...asked } = request.body as Act & Readonly<Record<string, unknown>>;
   return { ...what, by, reason, params, asked };
-}
-
-export function sendProblem(
-  reply: FastifyReply,
-  code: ProblemCode,
-  detail: string,
-  extras: ProblemExtras = {},
-): FastifyReply {
-  const found = problem(code, detail, extras);
-  reply.request.outcome = { code, ...(extras.reason === undefined ? {} : { reason: extras.reason }) };
-  if (extras.retry_after_seconds !== undefined)
-    reply.header("retry-after", String(extras.retry_after_seconds));
-  return reply.code(found.status).header("content-type", problemMediaType).send(JSON.stringify(found));
 }

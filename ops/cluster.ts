@@ -2,7 +2,8 @@
 // The operations surface listens on loopback or a network of the operators' own, as everything on it is theirs.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Act, actBody, sendProblem } from "./acts.ts";
+import { type Act, actBody } from "./acts.ts";
+import { sendProblem } from "./reply.ts";
 
 export interface ClusterOps {
   /** Views, standings and connections, as this node knows them. */
@@ -43,33 +44,34 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
   server.get("/ops/cluster", async () => cluster.state());
   server.post<{ Body: Act & { party: string; to: string } }>(
     "/ops/cluster/moves",
-    { schema: { body: bodies.moves } },
+    { schema: { body: clusterBodies.moves } },
     async ({ body }, reply) => tell(reply, await cluster.move(body.party, body.to)),
   );
   server.post<{ Body: Act & { region: string; successor: string | null; force?: boolean } }>(
     "/ops/cluster/declare-dead",
-    { schema: { body: bodies.declareDead } },
+    { schema: { body: clusterBodies.declareDead } },
     async ({ body: { region, successor, force = false } }, reply) =>
       tell(reply, await cluster.declareDead({ region, successor, force })),
   );
   server.post<{ Body: Act & { region: string } }>(
     "/ops/cluster/put-in",
-    { schema: { body: bodies.putIn } },
+    { schema: { body: clusterBodies.putIn } },
     async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
   );
   server.post<{ Body: Act & { region: string } }>(
     "/ops/cluster/rejoin",
-    { schema: { body: bodies.rejoin } },
+    { schema: { body: clusterBodies.rejoin } },
     async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
   );
   server.post<{ Body: Act & { collection: string } }>(
     "/ops/cluster/rebuild",
-    { schema: { body: bodies.rebuild } },
+    { schema: { body: clusterBodies.rebuild } },
     async ({ body }, reply) => tell(reply, await cluster.rebuild(body.collection)),
   );
 }
 
-const bodies = {
+/** What is said to each address. */
+export const clusterBodies = {
   moves: actBody({ party: { type: "string", format: "uuid" }, to: region }),
   declareDead: actBody({ region, successor: { anyOf: [region, { type: "null" }] } }, { force }),
   putIn: actBody({ region }),
@@ -85,25 +87,3 @@ function tell(reply: FastifyReply, answer: string | RefusedOrder): FastifyReply 
   reply.request.outcome = { outcome };
   return reply.send({ outcome });
 }
-
-const command = (description: string, body: object): object => ({
-  post: {
-    summary: description,
-    requestBody: { required: true, content: { "application/json": { schema: body } } },
-    responses: { 200: { description }, 400: { description: "Nothing was changed" } },
-  },
-});
-
-const stateDescription = "Members, standings and connections as this node knows them";
-
-/** For the surface's OpenAPI document. */
-export const clusterPaths: Readonly<Record<string, object>> = {
-  "/ops/cluster": {
-    get: { summary: stateDescription, responses: { 200: { description: stateDescription } } },
-  },
-  "/ops/cluster/moves": command("Moves a party's home from this region to another", bodies.moves),
-  "/ops/cluster/declare-dead": command("Declares a lost region dead", bodies.declareDead),
-  "/ops/cluster/put-in": command("Puts a lost region's data centre into the keyspace again", bodies.putIn),
-  "/ops/cluster/rejoin": command("Lets a rebuilt region in again", bodies.rejoin),
-  "/ops/cluster/rebuild": command("Builds this region's index of a collection again", bodies.rebuild),
-};

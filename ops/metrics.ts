@@ -37,12 +37,15 @@ interface Histogram {
 export function createMetrics(): Metrics {
   const requests = new Map<string, Series>();
   const durations = new Map<string, Histogram>();
+  const refusals = new Map<string, number>();
   return {
     observe: (request) => {
       countRequest(requests, request);
+      if (request.code !== null) countRefusal(refusals, request.surface, request.code);
       measureRequest(durations, request);
     },
-    text: (gauges) => `${requestText(requests)}${durationText(durations)}${gauges.map(gaugeText).join("")}`,
+    text: (gauges) =>
+      `${requestText(requests)}${refusalText(refusals)}${durationText(durations)}${gauges.map(gaugeText).join("")}`,
   };
 }
 
@@ -55,6 +58,12 @@ function countRequest(requests: Map<string, Series>, request: AnsweredRequest): 
     const surfaceRoute = `surface="${surface}",method="${escapeLabel(method)}",route="${escapeLabel(route)}"`;
     requests.set(key, { labels: `${surfaceRoute},status="${status}"`, surfaceRoute, count: 1 });
   }
+}
+
+/** As many series as there are surfaces and codes. */
+function countRefusal(refusals: Map<string, number>, surface: string, code: string): void {
+  const labels = `surface="${surface}",code="${code}"`;
+  refusals.set(labels, (refusals.get(labels) ?? 0) + 1);
 }
 
 function measureRequest(durations: Map<string, Histogram>, request: AnsweredRequest): void {
@@ -79,6 +88,12 @@ function requestText(requests: ReadonlyMap<string, Series>): string {
     ({ labels, count }) => `svc_http_requests_total{${labels}} ${count}\n`,
   );
   return `# HELP svc_http_requests_total Requests answered.\n# TYPE svc_http_requests_total counter\n${lines.join("")}`;
+}
+
+function refusalText(refusals: ReadonlyMap<string, number>): string {
+  const name = "svc_http_refusals_total";
+  const lines = [...refusals].map(([labels, count]) => `${name}{${labels}} ${count}\n`);
+  return `# HELP ${name} Requests refused, by the code of their problem.\n# TYPE ${name} counter\n${lines.join("")}`;
 }
 
 function durationText(durations: ReadonlyMap<string, Histogram>): string {

@@ -158,9 +158,9 @@ describe("metrics", () => {
   it("are in the Prometheus text format", async () => {
     const metrics = createMetrics();
     const request = { surface: "retrieval", method: "POST", route: "/v1/search" };
-    metrics.observe({ ...request, status: 200, durationMs: 3 });
-    metrics.observe({ ...request, status: 200, durationMs: 70 });
-    metrics.observe({ ...request, status: 401, durationMs: 20_000 });
+    metrics.observe({ ...request, status: 200, code: null, durationMs: 3 });
+    metrics.observe({ ...request, status: 200, code: null, durationMs: 70 });
+    metrics.observe({ ...request, status: 401, code: "nonce_reused", durationMs: 20_000 });
     const { headers, body } = await openOps({ metrics }).inject("/metrics");
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
     const lines = body.split("\n");
@@ -173,6 +173,7 @@ describe("metrics", () => {
         'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="10"} 2',
         'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="+Inf"} 3',
         'svc_http_request_duration_seconds_count{surface="retrieval",route="/v1/search"} 3',
+        'svc_http_refusals_total{surface="retrieval",code="nonce_reused"} 1',
         "# TYPE svc_actors_active gauge",
         "svc_actors_active 3",
       ]),
@@ -184,7 +185,14 @@ describe("metrics", () => {
   it("stay bounded however many different requests there are", () => {
     const metrics = createMetrics();
     for (let index = 0; index < 5_000; index += 1) {
-      metrics.observe({ surface: "s", method: `M${index}`, route: "/", status: 200, durationMs: 1 });
+      metrics.observe({
+        surface: "s",
+        method: `M${index}`,
+        route: "/",
+        status: 200,
+        code: null,
+        durationMs: 1,
+      });
     }
     expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
   });
@@ -200,7 +208,7 @@ describe("access to the operators' surface", () => {
   const outside = { access: { hosts: ["10.0.0.5:7304"], token, isLoopback: false }, cluster };
   const host = "10.0.0.5:7304";
 
-  it.each([["attacker.example"], ["localhost:81"], ["localhost:80.attacker.example"]])(
+  it.each([["attacker.example"], ["localhost:81"], ["localhost.attacker.example:80"]])(
     "is refused to a page that reaches it as %s (G1)",
     async (name) => {
       for (const url of ["/healthz", "/ops/actors/push"]) {

@@ -1,4 +1,5 @@
-// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it.
+// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it. Whatever it
+// refuses, the platform's own refusals included, is a problem document, as on every surface.
 
 import fastify, {
   type FastifyBaseLogger,
@@ -7,13 +8,22 @@ import fastify, {
   type FastifyReply,
   LogController,
 } from "fastify";
+import {
+  answerClientError,
+  headBytesMax,
+  headFault,
+  type PlatformAnswers,
+  takeOver,
+} from "../api/platform-answers.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
-import { type AuditLog, addAudit, sendProblem } from "./acts.ts";
-import { addClusterRoutes, type ClusterOps, clusterPaths } from "./cluster.ts";
+import { type AuditLog, addAudit } from "./acts.ts";
+import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
-import { addRevocationRoutes, revocationPaths } from "./revocations.ts";
+import { openApiOf } from "./open-api.ts";
+import { sendProblem } from "./reply.ts";
+import { addRevocationRoutes } from "./revocations.ts";
 
 export interface ReadyReport {
   readonly ready: boolean;
@@ -45,15 +55,13 @@ export interface OpsDeps {
 const listLimit = 100;
 /** Ids of mandates have 128 characters, each of which may be encoded in three. */
 const paramLengthMax = 1_024;
-/** Of the list of actors; whatever else is asked is refused. */
-const listQuery = {
-  type: "object",
-  properties: { after: { type: "string" } },
-  additionalProperties: false,
-} as const;
+/** Whatever else is asked is refused. */
+const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
+const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
-  let count = 0;
+  const nextId = requestIds(deps.incarnation);
+  const platform = platformAnswers(deps.logger, nextId);
   const server = fastify({
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -63,13 +71,47 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
-    genReqId: () => {
-      count += 1;
-      return `ops-${deps.incarnation}-${count.toString(36)}`;
+    genReqId: nextId,
+    // A missing Host is refused with all else that is wrong with a head.
+    http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
+    frameworkErrors: (_error, request, reply) => {
+      reply.header("request-id", request.id).header("cache-control", "no-store");
+      return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
+  });
+  takeOver(server.server, platform);
+  // Of an address without a query of its own.
+  server.addHook("onRoute", (route) => {
+    route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
   addAudit(server, deps.audit);
+  addReads(server, deps);
+  addRevocationRoutes(server, deps.revocations);
+  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
+  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
+  server.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, "not_found", "There is no such address here."),
+  );
+  server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
+      return sendProblem(reply, "request_invalid", error.message);
+    const failure = failureAnswer(error);
+    if (failure !== null) {
+      request.log.warn({ request_id: request.id, err: error }, "not answered now");
+      const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
+      return sendProblem(reply, code, detail, extras);
+    }
+    if (error.name === "RegisterRefused")
+      return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
+    request.log.error({ request_id: request.id, err: error }, "failed");
+    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
+  });
+  return server;
+}
+
+function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
     const report = await deps
@@ -94,32 +136,33 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     const report = await deps.inspect(request.params);
     return report ?? sendProblem(reply, "not_found", "There is no such actor.");
   });
-  addRevocationRoutes(server, deps.revocations);
-  if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
-  server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, "not_found", "There is no such address here."),
-  );
-  server.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
-      return sendProblem(reply, "request_invalid", error.message);
-    const failure = failureAnswer(error);
-    if (failure !== null) {
-      request.log.warn({ request_id: request.id, err: error }, "not answered now");
-      const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
-      return sendProblem(reply, code, detail, extras);
-    }
-    if (error.name === "RegisterRefused")
-      return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
-    request.log.error({ request_id: request.id, err: error }, "failed");
-    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
-  });
-  return server;
+}
+
+function requestIds(incarnation: string): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `ops-${incarnation}-${count.toString(36)}`;
+  };
+}
+
+function platformAnswers(logger: FastifyBaseLogger, nextId: () => string): PlatformAnswers {
+  return {
+    fields: () => ({ "request-id": nextId() }),
+    answered: ({ status, code }, { "request-id": id }) =>
+      logger.info({ request_id: id, surface: "ops", status, code }, "refused before it was a request"),
+  };
 }
 
 function addManners(server: FastifyInstance, access: OpsAccess): void {
   server.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id).header("cache-control", "no-store");
+    const fault = headFault(request.raw, false);
+    if (fault !== null) {
+      const { code, detail, ...extras } = fault;
+      sendProblem(reply, code, detail, extras);
+      return;
+    }
     const refusal = judgeOpsRequest(access, {
       method: request.method,
       path: request.url.split("?", 1)[0] ?? "",
@@ -142,32 +185,3 @@ function refuseAccess(reply: FastifyReply, code: "host_not_allowed" | "token_inv
       "Operations are answered for the hosts that SVC_OPS_LISTEN and SVC_OPS_HOSTS name.",
     );
 }
-
-const answer = (description: string, parameters: readonly object[] = []): object => ({
-  get: { summary: description, parameters, responses: { 200: { description } } },
-});
-
-const parameter = (where: "path" | "query", name: string, description: string): object => ({
-  ...{ name, in: where, required: where === "path", description, schema: { type: "string" } },
-});
-const kind = parameter("path", "kind", "Kind of actor, such as push.");
-
-const openApiOf = (isClustered: boolean): object => ({
-  openapi: "3.1.0",
-  info: { title: "Operations", version: "1.0.0" },
-  paths: {
-    "/healthz": answer("The process answers"),
-    "/readyz": answer("The node can serve; 503 while it cannot"),
-    "/metrics": answer("Prometheus text format"),
-    "/ops/actors/{kind}": answer("Ids of the actors of a kind, 100 a page", [
-      kind,
-      parameter("query", "after", "`next_after` of the page before."),
-    ]),
-    "/ops/actors/{kind}/{id}": answer(
-      "State of an actor: machine state, context, timers, unacknowledged effects, last events",
-      [kind, parameter("path", "id", "Id of the actor.")],
-    ),
-    ...revocationPaths,
-    ...(isClustered ? clusterPaths : {}),
-  },
-});

@@ -20,7 +20,7 @@ import {
   timestamp,
   uuid,
 } from "./payload.ts";
-import { ok, type Verdict } from "./result.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
 
 export const certificateStatuses = ["active", "revoked", "closed", "withdrawn"] as const;
 export type CertificateStatus = (typeof certificateStatuses)[number];
@@ -84,8 +84,17 @@ export function parseCertificate(payload: Uint8Array): Verdict<Certificate> {
   return parsed;
 }
 
-/** Opens a certificate envelope. Reads only: the signatures are not judged. */
+/** Certificates of whatever format. */
+const certificateType = /^application\/vnd\.svc\.certificate\.v[1-9][0-9]*\+json$/;
+
+/**
+ * Opens a certificate envelope. Reads only: the signatures are not judged. A format that is not known is
+ * `version_unknown`, whether its payload type or its `v` names it (specification, «Certificate»).
+ */
 export function openCertificate(envelope: Envelope, sha256?: Sha256): Verdict<IssuedCertificate> {
+  const { payloadType: type } = envelope;
+  if (type !== payloadTypes["certificate.v1"] && certificateType.test(type))
+    return refuse("version_unknown", `Certificates of type ${type} are not known.`);
   const payload = openEnvelope(envelope, payloadTypes["certificate.v1"]);
   if (!payload.ok) return payload;
   const certificate = parseCertificate(payload.value);

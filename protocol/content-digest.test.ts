@@ -36,6 +36,12 @@ describe("Content-Digest", () => {
     );
   });
 
+  it("is not looked at beyond 8,192 characters in another form than the usual", () => {
+    const digest = contentDigest(new Uint8Array());
+    expect(parseContentDigest(`x="${"a".repeat(8_192 - digest.length - 6)}", ${digest}`)).not.toBeNull();
+    expect(parseContentDigest(`x="${"a".repeat(8_193 - digest.length - 6)}", ${digest}`)).toBeNull();
+  });
+
   it("is made by the function given", () => {
     expect(contentDigest(utf8("a"), () => new Uint8Array(32))).toBe(`sha-256=:${"A".repeat(43)}=:`);
   });

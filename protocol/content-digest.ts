@@ -9,12 +9,15 @@ export function contentDigest(body: Uint8Array, sha256: Sha256 = portableSha256)
   return `sha-256=:${toBase64(sha256(body))}:`;
 }
 
+/** Longer ones are not looked at: reading them would cost more than all else of a request. */
+const fieldLengthMax = 8_192;
 const usualForm = /^sha-256=:([A-Za-z0-9+/]{43}=):$/;
 
 /** The 32 bytes of the header's sha-256 member; null when there is none, or the header is no dictionary (RFC 8941 §3.2). Other algorithms are ignored. */
 export function parseContentDigest(header: string): Uint8Array | null {
   const usual = usualForm.exec(header);
   if (usual?.[1]) return parseBase64(usual[1]);
+  if (header.length > fieldLengthMax) return null;
   try {
     const value = parseDictionary(header).get("sha-256")?.[0];
     const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : null;

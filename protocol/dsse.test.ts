@@ -45,6 +45,14 @@ describe("an envelope", () => {
     expect(openEnvelope(made, sealType)).toEqual({ ok: true, value: utf8("{}") });
   });
 
+  it("may name any type; one that is unknown or empty is no expected one", () => {
+    for (const payloadType of ["", " ", "application/json", `${sealType}.v9`]) {
+      const parsed = parseEnvelope({ ...envelope, payloadType });
+      if (!parsed.ok) throw new Error(parsed.detail);
+      expect(openEnvelope(parsed.value, sealType)).toMatchObject({ code: "payload_type_mismatch" });
+    }
+  });
+
   it("is opened as the expected type only", () => {
     for (const type of [payloadTypes["seal.v1"], `${sealType} `, sealType.toUpperCase(), ""]) {
       const opened = openEnvelope(envelope, type);
@@ -63,7 +71,8 @@ describe("an envelope", () => {
       undefined,
     ],
     ["no payload type", { ...envelope, payloadType: undefined }, "/payloadType"],
-    ["an empty payload type", { ...envelope, payloadType: "" }, "/payloadType"],
+    ["a payload type that is no string", { ...envelope, payloadType: 2 }, "/payloadType"],
+    ["a payload type that is null", { ...envelope, payloadType: null }, "/payloadType"],
     ["no payload", { payloadType: sealType, signatures: [signature] }, "/payload"],
     ["a payload without padding", { ...envelope, payload: "e30" }, "/payload"],
     ["a payload with trailing bits", { ...envelope, payload: "e31=" }, "/payload"],

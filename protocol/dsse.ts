@@ -76,8 +76,8 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
   const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
   if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
   const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
-  if (typeof type !== "string" || type.length === 0)
-    return malformed("payloadType is a string.", "/payloadType");
+  // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
+  if (typeof type !== "string") return malformed("payloadType is a string.", "/payloadType");
   if (typeof payload !== "string" || parseBase64(payload) === null)
     return malformed("payload is base64.", "/payload");
   if (!Array.isArray(signatures) || signatures.length === 0 || signatures.length > signaturesMax) {

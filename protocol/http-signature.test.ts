@@ -8,6 +8,7 @@ import {
   type SignedRequestParts,
   serializeParams,
   signatureBase,
+  signatureFieldLengthMax,
   signatureHeaders,
 } from "./http-signature.ts";
 
@@ -110,6 +111,23 @@ describe("signature headers", () => {
     ["sig1 and another label", `sig1=${paramsText}, sig2=${paramsText}`, "sig1=:cw==:, sig2=:cw==:"],
   ])("do not carry the accepted tag under %s", (_, signatureInput, signature) => {
     expect(outcomeOf(signatureInput, signature)).toBe("signature_invalid");
+  });
+
+  it("are not looked at beyond their length, in whatever form", () => {
+    const parse = (signatureInput: string, signature = "sig1=:AAAA:") =>
+      parseSignatureHeaders({ signatureInput, signature, acceptedTags: ["svc-retrieval"] });
+    const filled = (length: number): string =>
+      "a=(),"
+        .repeat(length / 5)
+        .padEnd(length - 1, "b")
+        .concat("c");
+    expect(parse(filled(signatureFieldLengthMax))).toMatchObject({ code: "signature_invalid" });
+    for (const long of [
+      parse(filled(signatureFieldLengthMax + 1)),
+      parse("sig1=()", `sig1=:${"A".repeat(signatureFieldLengthMax)}:`),
+    ]) {
+      expect(long).toMatchObject({ code: "signature_invalid", detail: expect.stringContaining("8192") });
+    }
   });
 
   it("keep escapes of a nonce as they came", () => {

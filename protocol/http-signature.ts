@@ -16,6 +16,9 @@ export const signatureLabel = "sig1";
 export const signatureLifeMaxSeconds = 300;
 export const createdAheadMaxSeconds = 30;
 
+/** Of Signature-Input and of Signature, in characters; reading longer ones would cost more than all else of a request. */
+export const signatureFieldLengthMax = 8_192;
+
 export interface SignedRequestParts {
   /** Upper case as sent. */
   readonly method: string;
@@ -88,6 +91,8 @@ export function parseSignatureHeaders(headers: {
   const { signatureInput, signature, acceptedTags } = headers;
   if (!signatureInput || !signature)
     return refuse("signature_missing", "Signature-Input and Signature are required (RFC 9421).");
+  if (Math.max(signatureInput.length, signature.length) > signatureFieldLengthMax)
+    return invalid(`Signature-Input and Signature have at most ${signatureFieldLengthMax} characters each.`);
   const usual = parseUsual(signatureInput, signature);
   const candidates = usual ? [usual] : parseGeneral(signatureInput, signature);
   if (candidates === null)

@@ -31,11 +31,6 @@ export function isCollectionName(text: string): text is CollectionName {
   return (collectionNames as readonly string[]).includes(text);
 }
 
-/** What ids of the kind, and of no other, begin with. */
-export function recordIdPrefix(kind: RecordKind): string {
-  return prefixes[kind];
-}
-
 /** `<prefix>` and 26 characters of [a-z2-7]. */
 export function isRecordId(text: string): boolean {
   return recordIdPattern.test(text);

@@ -32,9 +32,6 @@ export interface SplitOptions {
   readonly stepBytes: number;
 }
 
-/** White space in a row; more is no JSON that anybody writes. */
-const spaceMax = 65_536;
-
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
@@ -42,33 +39,53 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
 export function* splitArray(bytes: Uint8Array, options: SplitOptions): Generator<void, SplitOutcome> {
   const reader = new Reader(bytes, options);
   const whole: SplitOutcome = { kind: "split", items: null, rest: bytes };
-  reader.skipSpace();
+  yield* reader.skipSpace();
   if (!reader.take(openObject)) return whole;
   for (;;) {
-    reader.skipSpace();
+    yield* reader.skipSpace();
     const name = reader.next() === quote ? yield* reader.string() : null;
     if (reader.isTooLong) return { kind: "too_long", item: null };
-    reader.skipSpace();
+    yield* reader.skipSpace();
     if (name === null || !reader.take(colon)) return whole;
-    reader.skipSpace();
+    yield* reader.skipSpace();
     if (reader.next() === openArray && reader.isText(name, options.member)) {
       const from = reader.at;
       const items = yield* readItems(reader, options.itemsMax);
       if ("kind" in items) return items;
-      return { kind: "split", items, rest: without(bytes, from, reader.at) };
+      const rest = yield* without(bytes, { from, to: reader.at }, options.stepBytes);
+      return { kind: "split", items, rest };
     }
     if (!(yield* reader.skipValue())) return reader.isTooLong ? { kind: "too_long", item: null } : whole;
-    reader.skipSpace();
+    yield* reader.skipSpace();
     if (!reader.take(comma)) return whole;
   }
 }
 
-function without(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  const rest = new Uint8Array(from + 2 + bytes.length - to);
-  rest.set(bytes.subarray(0, from));
-  rest.set([openArray, closeArray], from);
-  rest.set(bytes.subarray(to), from + 2);
+/** The object without the array's items, and without the white space around it. */
+function* without(
+  bytes: Uint8Array,
+  { from, to }: { readonly from: number; readonly to: number },
+  stepBytes: number,
+): Generator<void, Uint8Array> {
+  let [start, end] = [0, bytes.length];
+  while (isSpace(bytes[start])) {
+    start += 1;
+    if (start % stepBytes === 0) yield;
+  }
+  while (end > to && isSpace(bytes[end - 1])) {
+    end -= 1;
+    if (end % stepBytes === 0) yield;
+  }
+  const rest = new Uint8Array(from - start + 2 + end - to);
+  rest.set(bytes.subarray(start, from));
+  rest.set([openArray, closeArray], from - start);
+  rest.set(bytes.subarray(to, end), from - start + 2);
   return rest;
+}
+
+/** White space of JSON (RFC 8259 §2). */
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 type Items = readonly ItemPlace[] | Exclude<SplitOutcome, { readonly kind: "split" }>;
@@ -76,7 +93,7 @@ type Items = readonly ItemPlace[] | Exclude<SplitOutcome, { readonly kind: "spli
 function* readItems(reader: Reader, itemsMax: number): Generator<void, Items> {
   const items: ItemPlace[] = [];
   reader.take(openArray);
-  reader.skipSpace();
+  yield* reader.skipSpace();
   if (reader.take(closeArray)) return items;
   for (;;) {
     if (items.length === itemsMax) return { kind: "too_many" };
@@ -88,10 +105,10 @@ function* readItems(reader: Reader, itemsMax: number): Generator<void, Items> {
       if (!(yield* reader.skipValue())) return itemFault(reader, items.length);
       items.push(null);
     }
-    reader.skipSpace();
+    yield* reader.skipSpace();
     if (reader.take(closeArray)) return items;
     if (!reader.take(comma)) return { kind: "malformed", at: reader.at };
-    reader.skipSpace();
+    yield* reader.skipSpace();
   }
 }
 
@@ -124,20 +141,11 @@ class Reader {
     return true;
   }
 
-  skipSpace(): void {
-    const bytes = this.#bytes;
-    const end = this.at + spaceMax;
-    let at = this.at;
-    for (
-      let byte = bytes[at];
-      byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d);
-      byte = bytes[at]
-    ) {
-      // Form feeds and vertical tabs are no white space of JSON; whoever reads on stops at them.
-      if (byte === 0x0b || byte === 0x0c || at === end) break;
-      at += 1;
+  *skipSpace(): Generator<void, void> {
+    while (isSpace(this.#bytes[this.at])) {
+      this.at += 1;
+      if (this.at >= this.#pauseAt) yield* this.#pause();
     }
-    this.at = at;
   }
 
   isText({ start, end }: { readonly start: number; readonly end: number }, text: string): boolean {

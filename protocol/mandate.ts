@@ -1,5 +1,5 @@
-// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, or by a key that the service
-// holds for the business (specification, «Mandate» and «Business publishing authority»).
+// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, in the sandbox also by a key
+// that the service holds for the business (specification, «Mandate» and «Business publishing authority»).
 
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
@@ -114,6 +114,8 @@ export interface PublishedUnder {
   readonly record_type: string;
   /** Every country that the record is published for; empty when the countries are judged elsewhere. */
   readonly countries: readonly string[];
+  /** Instant by which the seal is known to have been made, where that is before `at`. */
+  readonly by?: string;
   /** `sealed_at` of the seal. */
   readonly at: string;
 }
@@ -125,7 +127,7 @@ export function scopeAllows(mandate: Mandate, what: PublishedUnder): Verdict<voi
     return outOfScope("The mandate is for another business or another key.");
   }
   // Timestamps are of one fixed width, so their text orders as their instants do.
-  if (what.at < mandate.valid_from || what.at >= mandate.valid_until)
+  if (what.at < mandate.valid_from || (what.by ?? what.at) >= mandate.valid_until)
     return outOfScope("The mandate was not valid then.");
   if (!scope.directions.includes("publish")) return outOfScope("The mandate does not allow publishing.");
   if (!scope.record_types.includes(what.record_type))

@@ -29,6 +29,7 @@ export const problemCodes = {
   media_type_unsupported: { status: 415, title: "The media type is not supported" },
   expectation_failed: { status: 417, title: "The expectation is not met" },
   host_not_allowed: { status: 421, title: "This is not served under the host that was named" },
+  region_misdirected: { status: 421, title: "The key belongs to another region" },
   idempotency_key_reused: { status: 422, title: "The idempotency key was used for another request" },
   sort_required: { status: 400, title: "A sort is required" },
   unknown_field: { status: 400, title: "There is no such field" },
@@ -56,6 +57,8 @@ export interface ProblemExtras {
   /** All valid names, where they are few. */
   readonly allowed?: readonly string[];
   readonly retry_after_seconds?: number;
+  /** The region that answers this key. */
+  readonly region?: string;
   /** The AI policy version in force. */
   readonly ai_policy_version?: number;
   /** The certificate in force. */

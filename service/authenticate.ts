@@ -1,6 +1,6 @@
-// Authentication of a signed request in two phases, for a body is read only for a caller who may be one
+// Authentication of a signed request in two phases, for a body is read only for a caller whose signature verifies
 // (specification, «Authentication»).
-//   A1. The seven checks are made in their order and the first that fails is the answer.
+//   A1. The first of the seven checks that fails is the answer; check 6 is made before the body of check 5 is there.
 //   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
 //       from the key that is registered (RFC 9421 §3.2).
 //   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
@@ -8,10 +8,10 @@
 //       key is looked up, so that the answer says nothing of the key.
 //   A5. What counts towards a key's request rate is whatever its signature verified for, replays too, before anything is
 //       said about the request itself. One beyond the rate claims its nonce all the same.
+//   A6. A key that is bound to another region is told so once its signature verified, and before its nonce is claimed:
+//       the same request may still be sent where it belongs.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
-import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
-import { nonceRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import { equalBytes, toBase64Url, utf8 } from "../protocol/bytes.ts";
@@ -29,9 +29,11 @@ import {
 import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
 import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
 import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
-import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import type { KeyRegion } from "./key-region.ts";
+import type { LimitFields } from "./limit-fields.ts";
+import { claimNonce, type NonceClaim, noNonce } from "./nonce-claim.ts";
 import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
 import type { RequestRate } from "./request-rate.ts";
@@ -50,7 +52,11 @@ export interface AuthenticationDeps {
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
   /** Null for no limit. */
-  readonly requestRate: RequestRate | null;
+  readonly requestRate: Pick<RequestRate, "take"> | null;
+  /** What a key is told of its limits; null where there are none. */
+  readonly limitFields: LimitFields | null;
+  /** Null where keys are bound to no region. */
+  readonly keyRegion: KeyRegion | null;
 }
 
 /** What one route accepts. */
@@ -84,19 +90,6 @@ export interface Authenticated {
   readonly claimNonce: () => NonceClaim;
   /** For the answer, whatever it is: the bearer token that a registration returns once. */
   readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface NonceClaim {
-  /** Null once the nonce is claimed. */
-  readonly claimed: Promise<Refused | null>;
-  /** What the claim will say unless its commit fails: for what becomes true only with that commit. */
-  readonly decided: Promise<NonceDecided>;
-}
-
-export interface NonceDecided {
-  readonly refused: Refused | null;
-  /** The commit of the claim, while it is on its way. */
-  readonly commit: Promise<CommitOutcome> | null;
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
@@ -266,31 +259,46 @@ async function bearerCandidate(
     : withKey(deps, base, key, null);
 }
 
-/** Checks 5 and 6; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
+/** A candidate whose signature was looked at: it is over the head, so this asks nothing of the body. */
+export interface Judged {
+  readonly candidate: Candidate;
+  readonly requestHash: string;
+  /** Check 6. */
+  readonly isGenuine: boolean;
+}
+
+/** Makes check 6; {@link authenticateBody} says what came of it in its turn. */
+export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
+  const { parts, received } = candidate;
+  const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
+  const key = candidate.key.public_key as unknown as PublicJwk;
+  const isGenuine = received === null || deps.crypto.verify(key, base, received.signature);
+  return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
+}
+
+/** Checks 5 and 6, given the SHA-256 of the body; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
 export function authenticateBody(
   deps: AuthenticationDeps,
-  candidate: Candidate,
-  body: Uint8Array,
+  { candidate, requestHash, isGenuine }: Judged,
+  digest: Uint8Array | null,
 ): MaybeLater<Authenticated | Refused> {
-  const { parts, received } = candidate;
-  if (parts.contentDigest !== null && !digestMatches(deps, parts.contentDigest, body)) {
+  const { contentDigest } = candidate.parts;
+  if (contentDigest !== null && !isDigest(contentDigest, digest)) {
     return denied("digest_mismatch", "Content-Digest is not the SHA-256 of the body that arrived.");
   }
-  const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
-  if (
-    received !== null &&
-    !deps.crypto.verify(candidate.key.public_key as unknown as PublicJwk, base, received.signature)
-  ) {
-    return denied("signature_invalid", "The signature does not verify over the signature base.");
-  }
-  const requestHash = hashOf(base, deps.crypto.sha256);
+  if (!isGenuine) return forged();
   if (candidate.grant !== null) return registerGranted(deps, candidate, candidate.grant, requestHash);
   return admit(deps, candidate, callerOf(deps, candidate, requestHash), noHeaders);
 }
 
-function digestMatches(deps: AuthenticationDeps, header: string, body: Uint8Array): boolean {
+/** What check 6 refuses with. */
+export function forged(): Refused {
+  return denied("signature_invalid", "The signature does not verify over the signature base.");
+}
+
+function isDigest(header: string, digest: Uint8Array | null): boolean {
   const expected = parseContentDigest(header);
-  return expected !== null && equalBytes(expected, deps.crypto.sha256(body));
+  return expected !== null && digest !== null && equalBytes(expected, digest);
 }
 
 function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: string): Caller {
@@ -306,12 +314,35 @@ function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: s
   };
 }
 
-/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
+/** A6, then everything that is said of a request that belongs here. */
 function admit(
   deps: AuthenticationDeps,
   candidate: Candidate,
   caller: Caller,
   headers: Readonly<Record<string, string>>,
+): MaybeLater<Authenticated | Refused> {
+  const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
+  const admitted = (): MaybeLater<Authenticated | Refused> =>
+    admitHere(deps, candidate, { caller, headers, limited });
+  // A bearer token has no nonce to be claimed here or there.
+  const misdirected = candidate.received === null ? null : (deps.keyRegion?.(caller) ?? null);
+  if (misdirected instanceof Promise) return misdirected.then((found) => found ?? admitted());
+  return misdirected ?? admitted();
+}
+
+/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
+function admitHere(
+  deps: AuthenticationDeps,
+  candidate: Candidate,
+  {
+    caller,
+    headers,
+    limited,
+  }: {
+    readonly caller: Caller;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly limited: Refused | null;
+  },
 ): MaybeLater<Authenticated | Refused> {
   let begun: NonceClaim | null = candidate.received === null ? noNonce : null;
   const claim = (): NonceClaim => {
@@ -319,7 +350,6 @@ function admit(
     return begun;
   };
   const { roles } = candidate.accepted;
-  const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
   if (limited !== null) {
     // A bearer token is issued once, whatever the answer that brings it.
     const answer = { ...limited, headers: { ...limited.headers, ...headers } };
@@ -328,36 +358,6 @@ function admit(
   if (roles.includes(caller.key.role)) return { kind: "authenticated", caller, claimNonce: claim, headers };
   const detail = `A key of role ${caller.key.role} cannot be used here; use one of role ${roles.join(" or ")}.`;
   return claim().claimed.then((reused) => reused ?? denied("role_not_allowed", detail));
-}
-
-const noNonce: NonceClaim = {
-  claimed: Promise.resolve(null),
-  decided: Promise.resolve({ refused: null, commit: null }),
-};
-
-function claimNonce(deps: AuthenticationDeps, caller: Caller): NonceClaim {
-  const command: IntegrationKeyCommand = {
-    type: "nonce.claim",
-    nonce: caller.nonce,
-    expires_ms: caller.expiresMs,
-  };
-  const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
-  const claimed = asked.reply.then(refusalOf);
-  const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
-  // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
-  claimed.catch(() => {});
-  decided.catch(() => {});
-  return { claimed, decided };
-}
-
-function refusalOf({ status }: NonceReply): Refused | null {
-  if (status === "claimed") return null;
-  return status === "expired"
-    ? denied("signature_expired", "The signature has expired; sign the request again.")
-    : denied(
-        "nonce_reused",
-        "This nonce was used with this key before; sign the request again with a fresh one.",
-      );
 }
 
 async function registerGranted(
@@ -370,6 +370,7 @@ async function registerGranted(
   if (registration.status === "refused") {
     return denied("key_unknown", registration.detail, { pointer: sandboxKeyPointer });
   }
+  deps.register.learn(candidate.key.key_id);
   const registered = { ...candidate, key: registration.key, party: registration.party };
   const isTokenDue = registration.isNew && candidate.accepted.bearer && deps.grantSigner !== null;
   const headers = isTokenDue

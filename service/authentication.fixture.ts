@@ -26,6 +26,7 @@ import {
   type AuthenticationDeps,
   authenticateBody,
   authenticateHead,
+  judgeSignature,
 } from "./authenticate.ts";
 import { createRegister } from "./register.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -77,6 +78,8 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
       return { status: "registered", key, party, isNew };
     },
     requestRate: null,
+    keyRegion: null,
+    limitFields: null,
   };
   return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
 }
@@ -234,7 +237,8 @@ export async function authenticate(
 ): Promise<Authenticated | Refused> {
   const candidate = await authenticateHead(region.deps, callers, head);
   if (candidate.kind === "problem") return candidate;
-  const authenticated = await authenticateBody(region.deps, candidate, body);
+  const judged = judgeSignature(region.deps, candidate);
+  const authenticated = await authenticateBody(region.deps, judged, nativeCrypto.sha256(body));
   if (authenticated.kind === "problem") return authenticated;
   return (await authenticated.claimNonce().claimed) ?? authenticated;
 }

@@ -7,7 +7,7 @@ import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Answer, type Outcome, refused } from "./answer.ts";
-import { escapeHtml, page, table } from "./page.ts";
+import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import type { Register } from "./register.ts";
 
 export type PageFormat = "json" | "html";
@@ -17,7 +17,7 @@ const jsonHeaders = Object.freeze({
   "cache-control": "public, max-age=30",
   vary: "accept",
 });
-const htmlHeaders = Object.freeze({ ...jsonHeaders, "content-type": "text/html; charset=utf-8" });
+const htmlHeaders = Object.freeze({ ...jsonHeaders, ...pageHeaders });
 
 interface Issuance {
   readonly facts: CertificateFacts;

@@ -1,5 +1,6 @@
 // Infrastructure failures as answers: the caller may try again, and is told when.
 
+import { SigningUnavailable } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { IndexUnavailable } from "../storage/row-index.ts";
@@ -15,6 +16,7 @@ export function failureAnswer(error: unknown): Refused | null {
   if (error instanceof StoreError) return unavailable("store", retrySecondsDefault);
   if (error instanceof IndexUnavailable) return unavailable("index", Math.ceil(error.retryAfterSeconds));
   if (error instanceof LeaseLost) return unavailable("lease", retrySecondsDefault);
+  if (error instanceof SigningUnavailable) return unavailable(error.reason, error.retryAfterSeconds);
   if (error instanceof RemoteFailure) return remoteAnswer(error);
   const actor = actorUnavailable(error);
   if (actor === null) return null;

@@ -74,6 +74,14 @@ function underWay(node: ReturnType<typeof openNode>) {
 }
 
 describe("a request that is under way for long (I2)", () => {
+  it("is told when to come again, in the document as in the header", async () => {
+    underWay(openNode());
+    expect(await openNode().request(done)).toMatchObject({
+      problem: { code: "idempotency_in_progress", retry_after_seconds: 1 },
+      headers: { "retry-after": "1" },
+    });
+  });
+
   it.each([6_000, 60_000, 300_000])("of %i ms holds its Idempotency-Key all the while", async (ms) => {
     const [node, other] = [openNode(), openNode()];
     const { answered, finish } = underWay(node);

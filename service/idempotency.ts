@@ -39,6 +39,8 @@ const renewalTimeoutMs = 1_000;
 /** Ten minutes: far longer than any request is answered. */
 const renewalsMax = 300;
 const tokenBytes = 16;
+/** What whoever sends a request again meanwhile is told to wait. */
+const retrySeconds = 1;
 
 /** Answers the request, or replays what it was answered, or refuses it. */
 export async function answerOnce(
@@ -75,10 +77,10 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
       problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
     );
   }
-  return refused(
-    problem("idempotency_in_progress", "The same request is being answered; ask again in a moment."),
-    { "retry-after": "1" },
-  );
+  const detail = "The same request is being answered; ask again in a moment.";
+  return refused(problem("idempotency_in_progress", detail, { retry_after_seconds: retrySeconds }), {
+    "retry-after": String(retrySeconds),
+  });
 }
 
 /** Renews the claim from time to time (I2); the answer stops it. */

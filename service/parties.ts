@@ -5,42 +5,36 @@ import type {
   BusinessCommand,
   CertificateFacts,
   KeyFacts,
-  MandateFacts,
   PartyFacts,
-  PolicyFacts,
   PublishingFacts,
   RegisterAct,
   RegisterReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
-import type { Clock, CryptoPort } from "../crypto/port.ts";
-import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
-import { toBase64, utf8 } from "../protocol/bytes.ts";
-import { type CertificateStatus, certIdOf, certificatePayload } from "../protocol/certificate.ts";
+import { parseBusinessKeys } from "../protocol/business-keys.ts";
+import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
+import {
+  type CertificateStatus,
+  certIdOf,
+  certificatePayload,
+  parseCertificate,
+} from "../protocol/certificate.ts";
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
-import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import { formatTimestamp, isTimestamp } from "../protocol/identifiers.ts";
 import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
-import { keyCustodyPayload, statementIdOf } from "../protocol/key-custody.ts";
-import { openMandate } from "../protocol/mandate.ts";
-import type { PasskeyOrigins } from "../protocol/passkey.ts";
-import { openSeal } from "../protocol/seal.ts";
+import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
+import type { Result, Verdict } from "../protocol/result.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
+import { type AcceptMandateDeps, judgeMandate } from "./accept-mandate.ts";
+import { type AcceptPolicyDeps, judgePolicy, type PolicyRequest } from "./accept-policy.ts";
+import { readCertificate } from "./home-evidence.ts";
 import { type PossessionRequest, verifyPossession } from "./key-possession.ts";
+import { publishedKeys } from "./published-keys.ts";
 import type { ServiceKeys } from "./service-keys.ts";
-import { signEnvelope } from "./sign-envelope.ts";
-import { verifySealing } from "./verify-sealing.ts";
 
-export interface PartiesDeps {
-  readonly actors: ActorSystem;
-  readonly clock: Clock;
-  readonly crypto: CryptoPort;
+export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
   readonly keys: ServiceKeys;
-  /** Secret of record ids: makes them unguessable; never rotates. */
-  readonly recordIdKey: Uint8Array;
-  /** Origins and relying-party ids whose passkeys count. */
-  readonly passkeys: PasskeyOrigins;
   /** A key belongs to the first party that claims it; answers which (storage/register-store.ts, G5). */
   readonly claimKey: RegisterStore["claimKey"];
   /** Gives a party that has none its home in this region. Throws what the store throws. */
@@ -92,6 +86,7 @@ export interface Parties {
     readonly compromised_from: string | null;
     readonly act?: RegisterAct;
   }): Promise<boolean>;
+  /** Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. */
   acceptMandate(envelope: Envelope): Promise<void>;
   /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
   revokeMandate(request: {
@@ -100,12 +95,11 @@ export interface Parties {
     readonly revoked_at: string;
     readonly act?: RegisterAct;
   }): Promise<boolean>;
-  /** Accepts the next AI policy version; the seal names the version that it creates. */
-  acceptPolicy(request: {
-    readonly uuid: string;
-    readonly record: Uint8Array;
-    readonly seal: Envelope;
-  }): Promise<{ readonly record_id: string; readonly version: number }>;
+  /**
+   * Accepts the next AI policy version; the seal names the version that it creates. It is in force from then on. The same
+   * record again is accepted already; another one for a version that there is, is `ai_policy_version_used`.
+   */
+  acceptPolicy(request: PolicyRequest): Promise<{ readonly record_id: string; readonly version: number }>;
   stateCustody(request: {
     readonly uuid: string;
     readonly key_id: string;
@@ -136,8 +130,9 @@ export function createParties(deps: PartiesDeps): Parties {
     return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
   };
   const registerKey = async (key: KeyFacts): Promise<void> => {
-    const { party } = await facts(key.party_uuid, key.key_id);
+    const { party, key: known } = await facts(key.party_uuid, key.key_id);
     if (party === null) throw new RegisterRefused("party_unknown", "The party is opened before its keys.");
+    assertRole(key, { party, isNew: known === "unknown" });
     await assertOwner(deps, key);
     await ask(key.party_uuid, { type: "key.register", key });
   };
@@ -148,41 +143,35 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     registerKey,
     registerProvenKey: async (request) => {
-      const proven = verifyPossession(deps, request);
+      const proven = verifyPossession(
+        { crypto: deps.crypto, passkeys: deps.trust().anchors.passkeys },
+        request,
+      );
       if (!proven.ok) throw new RegisterRefused(proven.code, proven.detail);
       await registerKey(request.key);
     },
-    revokeMandate: ({ uuid, ...revocation }) => change(uuid, { type: "mandate.revoke", ...revocation }),
-    revokeKey: ({ uuid, ...revocation }) => change(uuid, { type: "key.revoke", ...revocation }),
+    revokeMandate: async ({ uuid, ...revocation }) => {
+      assertInstants(revocation.revoked_at);
+      return change(uuid, { type: "mandate.revoke", ...revocation });
+    },
+    revokeKey: async ({ uuid, ...revocation }) => {
+      assertInstants(revocation.revoked_at, revocation.compromised_from);
+      return change(uuid, { type: "key.revoke", ...revocation });
+    },
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
     facts,
-    issueCertificate: async (request) => {
-      for (let attempt = 1; ; attempt += 1) {
-        const { certificate: inForce } = await facts(request.uuid, "");
-        if (inForce !== null && saysSo(inForce, request, attempt > 1)) return inForce.cert_id;
-        const follows = request.follows ?? inForce?.cert_id ?? null;
-        const certificate = await buildCertificate(deps, request, follows);
-        const act = request.act === undefined ? {} : { act: request.act };
-        try {
-          await ask(request.uuid, { type: "certificate.issue", certificate, follows, ...act });
-          return certificate.cert_id;
-        } catch (error) {
-          const isLost = request.follows !== undefined || attempt >= issueAttemptsMax;
-          if (isLost || !isSuperseded(error)) throw error;
-        }
-      }
-    },
+    issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
     acceptMandate: async (envelope) => {
-      const mandate = mandateFacts(envelope);
-      await assertSealed(deps, mandate.business_uuid, envelope);
+      const mandate = taken(await judgeMandate(deps, envelope));
       await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
     },
     acceptPolicy: async (request) => {
-      const policy = policyFacts(deps, request);
-      await assertSealed(deps, request.uuid, request.seal);
-      const { policy: inForce } = await facts(request.uuid, "");
-      if (inForce.version < policy.version) await ask(request.uuid, { type: "policy.accept", policy });
+      const inForce = await facts(request.uuid, "");
+      const { policy, isKnown } = taken(await judgePolicy(deps, request, inForce));
+      const { inForceSince: since } = request;
+      const command = { type: "policy.accept", policy, ...(since === undefined ? {} : { since }) } as const;
+      if (!isKnown) await ask(request.uuid, command);
       return { record_id: policy.record_id, version: policy.version };
     },
     stateCustody: async (request) => {
@@ -194,17 +183,31 @@ export function createParties(deps: PartiesDeps): Parties {
 
 export const issueAttemptsMax = 5;
 
-/**
- * Whether the certificate in force says what the request asks for: exactly, or, where another one was issued while this one
- * was made, the same status from an earlier moment on.
- */
-function saysSo(
-  { status, status_effective_from: from }: Pick<CertificateFacts, "status" | "status_effective_from">,
+async function issueCertificate(
+  deps: PartiesDeps,
   request: CertificateRequest,
-  isSecond: boolean,
-): boolean {
-  if (status !== request.status) return false;
-  return isSecond ? from <= request.status_effective_from : from === request.status_effective_from;
+  {
+    facts,
+    ask,
+  }: {
+    readonly facts: Parties["facts"];
+    readonly ask: (uuid: string, command: BusinessCommand) => Promise<void>;
+  },
+): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { certificate: inForce } = await facts(request.uuid, "");
+    if (inForce !== null && (await saysAllOf(deps, request, inForce, attempt > 1))) return inForce.cert_id;
+    const follows = request.follows ?? inForce?.cert_id ?? null;
+    const certificate = await buildCertificate(deps, request, follows);
+    const act = request.act === undefined ? {} : { act: request.act };
+    try {
+      await ask(request.uuid, { type: "certificate.issue", certificate, follows, ...act });
+      return certificate.cert_id;
+    } catch (error) {
+      const isLost = request.follows !== undefined || attempt >= issueAttemptsMax;
+      if (isLost || !isSuperseded(error)) throw error;
+    }
+  }
 }
 
 /** Another certificate was issued while this one was made. */
@@ -212,12 +215,68 @@ export function isSuperseded(error: unknown): boolean {
   return error instanceof RegisterRefused && error.code === "certificate_superseded";
 }
 
+/** Each kind of party has its own kinds of keys, and a person's key names what the person may do. */
+function assertRole(
+  key: KeyFacts,
+  { party, isNew }: { readonly party: Pick<PartyFacts, "kind">; readonly isNew: boolean },
+): void {
+  if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
+    const detail = "A retrieval key is an AI company's, and every other key a business's.";
+    throw new RegisterRefused("role_not_allowed", detail);
+  }
+  if (isNew && key.role === "sealing" && key.person_role === undefined)
+    throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
+}
+
 /** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */
 async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
   if (thumbprint(key.public_key as unknown as PublicJwk, deps.crypto.sha256) !== key.key_id)
     throw new RegisterRefused("key_mismatch", "The key_id is not the thumbprint of the public key.");
+  assertPublishable(deps, key);
   if ((await deps.claimKey(key.key_id, key.party_uuid)) !== key.party_uuid)
     throw new RegisterRefused("key_taken", "The key belongs to another party; register a new one.");
+}
+
+/** One key that nobody could read would hide all published keys of its business: they are signed as one list. */
+function assertPublishable({ clock, crypto }: PartiesDeps, key: KeyFacts): void {
+  const published = publishedKeys({
+    uuid: key.party_uuid,
+    certId: hashOf(new Uint8Array(), crypto.sha256),
+    issuedAt: formatTimestamp(clock.now()),
+    keys: [key],
+  });
+  assertReadable(parseBusinessKeys(canonicalBytes(published as unknown as JsonValue), crypto.sha256));
+}
+
+/** They are published with the key, and compared as text. */
+function assertInstants(...instants: readonly (string | null)[]): void {
+  const wrong = instants.find((each) => each !== null && !isTimestamp(each));
+  if (wrong !== undefined)
+    throw new RegisterRefused("payload_malformed", "A revocation names UTC timestamps with milliseconds.");
+}
+
+/**
+ * Whether the certificate in force says all that is asked for: from the same moment on, or, where another one was issued while
+ * this one was made, from an earlier one on.
+ */
+async function saysAllOf(
+  { actors }: PartiesDeps,
+  request: CertificateRequest,
+  inForce: NonNullable<PublishingFacts["certificate"]>,
+  isSecond: boolean,
+): Promise<boolean> {
+  const { status, status_effective_from: from } = request;
+  const { status: status_, status_effective_from: since } = inForce;
+  if (status_ !== status || !(since === from || (isSecond && since < from))) return false;
+  const certificate = await readCertificate(actors, request.uuid, inForce.cert_id);
+  return (
+    certificate !== null &&
+    certificate.subject.kind === request.kind &&
+    certificate.legal_name === request.legal_name &&
+    certificate.country === request.country &&
+    certificate.verified_since === request.verified_since &&
+    (certificate.status_reason ?? null) === request.status_reason
+  );
 }
 
 async function buildCertificate(
@@ -239,7 +298,8 @@ async function buildCertificate(
     previous,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["certificate.v1"], payload, deps.keys.issuance);
+  assertReadable(parseCertificate(payload));
+  const envelope = await issued(deps, payloadTypes["certificate.v1"], payload);
   return {
     cert_id: certIdOf(payload, deps.crypto.sha256),
     uuid: request.uuid,
@@ -251,48 +311,25 @@ async function buildCertificate(
   };
 }
 
-/** Only an owner's or admin's passkey, or the key held for the business, seals what the register then says. */
-async function assertSealed(deps: PartiesDeps, uuid: string, envelope: Envelope): Promise<void> {
-  const sealed = await verifySealing(deps, uuid, envelope);
-  if (!sealed.ok) throw new RegisterRefused(sealed.code, sealed.detail);
+/** What nobody could read back is not signed: it would be in the register for ever, and verify for nobody. */
+function assertReadable(read: Verdict<unknown>): void {
+  if (!read.ok) throw new RegisterRefused(read.code, `${read.pointer ?? "/"}: ${read.detail}`);
+}
+
+/** What was judged to be right; throws what it is refused for. */
+function taken<T>(judged: Result<T>): T {
+  if (!judged.ok) throw new RegisterRefused(judged.code, judged.detail);
+  return judged.value;
 }
 
 function sandboxMark(deps: PartiesDeps): { readonly sandbox?: true } {
   return deps.keys.environment === "sandbox" ? { sandbox: true } : {};
 }
 
-function mandateFacts(envelope: Envelope): MandateFacts {
-  const opened = openMandate(envelope);
-  if (!opened.ok) throw new RegisterRefused(opened.code, opened.detail);
-  const { v: _version, ...mandate } = opened.value;
-  return { ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) };
-}
-
-function policyFacts(
-  deps: PartiesDeps,
-  request: { readonly uuid: string; readonly record: Uint8Array; readonly seal: Envelope },
-): PolicyFacts {
-  const record = parseAiPolicy(request.record);
-  if (!record.ok) throw new RegisterRefused(record.code, record.detail);
-  const seal = openSeal(request.seal);
-  if (!seal.ok) throw new RegisterRefused(seal.code, seal.detail);
-  if (seal.value.v !== 2) throw new RegisterRefused("version_unknown", "An AI policy is sealed in format 2.");
-  if (seal.value.hash !== hashOf(request.record, deps.crypto.sha256)) {
-    throw new RegisterRefused("hash_mismatch", "The seal is over other bytes than the AI policy record.");
-  }
-  const { use, action, blocked } = policyBits(record.value);
-  return {
-    business_uuid: request.uuid,
-    version: seal.value.ai_policy_version,
-    record_id: recordIdOf(
-      "ai_policy",
-      deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${request.uuid}\nai_policy\n`)),
-    ),
-    record_base64: toBase64(request.record),
-    seal: JSON.stringify(request.seal),
-    live_from: seal.value.sealed_at,
-    bits: { use, action, blocked },
-  };
+async function issued({ keys }: PartiesDeps, payloadType: string, payload: Uint8Array): Promise<Envelope> {
+  const envelope = await keys.issuance.issue(payloadType, payload);
+  if (!envelope.ok) throw new RegisterRefused(envelope.code, envelope.detail);
+  return envelope.value;
 }
 
 async function buildCustody(
@@ -314,7 +351,8 @@ async function buildCustody(
     effective_from: request.effective_from,
     ...sandboxMark(deps),
   });
-  const envelope = await signEnvelope(payloadTypes["key-custody.v1"], payload, deps.keys.issuance);
+  assertReadable(parseKeyCustody(payload));
+  const envelope = await issued(deps, payloadTypes["key-custody.v1"], payload);
   return {
     statement_id: statementIdOf(payload, deps.crypto.sha256),
     business_uuid: request.uuid,

@@ -12,7 +12,7 @@ import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { judgeRecord } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";

@@ -1,14 +1,15 @@
 // The batch of a publish request: its seal, the key that made it, and whether the records are those it is over.
 
-import type { BusinessCommand, KeyFacts, RegisterReadReply } from "../actors/messages/business.ts";
-import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
+import type { BusinessKeys } from "../protocol/business-keys.ts";
 import { equalBytes } from "../protocol/bytes.ts";
 import { parseHash } from "../protocol/hash.ts";
-import { isKeyId, pushIdOf } from "../protocol/identifiers.ts";
+import { pushIdOf } from "../protocol/identifiers.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import type { Trust } from "../verifier/trust.ts";
 import type { Caller } from "./caller.ts";
+import { keysOf, readSigner } from "./home-evidence.ts";
 import type { PublishBody } from "./publish-body.ts";
 import { type Checked, openBatchSeal, type PushSeal, sealRefusal } from "./publish-checks.ts";
 
@@ -20,14 +21,14 @@ export interface Batch {
 
 /** Batch seal and Merkle root. A seal by another key of the business is right here: that its push is known is judged later. */
 export async function checkBatch(
-  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort },
+  deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: () => Trust },
   request: { readonly caller: Caller; readonly collection: string },
   body: PublishBody,
 ): Promise<Checked<Batch>> {
   const { crypto } = deps;
-  const key = await sealingKey(deps.actors, request.caller, body);
-  const opened = openBatchSeal(body.batchSeal, key, crypto);
-  if (!opened.ok) return opened;
+  const keys = await sealingKeys(deps.actors, request.caller, body);
+  const opened = openBatchSeal(deps.trust(), keys, body.batchSeal);
+  if (!opened.ok) return sealRefusal(opened.code, opened.detail);
   const { seal, payload } = opened.value;
   if (seal.record_type !== request.collection) {
     return sealRefusal(
@@ -59,12 +60,11 @@ export async function checkBatch(
 }
 
 /** The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too. */
-async function sealingKey(actors: ActorSystem, caller: Caller, body: PublishBody): Promise<KeyFacts> {
-  const keyId = body.batchSeal.signatures[0]?.keyid ?? "";
-  if (keyId === caller.key.key_id || !isKeyId(keyId)) return caller.key;
-  const command: BusinessCommand = { type: "register.read", keys: [`key/${keyId}`] };
-  const business = businessRef(caller.party.uuid);
-  const { entries } = await actors.ask<RegisterReadReply>(business, command);
-  const key = entries[0] && (JSON.parse(entries[0].body) as KeyFacts);
-  return key?.role === "integration" ? key : caller.key;
+async function sealingKeys(
+  actors: ActorSystem,
+  { key, party }: Caller,
+  body: PublishBody,
+): Promise<BusinessKeys> {
+  const isCallers = body.batchSeal.signatures[0]?.keyid === key.key_id;
+  return keysOf(party.uuid, [isCallers ? key : await readSigner(actors, party.uuid, body.batchSeal)]);
 }

@@ -1,52 +1,50 @@
 // The checks of a pushed batch, in the specification's order («Publish behaviour» 1): mandate, caps, verified
 // business, batch seal, Merkle root, certificate, AI policy version. Pure: they judge what the home actor said.
+//   J1. Whatever a verifier judges is judged by the verifier's own functions, in their order, so that what is published
+//       verifies, and what is refused for its seal is refused by everybody with the same reason.
+//   J2. What only the receiver of a seal can know (when it came, what was in force then) is refused besides, and said so.
 
-import type { KeyFacts, MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
-import type { CryptoPort } from "../crypto/port.ts";
-import { parseBase64 } from "../protocol/bytes.ts";
-import { type Envelope, openEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import type { KeyFacts, ListedMandate, PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessKeys } from "../protocol/business-keys.ts";
+import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
+import { type Mandate, scopeAllows } from "../protocol/mandate.ts";
 import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
-import type { ReasonCode } from "../protocol/result.ts";
-import { type BatchSealV2, parseBatchSealV2, sealedAtSkewMs } from "../protocol/seal.ts";
+import { ok, type ReasonCode, type Result, refuse, type Verdict } from "../protocol/result.ts";
+import { type BatchSealV2, parseBatchSealV2, type SealV2, sealedAtSkewMs } from "../protocol/seal.ts";
+import { verifySealer } from "../verifier/business-keys.ts";
+import { certificateAt, type Issuances } from "../verifier/certificate.ts";
+import { windowFault } from "../verifier/key-window.ts";
+import { judgePolicyVersion } from "../verifier/policy-timeline.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { timelineOf } from "./home-evidence.ts";
 import { addressAllowed } from "./source-address.ts";
-
-export type Mandate = Omit<MandateFacts, "envelope">;
 
 /** A pushed batch is always sealed in the current format. */
 export type PushSeal = BatchSealV2;
+
+/** A mandate in force, with what its seal proved. */
+export interface StandingMandate {
+  readonly listed: ListedMandate;
+  readonly sealed: Mandate;
+}
 
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-export function sealRefusal(
-  reason: ReasonCode | "sealed_at_skew",
-  detail: string,
-  extra: ProblemExtras = {},
-): Checked<never> {
+/** A reason of a verifier, or that the seal came too early or too late, which only its receiver sees. */
+export type SealReason = ReasonCode | "sealed_at_skew";
+
+export function sealRefusal(reason: SealReason, detail: string, extra: ProblemExtras = {}): Checked<never> {
   return { ok: false, problem: problem("seal_invalid", detail, { reason, ...extra }) };
 }
 
-/** The mandate that lets this key publish this collection now, from this address. */
-export function findMandate(
-  facts: PublishingFacts,
-  request: { readonly collection: string; readonly sourceIp: string | null; readonly nowMs: number },
-): Checked<Mandate> {
-  if (facts.key !== "live")
-    return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
-  const mandate = facts.mandates.find((candidate) => isInForce(candidate, request.nowMs));
-  if (!mandate) {
-    return {
-      ok: false,
-      problem: problem(
-        "mandate_missing",
-        "No mandate in force lets this key publish. An owner or admin seals one.",
-      ),
-    };
-  }
-  const { scope } = mandate;
+/** That this mandate covers publishing the collection from this address. */
+export function checkScope(
+  { scope }: Pick<Mandate, "scope">,
+  request: { readonly collection: string; readonly sourceIp: string | null },
+): Checked<null> {
   if (!scope.record_types.includes(request.collection) || !scope.directions.includes("publish")) {
     return {
       ok: false,
@@ -63,11 +61,11 @@ export function findMandate(
       ),
     };
   }
-  return { ok: true, value: mandate };
+  return { ok: true, value: null };
 }
 
 /** Whether a mandate is in its time and not revoked. */
-export function isInForce(mandate: Mandate, nowMs: number): boolean {
+export function isInForce(mandate: ListedMandate, nowMs: number): boolean {
   const from = parseTimestamp(mandate.valid_from);
   const until = parseTimestamp(mandate.valid_until);
   return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;
@@ -75,93 +73,106 @@ export function isInForce(mandate: Mandate, nowMs: number): boolean {
 
 /** The batch seal itself: payload type, payload, key and signature. Says nothing about records or standing yet. */
 export function openBatchSeal(
+  trust: Trust,
+  keys: BusinessKeys,
   envelope: Envelope,
-  key: KeyFacts,
-  crypto: CryptoPort,
-): Checked<{ readonly seal: PushSeal; readonly payload: Uint8Array }> {
+): Verdict<{ readonly seal: PushSeal; readonly payload: Uint8Array }> {
   const opened = openEnvelope(envelope, payloadTypes["batch-seal.v2"]);
-  if (!opened.ok) return sealRefusal(opened.code, opened.detail);
+  if (!opened.ok) return opened;
   const parsed = parseBatchSealV2(opened.value);
-  if (!parsed.ok) return sealRefusal(parsed.code, parsed.detail);
-  const seal: PushSeal = parsed.value;
-  if (seal.key_id !== key.key_id)
-    return sealRefusal("key_mismatch", "The seal's key_id is not the key that signed the request.");
-  const [signature, ...more] = envelope.signatures;
-  if (!signature || more.length > 0 || signature.keyid !== key.key_id) {
-    return sealRefusal("key_mismatch", "A batch seal carries exactly one signature, by its key_id.");
-  }
-  if (signature.authenticatorData !== undefined) {
-    return sealRefusal("envelope_malformed", "A system's key signs plainly; only a passkey adds members.");
-  }
-  const sig = parseBase64(signature.sig);
-  if (
-    !sig ||
-    !crypto.verify(key.public_key as unknown as PublicJwk, pae(envelope.payloadType, opened.value), sig)
-  ) {
-    return sealRefusal("signature_invalid", "The batch seal's signature does not verify.");
-  }
-  return { ok: true, value: { seal, payload: opened.value } };
+  if (!parsed.ok) return parsed;
+  const sealer = verifySealer(trust, keys, envelope, { keyId: parsed.value.key_id, kinds: ["system"] });
+  return sealer.ok ? ok({ seal: parsed.value, payload: opened.value }) : sealer;
 }
 
 export interface StandingQuestion {
   readonly facts: PublishingFacts;
+  /** Of the certificates of the business, as far back as the seal needs. */
+  readonly issuances: Issuances;
   readonly mandate: Mandate;
   readonly key: KeyFacts;
   readonly nowMs: number;
 }
 
 /**
- * Certificate and AI policy version in force, and when it was sealed: judged only for a push not accepted before.
- * Whoever verifies the seal judges by `sealed_at`, so what was not in force then is refused although it is now.
+ * The seal at the moment of sealing: its key, certificate, AI policy version and mandate. Judged only for a push not
+ * accepted before. Whoever verifies the seal judges by `sealed_at`, so what was not in force then is refused although it
+ * is now.
  */
 export function checkStanding(seal: PushSeal, question: StandingQuestion): Checked<null> {
-  const { facts, mandate, key, nowMs } = question;
-  if (facts.certificate?.cert_id !== seal.cert_id) {
-    return sealRefusal(
-      "certificate_not_in_force",
-      "The seal names a certificate other than the one in force.",
-      {
-        ...(facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
-      },
-    );
-  }
-  if (seal.ai_policy_version !== facts.policy.version) {
-    return sealRefusal(
-      "ai_policy_version_mismatch",
-      "The AI policy version that the seal names is not in force.",
-      {
-        ai_policy_version: facts.policy.version,
-      },
-    );
-  }
-  // Timestamps are of one fixed width, so their text orders as their instants do.
-  if (facts.policy.live_from !== null && seal.sealed_at < facts.policy.live_from) {
-    const since = `AI policy version ${facts.policy.version} is in force since ${facts.policy.live_from}`;
-    return sealRefusal("ai_policy_version_mismatch", `${since}, after sealed_at; seal the batch again.`, {
-      ai_policy_version: facts.policy.version,
-    });
-  }
+  const { facts } = question;
+  const judged = judgeStanding(seal, question);
+  if (judged.ok) return { ok: true, value: null };
+  const { code, detail } = judged;
+  return sealRefusal(code, `${detail} Seal the batch again.`, {
+    ...(isAboutCertificate(code) && facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
+    ...(code === "ai_policy_version_mismatch" ? { ai_policy_version: facts.policy.version } : {}),
+  });
+}
+
+function isAboutCertificate(code: SealReason): boolean {
+  return (
+    code === "certificate_not_in_force" || code === "certificate_unknown" || code === "certificate_withdrawn"
+  );
+}
+
+function judgeStanding(seal: PushSeal, question: StandingQuestion): Result<unknown, SealReason> {
+  const { facts, issuances, mandate, key, nowMs } = question;
+  const inTime = receivedInTime(seal, nowMs);
+  if (!inTime.ok) return inTime;
+  const fault = windowFault(key, seal.sealed_at);
+  if (fault !== null) return fault;
+  const certificate = certificateAt(issuances, seal);
+  if (!certificate.ok) return certificate;
+  const policy = judgePolicyVersion(timelineOf(facts.policy), seal.ai_policy_version, seal.sealed_at);
+  if (!policy.ok) return policy;
+  const scope = scopeAllows(mandate, {
+    business_uuid: key.party_uuid,
+    key_id: seal.key_id,
+    record_type: seal.record_type,
+    // Of each record apart, when it is published.
+    countries: [],
+    at: seal.sealed_at,
+  });
+  return scope.ok ? namesWhatIsInForce(seal, facts) : scope;
+}
+
+/** `sealed_at` is what everybody judges by, so it may not be chosen: it is about when the seal was received. */
+export function receivedInTime(
+  seal: { readonly sealed_at: string },
+  nowMs: number,
+): Result<void, "sealed_at_skew"> {
   const sealedAt = parseTimestamp(seal.sealed_at);
-  if (sealedAt === null || Math.abs(nowMs - sealedAt) > sealedAtSkewMs) {
-    return sealRefusal(
-      "sealed_at_skew",
-      "sealed_at must be within five minutes of receipt; seal the batch again.",
-    );
+  return sealedAt !== null && Math.abs(nowMs - sealedAt) <= sealedAtSkewMs
+    ? ok(undefined)
+    : refuse("sealed_at_skew", "sealed_at must be within five minutes of receipt.");
+}
+
+/** A seal that stands by its `sealed_at` is refused still where another certificate or AI policy came into force before it was received. */
+export function namesWhatIsInForce(
+  seal: Pick<SealV2, "cert_id" | "ai_policy_version">,
+  { certificate, policy }: PublishingFacts,
+): Verdict<void> {
+  if (certificate?.cert_id !== seal.cert_id) {
+    return refuse("certificate_not_in_force", "The seal names a certificate other than the one in force.");
   }
-  if (seal.sealed_at < key.valid_from || (key.valid_until !== null && seal.sealed_at >= key.valid_until)) {
-    return sealRefusal("key_not_valid", "The key was not valid at sealed_at; seal the batch again.");
-  }
-  if (!isInForce(mandate, sealedAt)) {
-    return sealRefusal("out_of_scope", "The mandate was not in force at sealed_at; seal the batch again.");
-  }
-  return { ok: true, value: null };
+  return policy.version === seal.ai_policy_version
+    ? ok(undefined)
+    : refuse("ai_policy_version_mismatch", "The AI policy version that the seal names is not in force.");
 }
 
 export function checkVerified(facts: PublishingFacts): Checked<null> {
-  if (facts.party?.kind === "business" && facts.certificate?.status === "active")
-    return { ok: true, value: null };
-  return {
-    ok: false,
-    problem: problem("business_not_verified", "Only a business with an active certificate publishes."),
-  };
+  const verified = judgeVerified(facts);
+  return verified.ok
+    ? { ok: true, value: null }
+    : { ok: false, problem: problem(verified.code, verified.detail) };
+}
+
+export function judgeVerified({
+  party,
+  certificate,
+}: PublishingFacts): Result<void, "business_not_verified"> {
+  return party?.kind === "business" && certificate?.status === "active"
+    ? ok(undefined)
+    : refuse("business_not_verified", "Only a business with an active certificate publishes.");
 }

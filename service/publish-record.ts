@@ -1,24 +1,30 @@
 // Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it, as a push of
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
-import type { Clock } from "../crypto/port.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
-import type { RecordStore } from "../storage/record-store.ts";
+import { verifySealer } from "../verifier/business-keys.ts";
+import { verifySeal } from "../verifier/seal.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { acceptPush, awaitSettled } from "./accept-push.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { keysOf, readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
+import { decideOwnNames } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
-import { type SealingDeps, verifySealing } from "./verify-sealing.ts";
+import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-checks.ts";
+import { judgeLive } from "./sealing-key.ts";
 
-export interface PublishRecordDeps extends SealingDeps, AdmitDeps {
-  readonly records: RecordStore;
+export interface PublishRecordDeps extends AdmitDeps {
+  readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
   readonly clock: Clock;
 }
 
@@ -30,7 +36,10 @@ export interface PublishRecordRequest {
   readonly seal: Envelope;
 }
 
-/** Publishes, or repeats the outcome of the same seal. Refusals are reason codes of the seal; a faulty record is an outcome. */
+/**
+ * Publishes, or repeats the outcome of the same seal. Refusals are reason codes of the seal, in the verifier's order, and
+ * what only its receiver can know; a record that is faulty in itself is an outcome.
+ */
 export async function publishRecord(
   deps: PublishRecordDeps,
   request: PublishRecordRequest,
@@ -39,46 +48,84 @@ export async function publishRecord(
   if (!opened.ok) return opened;
   const seal = opened.value;
   if (seal.v !== 2) return refuse("version_unknown", "A record is sealed in format 2.");
-  if (seal.record_type !== request.collection)
-    return refuse("record_type_mismatch", "The seal is for another record type.");
-  if (seal.hash !== hashOf(request.record, deps.crypto.sha256))
-    return refuse("hash_mismatch", "The seal is over other bytes.");
-  const key = await verifySealing(deps, request.businessUuid, request.seal);
-  if (!key.ok) return key;
-  if (seal.key_id !== key.value.key_id)
-    return refuse("key_mismatch", "The seal names another key than signed it.");
   const payload = parseBase64(request.seal.payload) as Uint8Array;
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
   const push = pushRef(request.businessUuid, pushId);
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
   const known = await deps.actors.ask<PushReport | null>(push, status);
-  if (known === null) {
-    const refusal = await accept(deps, request, seal, {
-      pushId,
-      sealer: key.value.role === "hosted" ? "hosted" : "passkey",
-    });
-    if (refusal) return refusal;
-  }
+  const key = await readSigner(deps.actors, request.businessUuid, request.seal);
+  const refusal =
+    known === null
+      ? await accept(deps, request, { seal, pushId, key })
+      : judgeKnown(deps, request, { seal, key });
+  if (refusal !== null) return refusal;
   const { results } = await awaitSettled(deps.actors, push);
   const [outcome] = results;
   return outcome ? ok(outcome) : refuse("internal_error", "The push has no outcome.");
 }
 
+interface Sealed {
+  readonly seal: SealV2;
+  /** The key that the envelope names as its signer, where the business has it. */
+  readonly key: KeyFacts | null;
+}
+
+/** Whoever asks for the outcome again shows the same seal over the same bytes; what is in force now is nothing to it. */
+function judgeKnown(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+  { seal, key }: Sealed,
+): Result<never> | null {
+  if (seal.hash !== hashOf(request.record, deps.crypto.sha256))
+    return refuse("hash_mismatch", "The seal is over other bytes.");
+  const keys = keysOf(request.businessUuid, [key]);
+  const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
+  const sealer = verifySealer(deps.trust(), keys, request.seal, rule);
+  return sealer.ok ? typeFault(request, seal) : sealer;
+}
+
+function typeFault({ collection }: PublishRecordRequest, seal: SealV2): Result<never> | null {
+  return seal.record_type === collection
+    ? null
+    : refuse("record_type_mismatch", "The seal is for another record type.");
+}
+
+async function judgeNew(
+  deps: PublishRecordDeps,
+  request: PublishRecordRequest,
+  { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
+): Promise<Result<never> | null> {
+  const { businessUuid: uuid, record, seal: envelope } = request;
+  const verified = judgeVerified(facts);
+  if (!verified.ok) return verified;
+  if (facts.certificate === null) return null;
+  const nowMs = deps.clock.now();
+  const verdict = verifySeal(deps.trust(), {
+    bytes: record,
+    seal: envelope as unknown as JsonValue,
+    certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
+    received: { at: formatTimestamp(nowMs) },
+    policies: timelineOf(facts.policy),
+  });
+  if (!verdict.ok || key === null) return verdict.ok ? null : verdict;
+  const received = [receivedInTime(seal, nowMs), judgeLive(key, nowMs), namesWhatIsInForce(seal, facts)];
+  return typeFault(request, seal) ?? received.find((each) => !each.ok) ?? null;
+}
+
 async function accept(
   deps: PublishRecordDeps,
   request: PublishRecordRequest,
-  seal: SealV2,
-  push: { readonly pushId: string; readonly sealer: "passkey" | "hosted" },
+  push: Sealed & { readonly pushId: string },
 ): Promise<Result<never> | null> {
+  const { seal } = push;
   const business = businessRef(request.businessUuid);
   const actor = pushRef(request.businessUuid, push.pushId);
-  const facts = await deps.actors.ask<PublishingFacts>(business, factsQuestion(deps, seal.key_id));
-  if (facts.certificate?.status !== "active" || facts.certificate.cert_id !== seal.cert_id) {
-    return refuse("certificate_not_in_force", "The seal names a certificate other than the active one.");
-  }
-  if (seal.ai_policy_version !== facts.policy.version) {
-    return refuse("ai_policy_version_mismatch", `AI policy version ${facts.policy.version} is in force.`);
-  }
+  const askedAtMs = deps.clock.now();
+  const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
+  const facts = await deps.actors.ask<PublishingFacts>(business, question);
+  const refusal = await judgeNew(deps, request, { ...push, facts });
+  if (refusal !== null) return refusal;
   const stagingAtMs = deps.clock.now();
   await deps.records.stageLeaves(actor.id, 0, [request.record]);
   await deps.records.putSeal({
@@ -86,7 +133,7 @@ async function accept(
     envelope: JSON.stringify(request.seal),
     tree_size: null,
   });
-  const ownNames = await decideOwnNames(deps, facts);
+  const ownNames = decideOwnNames(deps.lists, request.businessUuid, facts);
   const admitted = await admit(deps, {
     businessUuid: request.businessUuid,
     pushId: push.pushId,
@@ -101,7 +148,10 @@ async function accept(
   });
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
-    facts: { ...pushFacts(deps, request, seal, push, admitted.number), ...ownNamesFact(ownNames) },
+    facts: {
+      ...pushFacts(request, push, { number: admitted.number, receivedAtMs: facts.at_ms ?? askedAtMs }),
+      own_names: ownNames,
+    },
     held_reasons: [],
     stagingAtMs,
   });
@@ -109,18 +159,16 @@ async function accept(
 }
 
 function pushFacts(
-  deps: PublishRecordDeps,
   request: PublishRecordRequest,
-  seal: SealV2,
-  push: { readonly pushId: string; readonly sealer: "passkey" | "hosted" },
-  number: number,
+  { seal, key, pushId }: Sealed & { readonly pushId: string },
+  { number, receivedAtMs }: { readonly number: number; readonly receivedAtMs: number },
 ): PushFacts {
   return {
-    push_id: push.pushId,
+    push_id: pushId,
     business_uuid: request.businessUuid,
     path: "B",
     key_id: seal.key_id,
-    sealer: push.sealer,
+    sealer: key?.role === "hosted" ? "hosted" : "passkey",
     collection: request.collection,
     seq: 0,
     source: "manual",
@@ -129,7 +177,7 @@ function pushFacts(
     cert_id: seal.cert_id,
     ai_policy_version: seal.ai_policy_version,
     sealed_at: seal.sealed_at,
-    received_at: formatTimestamp(deps.clock.now()),
+    received_at: formatTimestamp(receivedAtMs),
     mandate_id: null,
     countries: null,
     number,

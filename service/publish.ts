@@ -2,11 +2,13 @@
 //   W1. Checks are made in the specification's order, and nothing is stored before the last of them.
 //   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
 //       so a resend repairs a crash between any two.
-//   W3. An existing push skips seq, skew, certificate, AI policy version and caps: it is resumed, under whatever key.
-//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. No index is
-//       waited for. One that is not settled in time is refused as unavailable, and sending it again goes on with it.
+//   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed, under
+//       whatever key.
+//   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. An index is
+//       waited for briefly and never needed (C3 in actors/push/process-chunk.ts). One that is not settled in time is
+//       refused as unavailable, and sending it again goes on with it.
 
-import type { PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
   CapsReply,
   CapUsedUp,
@@ -22,18 +24,27 @@ import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ContentLists } from "../protocol/records/content-rules.ts";
+import type { ContentLists } from "../protocol/records/content-lists.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { acceptPush, awaitSettled } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
+import { findMandate } from "./find-mandate.ts";
+import { readIssuances } from "./home-evidence.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
-import { decideOwnNames, factsQuestion, ownNamesFact } from "./own-names.ts";
+import { decideOwnNames } from "./own-names.ts";
 import type { ParsedLeaves } from "./parsed-leaves.ts";
 import { admit } from "./publish-admit.ts";
 import { type Batch, checkBatch } from "./publish-batch.ts";
 import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
-import { checkStanding, checkVerified, findMandate, type Mandate, sealRefusal } from "./publish-checks.ts";
+import {
+  checkScope,
+  checkStanding,
+  checkVerified,
+  type StandingMandate,
+  sealRefusal,
+} from "./publish-checks.ts";
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
 import { rateLimited } from "./rate-limited.ts";
@@ -45,6 +56,7 @@ export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
   readonly clock: Clock;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
@@ -110,10 +122,14 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
-  const question = factsQuestion(deps, request.caller.key.key_id);
+  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
+  const askedAtMs = deps.clock.now();
   const facts = await deps.actors.ask<PublishingFacts>(business, question);
-  const mandate = findMandate(facts, { ...request, nowMs: deps.clock.now() });
+  const nowMs = deps.clock.now();
+  const mandate = await findMandate(deps, request.caller.party.uuid, { facts, nowMs });
   if (!mandate.ok) return refused(mandate.problem);
+  const scope = checkScope(mandate.value.sealed, request);
+  if (!scope.ok) return refused(scope.problem);
   const capped = await checkCaps(deps, request, mandate.value);
   if (capped) return capped;
   const verified = checkVerified(facts);
@@ -122,19 +138,21 @@ async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<
   if (!body.ok) return refused(body.problem);
   const batch = await checkBatch(deps, request, body.value);
   if (!batch.ok) return refused(batch.problem);
-  return acceptBatch(deps, request, { facts, mandate: mandate.value, body: body.value, ...batch.value });
+  const receivedAtMs = facts.at_ms ?? askedAtMs;
+  const judged = { facts, mandate: mandate.value, body: body.value, receivedAtMs };
+  return acceptBatch(deps, request, { ...judged, ...batch.value });
 }
 
 async function checkCaps(
   deps: PublishDeps,
   request: PublishRequest,
-  mandate: Mandate,
+  { sealed }: StandingMandate,
 ): Promise<Outcome | null> {
   const command: IntegrationKeyCommand = {
     type: "caps.check",
     digest: request.contentDigest,
     content_length: request.body.length,
-    caps: mandate.scope.caps,
+    caps: sealed.scope.caps,
   };
   const reply = await deps.actors.ask<CapsReply>(callerKey(request), command);
   return reply.status === "within" ? null : capRefused(reply);
@@ -146,8 +164,10 @@ function capRefused({ cap, retry_after_seconds }: CapUsedUp): Outcome {
 
 export interface Acceptable extends Batch {
   readonly facts: PublishingFacts;
-  readonly mandate: Mandate;
+  readonly mandate: StandingMandate;
   readonly body: PublishBody;
+  /** When the home said what is in force: what came into force later is not what the seal had to name. */
+  readonly receivedAtMs: number;
 }
 
 async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
@@ -181,12 +201,25 @@ async function checkNew(
     const mismatch = sealRefusal("key_mismatch", detail);
     if (!mismatch.ok) return refused(mismatch.problem);
   }
-  const standing = checkStanding(batch.seal, { ...batch, key, nowMs: deps.clock.now() });
+  const standing = await judgeNew(deps, request, batch);
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
   const seq = await deps.actors.ask<SeqReply>(callerKey(request), seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (!standing.ok && seq.status !== "known") return refused(standing.problem);
   return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
+}
+
+async function judgeNew(deps: PublishDeps, { caller }: PublishRequest, batch: Acceptable) {
+  const { facts, mandate, seal } = batch;
+  const inForce = facts.certificate;
+  const known = inForce && (await readIssuances(deps.actors, caller.party.uuid, inForce, seal.cert_id));
+  return checkStanding(seal, {
+    facts,
+    issuances: known ?? { issuances: [] },
+    mandate: mandate.sealed,
+    key: caller.key,
+    nowMs: deps.clock.now(),
+  });
 }
 
 function seqRefused(lastSeq: number): Outcome {
@@ -210,6 +243,7 @@ async function storeAndAdmit(
     tree_size: records.length,
   });
   deps.trees.put(push.id, batch.tree);
+  const stagedMs = deps.clock.now();
   const charge: IntegrationKeyCommand = {
     type: "push.charge",
     seq: batch.seal.seq,
@@ -217,23 +251,26 @@ async function storeAndAdmit(
     digest: request.contentDigest,
     records: records.length,
     bytes: request.body.length,
-    caps: batch.mandate.scope.caps,
+    caps: batch.mandate.sealed.scope.caps,
   };
   const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
-  if (charged.status === "over") return capRefused(charged);
+  if (charged.status === "over") {
+    await dropRefused(deps, push.id, { stagedMs, retryAfterSeconds: charged.retry_after_seconds });
+    return capRefused(charged);
+  }
   if (charged.status === "seq_not_increasing") {
     // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
     await deps.records.dropStaged(push.id);
     deps.trees.drop(push.id);
     return seqRefused(charged.last_seq);
   }
-  const ownNames = await decideOwnNames(deps, batch.facts);
+  const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
     businessUuid: request.caller.party.uuid,
     pushId: batch.pushId,
     keyId: request.caller.key.key_id,
     records,
-    countries: batch.mandate.scope.countries,
+    countries: batch.mandate.sealed.scope.countries,
     ownNames,
     mayHold: true,
     listings: batch.facts.listings,
@@ -246,7 +283,7 @@ async function storeAndAdmit(
     });
   }
   await acceptPush(deps.actors, push, {
-    facts: { ...pushFacts(deps, request, batch, admitted.number), ...ownNamesFact(ownNames) },
+    facts: { ...pushFacts(request, batch, admitted.number), own_names: ownNames },
     held_reasons: admitted.held_reasons,
     stagingAtMs,
     acceptWithinMs: deps.acceptWithinMs,
@@ -254,7 +291,24 @@ async function storeAndAdmit(
   return null;
 }
 
-function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable, number: number): PushFacts {
+/** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */
+const soonFreeSeconds = 60;
+
+/**
+ * What was staged of a batch that a cap refused goes; what the same batch, sent again, staged since stays. Where the cap is
+ * soon free the look at abandoned pushes drops it.
+ */
+async function dropRefused(
+  deps: PublishDeps,
+  pushId: string,
+  { stagedMs, retryAfterSeconds }: { readonly stagedMs: number; readonly retryAfterSeconds: number },
+): Promise<void> {
+  if (retryAfterSeconds <= soonFreeSeconds) return;
+  await deps.records.dropStaged(pushId, stagedMs);
+  deps.trees.drop(pushId);
+}
+
+function pushFacts(request: PublishRequest, batch: Acceptable, number: number): PushFacts {
   return {
     push_id: batch.pushId,
     business_uuid: request.caller.party.uuid,
@@ -269,9 +323,9 @@ function pushFacts(deps: PublishDeps, request: PublishRequest, batch: Acceptable
     cert_id: batch.seal.cert_id,
     ai_policy_version: batch.seal.ai_policy_version,
     sealed_at: batch.seal.sealed_at,
-    received_at: formatTimestamp(deps.clock.now()),
-    mandate_id: batch.mandate.mandate_id,
-    countries: batch.mandate.scope.countries,
+    received_at: formatTimestamp(batch.receivedAtMs),
+    mandate_id: batch.mandate.listed.mandate_id,
+    countries: batch.mandate.sealed.scope.countries,
     number,
   };
 }

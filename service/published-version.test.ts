@@ -33,10 +33,13 @@ function recordsOf(given: readonly Given[], live = true): Parameters<typeof find
         .filter(({ generation }) => below === null || generation < below)
         .reverse()
         .slice(0, limit),
+    newestWith: async (_id, hash, below) =>
+      versions.findLast((each) => each.hash === hash && each.generation < below) ?? null,
     readPublished: async (id) => ({
       ...id,
       row: "{}",
       sidecar: sidecarText(id.generation, given[id.generation - 1]?.change ?? 0),
+      ...{ seal_id: "bat_", leaf_index: 0, proof: new Uint8Array() },
     }),
   };
 }
@@ -132,4 +135,48 @@ it("finds the oldest of many versions, and nothing where there is nothing", asyn
   expect(await findPublished(recordsOf(many), { ...ask, servedAtMs: null })).toMatchObject({ generation: 3 });
   expect(await findPublished(recordsOf(many), { ...ask, hash: hashOf("3") })).toBeNull();
   expect(await findPublished(recordsOf([]), ask)).toBeNull();
+});
+
+it("asks the store a few times, however many versions there are, and once for bytes that nobody published", async () => {
+  const many = Array.from({ length: 100_000 }, (_, index) => ({
+    digit: String(1 + (index % 3)),
+    atMs: 10 * (index + 1),
+    change: index + 1,
+  }));
+  const records = recordsOf(many);
+  let asked = 0;
+  const counted: typeof records = {
+    readHead: records.readHead,
+    newestWith: (...question) => {
+      asked += 1;
+      return records.newestWith(...question);
+    },
+    listVersions: async (id, below, limit) => {
+      asked += 1;
+      expect(limit).toBeLessThanOrEqual(200);
+      const newest = Math.min(many.length, (below ?? Number.POSITIVE_INFINITY) - 1);
+      return many
+        .slice(Math.max(0, newest - limit), newest)
+        .map(({ digit, atMs }, index) => ({
+          generation: Math.max(0, newest - limit) + index + 1,
+          hash: hashOf(digit),
+          published_at_ms: atMs,
+        }))
+        .reverse();
+    },
+    readPublished: records.readPublished,
+  };
+  expect(await findPublished(counted, { recordId, hash: hashOf("9"), servedAtMs: 500 })).toBeNull();
+  expect(asked).toBe(1);
+  for (const [generation, servedAtMs] of [
+    [1, 19],
+    [50_000, 500_000],
+    [99_999, 999_999],
+    [100_000, 1_000_000],
+  ] as const) {
+    asked = 0;
+    const { digit = "" } = many[generation - 1] ?? {};
+    const found = await findPublished(counted, { recordId, hash: hashOf(digit), servedAtMs });
+    expect([found?.generation, asked < 25]).toEqual([generation, true]);
+  }
 });

@@ -23,63 +23,76 @@ export interface VersionQuestion {
   readonly servedAtMs: number | null;
 }
 
-type Records = Pick<RecordStore, "readHead" | "listVersions" | "readPublished">;
+type Records = Pick<RecordStore, "readHead" | "listVersions" | "newestWith" | "readPublished">;
 
-/** Versions that are looked at together. */
-const perRead = 200;
+/** Generations that may lack their version: so far the one after is looked for. */
+const gapMax = 200;
 
 /**
  * The version with these bytes that was the newest at that time; where none was then, or no time is given, the newest with
- * these bytes. Null when there is none.
+ * these bytes. Null when there is none. It asks the store a few times, however many versions there are.
  */
 export async function findPublished(
   records: Records,
   question: VersionQuestion,
 ): Promise<PublishedVersion | null> {
-  const head = await records.readHead(question.recordId);
+  const { recordId, hash, servedAtMs } = question;
+  const head = await records.readHead(recordId);
   if (head === null) return null;
   // A version is stored before the head moves to it.
-  const found = await findDated(records, question, head.generation + 1);
-  if (found === null) return null;
-  const { version, next } = found;
-  const sidecar = await readSidecar(records, question.recordId, version);
+  const newest = await records.newestWith(recordId, hash, head.generation + 1);
+  if (newest === null) return null;
+  const isNewestOfAll = newest.generation === head.generation;
+  const served =
+    servedAtMs === null || (isNewestOfAll && newest.published_at_ms <= servedAtMs)
+      ? newest
+      : await newestAt(records, head, servedAtMs);
+  const version = served?.hash === hash ? served : newest;
+  const next = await after(records, head, version);
+  const sidecar = await readSidecar(records, recordId, version);
   const isServed = next === null && head.live;
   const endedAtMs =
-    next !== null && isReplacedBy(sidecar, await readSidecar(records, question.recordId, next))
+    next !== null && isReplacedBy(sidecar, await readSidecar(records, recordId, next))
       ? next.published_at_ms
       : null;
   return { ...version, head, sidecar, endedAtMs, isServed };
 }
 
-interface Found {
-  readonly version: VersionDate;
-  /** The version after it; null for the newest. */
-  readonly next: VersionDate | null;
+/** The newest version at that time; null when there was none. Versions were published in the order of their generations. */
+async function newestAt(
+  records: Records,
+  { record_id: recordId, generation }: RecordHead,
+  atMs: number,
+): Promise<VersionDate | null> {
+  let newest: VersionDate | null = null;
+  let [published, unpublished] = [0, generation + 1];
+  while (unpublished - published > 1) {
+    const middle = Math.floor((published + unpublished) / 2);
+    const [version] = await records.listVersions(recordId, middle + 1, 1);
+    if (version !== undefined && version.published_at_ms > atMs) unpublished = version.generation;
+    else {
+      newest = version ?? newest;
+      published = middle;
+    }
+  }
+  return newest;
 }
 
-async function findDated(
+/** The version after it; null for the newest. */
+async function after(
   records: Records,
-  { recordId, hash, servedAtMs }: VersionQuestion,
-  belowGeneration: number,
-): Promise<Found | null> {
-  let newest: Found | null = null;
-  let next: VersionDate | null = null;
-  for (let below = belowGeneration; ; ) {
-    const page: readonly VersionDate[] = await records.listVersions(recordId, below, perRead);
-    for (const version of page) {
-      const wasPublished = servedAtMs === null || version.published_at_ms <= servedAtMs;
-      if (version.hash === hash) {
-        if (wasPublished && (next === null || servedAtMs === null || servedAtMs < next.published_at_ms))
-          return { version, next };
-        newest ??= { version, next };
-      }
-      // Whatever is older had ended by then.
-      if (wasPublished && newest !== null) return newest;
-      next = version;
-    }
-    if (page.length < perRead || next === null) return newest;
-    below = next.generation;
+  { record_id: recordId, generation }: RecordHead,
+  version: VersionDate,
+): Promise<VersionDate | null> {
+  if (version.generation >= generation) return null;
+  for (const ahead of [1, gapMax]) {
+    const below = Math.min(version.generation + ahead, generation) + 1;
+    const next = (await records.listVersions(recordId, below, ahead)).findLast(
+      (each) => each.generation > version.generation,
+    );
+    if (next !== undefined) return next;
   }
+  return null;
 }
 
 async function readSidecar(

@@ -13,6 +13,9 @@ import { limitedKeysMax } from "./request-rate.ts";
 export interface QueryBudget {
   /** Null for a request that passes. */
   readonly spend: (keyId: string, cost: number) => Refused | null;
+  /** The item of RateLimit-Policy, and of RateLimit for a key. */
+  readonly policy: string;
+  readonly standing: (keyId: string) => string;
 }
 
 export interface QueryBudgetOptions {
@@ -35,6 +38,14 @@ export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   if (perMinute < queryCostMax) throw new Error("The dearest request must fit into the budget.");
   const minutes = createRecentMap<string, Minute>(options.keysMax ?? limitedKeysMax);
   return {
+    policy: `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`,
+    standing: (keyId) => {
+      const { spent, beganMs } = minutes.get(keyId) ?? { spent: 0, beganMs: 0 };
+      const leftMs = beganMs + minuteMs - elapsedMs();
+      return spent === 0 || leftMs <= 0
+        ? `"query_cost";r=${perMinute};t=${minuteMs / 1_000}`
+        : `"query_cost";r=${perMinute - spent};t=${Math.ceil(leftMs / 1_000)}`;
+    },
     spend: (keyId, cost) => {
       const nowMs = elapsedMs();
       const minute = minutes.get(keyId);

@@ -47,7 +47,7 @@ function open(changes: Partial<ReceiptDeps> = {}) {
     environment: "production",
     region: "eu-west1",
     incarnation: () => "node7",
-    signer,
+    signer: () => signer,
     store,
     crypto: nativeCrypto,
     clock: { now: () => nowMs },

@@ -3,7 +3,7 @@
 //   T2. Its batch is named by the minute of serving and this incarnation of the node; whoever lost its lease while it
 //       wrote does not answer, for its batch may be closed.
 
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { paeHead, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, isHash } from "../protocol/identifiers.ts";
@@ -16,7 +16,7 @@ import type { Environment } from "./service-keys.ts";
 export interface ReceiptDeps {
   readonly environment: Environment;
   readonly region: string;
-  readonly signer: Signer;
+  readonly signer: SignerAt;
   readonly store: ReceiptStore;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
@@ -81,7 +81,10 @@ export function createReceipts(deps: ReceiptDeps): Receipts {
     sharesCommits: deps.store.sharesCommits,
     begin: () => beginRetrieval(deps, draw),
     sign: (served) => signReceipt(deps, served),
-    unsigned: (served) => envelopeText(deps, receiptMessage(deps, served), new Uint8Array(signatureBytes)),
+    unsigned: (served) => {
+      const { keyId } = deps.signer(served.retrieval.servedAt);
+      return envelopeText(keyId, receiptMessage(deps, served), new Uint8Array(signatureBytes));
+    },
     keep: (receipt, after) => keepReceipt(deps, receipt, after),
   };
 }
@@ -113,8 +116,9 @@ const signatureBytes = 64;
 
 async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedReceipt> {
   const message = receiptMessage(deps, served);
-  const signature = await deps.signer.sign(message.bytes);
-  return { envelope: envelopeText(deps, message, signature), served };
+  const signer = deps.signer(served.retrieval.servedAt);
+  const signature = await signer.sign(message.bytes);
+  return { envelope: envelopeText(signer.keyId, message, signature), served };
 }
 
 /** What is signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
@@ -142,14 +146,10 @@ function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage
   return { bytes: utf8(head + payload), headLength: head.length };
 }
 
-function envelopeText(
-  { signer }: ReceiptDeps,
-  { bytes, headLength }: ReceiptMessage,
-  signature: Uint8Array,
-): string {
+function envelopeText(keyId: string, { bytes, headLength }: ReceiptMessage, signature: Uint8Array): string {
   return (
     `{"payloadType":"${payloadType}","payload":"${toBase64(bytes.subarray(headLength))}",` +
-    `"signatures":[{"keyid":"${signer.keyId}","sig":"${toBase64(signature)}"}]}`
+    `"signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`
   );
 }
 

@@ -3,7 +3,7 @@ import type { RegisterEntry, RegisterStore } from "../storage/register-store.ts"
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { openSqliteRegisterStore, registerMigrations } from "../storage/sqlite/register-store.ts";
 import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authentication.fixture.ts";
-import { createRegister, freshMs, keptMs } from "./register.ts";
+import { createRegister, freshMs, keptMs, missingMs } from "./register.ts";
 
 const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) };
 const key = (changes: object = {}) =>
@@ -79,6 +79,49 @@ describe("the register", () => {
     expect(await register.key("k1")).toMatchObject({ revoked_at: null });
     clock.nowMs += 1;
     expect(await register.key("k1")).toMatchObject({ revoked_at: "2026-01-02T00:00:00.000Z" });
+  });
+
+  it("does not ask for a key again that is not there, for a second (G5)", async () => {
+    const { store, clock, register } = await open();
+    expect(await register.key("k1")).toBeNull();
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    clock.nowMs += missingMs - 1;
+    expect(register.key("k1")).toBeNull();
+    expect(store.reads).toBe(1);
+    clock.nowMs += 1;
+    expect(await register.key("k1")).toMatchObject({ key_id: "k1" });
+  });
+
+  it("asks for a missing key again once something is heard of it (G5)", async () => {
+    const { store, register } = await open();
+    expect([await register.key("k1"), await register.key("k2")]).toEqual([null, null]);
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    expect(await register.key("k1")).toMatchObject({ key_id: "k1" });
+    register.learn("k2");
+    expect(register.key("k2")).toBeInstanceOf(Promise);
+  });
+
+  it("does not note as missing what came while it was read (G1, G5)", async () => {
+    const { store, register } = await open();
+    let release = (): void => {};
+    store.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const reading = register.key("k1");
+    await store.put([entry("key", companyUuid, "k1", key())]);
+    await register.refresh();
+    release();
+    expect(await reading).toBeNull();
+    expect(await register.key("k1")).toMatchObject({ key_id: "k1" });
+  });
+
+  it("notes a bounded number of missing keys", async () => {
+    const { store, register } = await open();
+    for (let index = 0; index < 20_100; index += 1) await register.key(`none-${index}`);
+    const { reads } = store;
+    await register.key("none-0");
+    expect(store.reads).toBe(reads + 1);
   });
 
   it("reads what it keeps again after a while, for a change that the feed has not told (G4)", async () => {

@@ -4,10 +4,12 @@
 //   G2. What is kept counts for `freshMs` after the last refresh; then the store is asked. So whatever a region's store
 //       has (a revocation above all) is in force at every node of that region within `freshMs`, or requests fail. When it
 //       has it is the store's matter: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks and policies in force are complete before the first answer, and bounded by the businesses there are;
-//       everything else is kept for as long as it is used.
+//   G3. Blocks, policies in force and names of certified companies are complete before the first answer, and bounded by the
+//       businesses there are; everything else is kept for as long as it is used.
 //   G4. A change that the feed tells late is not waited for: a kept key, party or list is read again `keptMs` after it
 //       was read.
+//   G5. A key that the store does not have is not asked for again for `missingMs`, unless something is heard of it meanwhile:
+//       whoever names keys that are none does not keep the store busy.
 
 import type {
   CertificateFacts,
@@ -19,14 +21,19 @@ import type {
 } from "../actors/messages/business.ts";
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
+import type { CertifiedNames } from "../protocol/records/content-lists.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type BlockList, createBlockList } from "./block-list.ts";
+import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
 import { createRecentMap, type RecentMap } from "./recent-map.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
 /** What is kept is read again after this time, told changed or not (G4). */
 export const keptMs = 60_000;
+/** How long a key that is not there counts as not there (G5). */
+export const missingMs = 1_000;
+const missingMax = 10_000;
 
 const pageLimit = 1_000;
 const entriesMaxDefault = 50_000;
@@ -55,6 +62,8 @@ export interface Register {
   /** Unix milliseconds at which the last refresh that succeeded began; null before the first. */
   refreshedAtMs(): number | null;
   key(keyId: string): MaybeLater<KeyFacts | null>;
+  /** This node has just registered the key. */
+  learn(keyId: string): void;
   party(uuid: string): MaybeLater<PartyFacts | null>;
   policyInForce(businessUuid: string): PolicyInForce;
   policy(businessUuid: string, version: number): Promise<PolicyFacts | null>;
@@ -69,6 +78,8 @@ export interface Register {
   /** Businesses that blocked the group. */
   blockedBusinesses(group: string): readonly string[];
   hasBlocked(businessUuid: string, group: string): boolean;
+  /** As of the last refresh. */
+  readonly certifiedNames: CertifiedNames;
 }
 
 export const noPolicyInForce: PolicyInForce = { version: 0, bitsText: policyBitsText(0, noPolicyMasks) };
@@ -87,11 +98,14 @@ interface KeptList {
 
 interface Cache {
   readonly keys: RecentMap<string, Kept<KeyFacts>>;
+  /** When the store was last seen not to have a key. */
+  readonly missing: RecentMap<string, number>;
   readonly parties: RecentMap<string, Kept<PartyFacts>>;
   readonly lists: RecentMap<string, KeptList>;
   readonly policies: Map<string, PolicyInForce>;
   readonly sealedPolicies: RecentMap<string, PolicyFacts>;
   readonly blocks: BlockList;
+  readonly names: FollowedNames;
 }
 
 interface Progress {
@@ -105,11 +119,13 @@ export function createRegister(deps: RegisterDeps): Register {
   const entriesMax = deps.entriesMax ?? entriesMaxDefault;
   const cache: Cache = {
     keys: createRecentMap(entriesMax),
+    missing: createRecentMap(missingMax),
     parties: createRecentMap(entriesMax),
     lists: createRecentMap(Math.ceil(entriesMax / 100)),
     policies: new Map(),
     sealedPolicies: createRecentMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
+    names: createCertifiedNames(),
   };
   const progress: Progress = { feed: deps.store.follow(), seen: 0, refreshedAtMs: null };
   const counts = (readAtMs: number): boolean => {
@@ -144,7 +160,7 @@ export function createRegister(deps: RegisterDeps): Register {
   return {
     refresh: oneAtATime(() => follow(deps, cache, progress)),
     refreshedAtMs: () => progress.refreshedAtMs,
-    key: (keyId) => find("key", cache.keys, keyId),
+    ...keysOf({ deps, progress, cache }, (keyId) => find("key", cache.keys, keyId)),
     party: (uuid) => find("party", cache.parties, uuid),
     policyInForce: (uuid) => cache.policies.get(uuid) ?? noPolicyInForce,
     policy: async (uuid, version) => {
@@ -165,6 +181,7 @@ export function createRegister(deps: RegisterDeps): Register {
     custody: (uuid) => list<CustodyFacts>("custody", uuid),
     blockedBusinesses: (group) => cache.blocks.blockedBusinesses(group),
     hasBlocked: (uuid, group) => cache.blocks.hasBlocked(uuid, group),
+    certifiedNames: cache.names,
   };
 }
 
@@ -193,6 +210,38 @@ async function loadEntry<T>(
   return facts;
 }
 
+/** See G5. `find` asks the store for a key that is not kept. */
+function keysOf(
+  {
+    deps,
+    progress,
+    cache,
+  }: { readonly deps: RegisterDeps; readonly progress: Progress; readonly cache: Cache },
+  find: (keyId: string) => MaybeLater<KeyFacts | null>,
+): Pick<Register, "key" | "learn"> {
+  const { missing } = cache;
+  const noting = async (keyId: string, key: Promise<KeyFacts | null>): Promise<KeyFacts | null> => {
+    const { seen } = progress;
+    const readAtMs = deps.clock.now();
+    const found = await key;
+    // Nothing is noted of a key that something was heard of while it was read (G1).
+    if (found === null && seen === progress.seen) missing.set(keyId, readAtMs);
+    return found;
+  };
+  return {
+    key: (keyId) => {
+      const missedAtMs = missing.get(keyId);
+      if (missedAtMs !== undefined && deps.clock.now() - missedAtMs < missingMs) return null;
+      const key = find(keyId);
+      return key instanceof Promise ? noting(keyId, key) : key;
+    },
+    learn: (keyId) => {
+      progress.seen += 1;
+      missing.delete(keyId);
+    },
+  };
+}
+
 async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Promise<void> {
   const startedAtMs = deps.clock.now();
   for (let more = true; more; ) {
@@ -207,11 +256,15 @@ async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Pro
 /** Takes an entry in; one that is known already changes nothing. */
 function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   cache.lists.delete(`${entry.table}/${entry.partition}`);
-  if (entry.table === "key") replace(cache.keys, entry, readAtMs);
+  if (entry.table === "key") {
+    cache.missing.delete(entry.key);
+    replace(cache.keys, entry, readAtMs);
+  }
   if (entry.table === "party") {
     replace(cache.parties, entry, readAtMs);
     cache.blocks.put(entry.key, (JSON.parse(entry.body) as PartyFacts).blocked_groups, entry.change);
   }
+  if (entry.table === "certificate") cache.names.put(entry);
   if (entry.table === "policy") {
     const facts = JSON.parse(entry.body) as PolicyFacts;
     const known = cache.policies.get(entry.partition);

@@ -1,5 +1,5 @@
-// How many signed requests of one key are let through (specification, «Errors», 429): a bucket for each key, which empties
-// steadily. It is of this node alone.
+// How many requests of one key, or of one address, are let through (specification, «Errors», 429): a bucket for each, which
+// empties steadily. It is of this node alone.
 //   B1. In any span of t seconds at most burst + perSecond·t requests of a key pass.
 //   B2. A request that is refused adds nothing; it would pass a second later, for a second makes room for at least one.
 //   B3. Keys that were not used for long are forgotten, so their buckets are empty: memory is bounded.
@@ -11,6 +11,9 @@ import { createRecentMap } from "./recent-map.ts";
 export interface RequestRate {
   /** Null for a request that passes. */
   readonly take: (keyId: string) => Refused | null;
+  /** The item of RateLimit-Policy, and of RateLimit for a key. */
+  readonly policy: string;
+  readonly standing: (keyId: string) => string;
 }
 
 export interface RequestRateOptions {
@@ -21,7 +24,18 @@ export interface RequestRateOptions {
   /** Whole milliseconds since some instant; never goes back. */
   readonly elapsedMs: () => number;
   readonly keysMax?: number;
+  /** What of whom is limited; signed requests of a key unless told. */
+  readonly subject?: RateSubject;
 }
+
+export interface RateSubject {
+  /** `reason` of the problem, and name of the policy. */
+  readonly reason: string;
+  /** What «… 5 requests a second» is said of. */
+  readonly words: string;
+}
+
+const requestsOfKey = { reason: "request_rate", words: "A key may send" };
 
 /** Thousandths of a request: `perSecond` of them leave a bucket in a millisecond, so all numbers are whole. */
 const requestParts = 1_000;
@@ -34,11 +48,19 @@ interface Bucket {
 }
 
 export function createRequestRate(options: RequestRateOptions): RequestRate {
-  const { perSecond, burst, elapsedMs } = options;
+  const { perSecond, burst, elapsedMs, subject = requestsOfKey } = options;
   if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate is of whole requests.");
   const buckets = createRecentMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
   const partsMax = burst * requestParts;
+  const partsAt = ({ parts, atMs }: Bucket, nowMs: number): number =>
+    Math.max(0, parts - perSecond * (nowMs - atMs));
   return {
+    policy: `"${subject.reason}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+    standing: (keyId) => {
+      const bucket = buckets.get(keyId);
+      const parts = bucket === undefined ? 0 : partsAt(bucket, elapsedMs());
+      return `"${subject.reason}";r=${Math.floor((partsMax - parts) / requestParts)};t=${retrySeconds}`;
+    },
     take: (keyId) => {
       const nowMs = elapsedMs();
       const bucket = buckets.get(keyId);
@@ -46,8 +68,8 @@ export function createRequestRate(options: RequestRateOptions): RequestRate {
         buckets.set(keyId, { parts: requestParts, atMs: nowMs });
         return null;
       }
-      const left = Math.max(0, bucket.parts - perSecond * (nowMs - bucket.atMs));
-      if (left + requestParts > partsMax) return tooMany(perSecond, burst);
+      const left = partsAt(bucket, nowMs);
+      if (left + requestParts > partsMax) return tooMany(subject, perSecond, burst);
       bucket.parts = left + requestParts;
       bucket.atMs = nowMs;
       return null;
@@ -59,7 +81,7 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1;
 }
 
-function tooMany(perSecond: number, burst: number): Refused {
-  const detail = `A key may send ${perSecond} requests a second, and ${burst} at once; send the request again later, signed afresh.`;
-  return rateLimited(detail, { retry_after_seconds: retrySeconds, reason: "request_rate" });
+function tooMany({ reason, words }: RateSubject, perSecond: number, burst: number): Refused {
+  const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, signed afresh if it was signed.`;
+  return rateLimited(detail, { retry_after_seconds: retrySeconds, reason });
 }

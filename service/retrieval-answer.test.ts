@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { problem } from "../protocol/problem.ts";
 import type { CommitOutcome } from "../storage/actor-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
-import type { NonceDecided } from "./authenticate.ts";
+import type { NonceDecided } from "./nonce-claim.ts";
 import type { Receipts, SignedReceipt } from "./receipts.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 

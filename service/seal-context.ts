@@ -2,16 +2,18 @@
 
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { isInForce } from "./publish-checks.ts";
+import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 
-/** Any live integration key of the business may read it. Besides the specified members it names the key's mandate in force, null where there is none. */
+/**
+ * Any live integration key of the business may read it. Besides the specified members it names the mandate that lets the
+ * key publish now, null where none does.
+ */
 export async function sealContext(
-  deps: { readonly actors: ActorSystem; readonly clock: Clock },
+  deps: FindMandateDeps & { readonly clock: Clock },
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
   const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
@@ -19,7 +21,8 @@ export async function sealContext(
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
-  const mandate = facts.mandates.find((each) => isInForce(each, deps.clock.now()));
+  const found = await findMandate(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
+  const mandate = found.ok ? found.value.listed : null;
   return answerJson(200, {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,

@@ -1,6 +1,7 @@
-// The working keys of one node, behind the signing port. Made and loaded by the composition root.
+// The working keys of one node, behind the signing port. Made and loaded by the composition root, which takes over newer
+// ones while the node runs.
 
-import type { Signer } from "../crypto/port.ts";
+import type { Issuance, Signer, SignerAt } from "../crypto/port.ts";
 
 export type Environment = "production" | "sandbox";
 
@@ -8,15 +9,14 @@ export interface ServiceKeys {
   readonly environment: Environment;
   /** The region this node serves, for example `eu-west1`. */
   readonly region: string;
-  readonly projection: Signer;
+  readonly projection: SignerAt;
   /** This region's receipt key. */
-  readonly receipt: Signer;
-  readonly sidecar: Signer;
-  readonly statement: Signer;
+  readonly receipt: SignerAt;
+  readonly sidecar: SignerAt;
+  readonly statement: SignerAt;
   /** Signs sandbox grants; null in production. */
   readonly grant: Signer | null;
-  /** Both halves of the issuance key, classical first. */
-  readonly issuance: readonly [classical: Signer, postQuantum: Signer];
-  /** JSON text of the signed key set answer `{keys, signed}`. */
-  readonly keySet: string;
+  readonly issuance: Issuance;
+  /** JSON text of the signed key set answer `{keys, signed}` that is in force. */
+  readonly keySet: () => string;
 }

@@ -11,6 +11,13 @@ export interface AddressRange {
   readonly prefix: number;
 }
 
+/** What one subscriber usually has: an IPv4 address, or the /64 of an IPv6 address. The text itself where it is no address. */
+export function networkOf(address: string): string {
+  const bits = parseAddress(address);
+  if (bits === null) return address;
+  return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
+}
+
 interface AddressBits {
   readonly value: bigint;
   readonly width: 32 | 128;
@@ -43,6 +50,16 @@ export function sourceOf(
     if (!trusted.some((range) => contains(range, bits))) return address;
   }
   return null;
+}
+
+/**
+ * Whose an address is, for bounds of what each may take up: an IPv4 address by itself, an IPv6 address with all of its /64,
+ * which is what one customer gets. What is no address is its own.
+ */
+export function addressBlock(address: string): string {
+  const bits = parseAddress(address);
+  if (bits === null) return address;
+  return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
 }
 
 /** Some proxies write the port that the connection came from as well. */
@@ -90,8 +107,9 @@ function parseIpv4(text: string): bigint | null {
 function parseIpv6(text: string): bigint | null {
   const halves = text.split("::");
   if (halves.length > 2) return null;
-  const head = parseGroups(halves[0] ?? "");
-  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "") : [];
+  // Only the end of an address may be written as an IPv4 address.
+  const head = parseGroups(halves[0] ?? "", halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "", true) : [];
   if (head === null || tail === null) return null;
   const missing = 8 - head.length - tail.length;
   if (halves.length === 2 ? missing < 1 : missing !== 0) return null;
@@ -99,12 +117,12 @@ function parseIpv6(text: string): bigint | null {
   return groups.reduce((value, group) => (value << 16n) | group, 0n);
 }
 
-function parseGroups(text: string): bigint[] | null {
+function parseGroups(text: string, isEnd: boolean): bigint[] | null {
   if (text === "") return [];
   const groups: bigint[] = [];
   const parts = text.split(":");
   for (const [index, part] of parts.entries()) {
-    const v4 = index === parts.length - 1 ? parseIpv4(part) : null;
+    const v4 = isEnd && index === parts.length - 1 ? parseIpv4(part) : null;
     if (v4 !== null) groups.push(v4 >> 16n, v4 & 0xffffn);
     else if (/^[0-9a-fA-F]{1,4}$/.test(part)) groups.push(BigInt(`0x${part}`));
     else return null;

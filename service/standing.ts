@@ -2,13 +2,11 @@
 // would, its keys, AI policy versions and mandates.
 
 import type { MandateFacts } from "../actors/messages/business.ts";
-import type { CryptoPort } from "../crypto/port.ts";
-import type { Anchors } from "../protocol/anchors.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
-import { type Trust, verifyKeySet } from "../verifier/trust.ts";
+import type { Trust } from "../verifier/trust.ts";
 import { publishedKeys } from "./published-keys.ts";
 import { createRecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
@@ -28,28 +26,28 @@ export interface Standings {
 
 const historiesMax = 10_000;
 
-/** Trust in this service's own keys, by the anchors that everybody has. Throws when they do not fit: nothing it signed would verify. */
-export function ownTrust(anchors: Anchors, keySet: string, crypto: CryptoPort): Trust {
-  const trust = verifyKeySet(anchors, JSON.parse(keySet) as JsonValue, {
-    verify: (jwk, message, signature) => crypto.verify(jwk, message, signature),
-    sha256: crypto.sha256,
-  });
-  if (!trust.ok)
-    throw new Error(`The node's key set does not verify under its anchors: ${trust.code}, ${trust.detail}`);
-  return trust.value;
+export interface StandingsDeps {
+  readonly register: Register;
+  /** Trust in this service's own keys, as it is now. */
+  readonly trust: () => Trust;
 }
 
-export function createStandings(deps: { readonly register: Register; readonly trust: Trust }): Standings {
-  // Verifying a history costs both halves of every issuance, and it changes only when one is added.
-  const histories = createRecentMap<string, CertificateHistory>(historiesMax);
+export function createStandings(deps: StandingsDeps): Standings {
+  // Verifying a history costs both halves of every issuance; it changes only when one is added, or another key set says
+  // what its signatures are worth.
+  let histories = createRecentMap<string, CertificateHistory>(historiesMax);
+  let judgedUnder: Trust | null = null;
   const historyOf = async (uuid: string): Promise<CertificateHistory | null> => {
     const facts = await deps.register.certificates(uuid);
     const [newest] = facts;
     if (newest === undefined) return null;
+    const trust = deps.trust();
+    if (trust !== judgedUnder) histories = createRecentMap(historiesMax);
+    judgedUnder = trust;
     const known = histories.get(newest.cert_id);
     if (known !== undefined && known.issuances.length === facts.length) return known;
     const envelopes = facts.map((each) => JSON.parse(each.envelope) as JsonValue);
-    const verified = verifyCertificates(deps.trust, uuid, envelopes);
+    const verified = verifyCertificates(trust, uuid, envelopes);
     if (!verified.ok)
       throw new Error(`The certificates of ${uuid} do not verify: ${verified.code}, ${verified.detail}`);
     histories.set(newest.cert_id, verified.value);

@@ -3,6 +3,7 @@
 
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { aiPolicyKeyDocument } from "../protocol/ai-policy-key.ts";
+import { utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -48,22 +49,44 @@ export interface Verification {
 const daySeconds = 86_400;
 
 export function createVerification(deps: VerificationDeps): Verification {
+  const keySet = keySetBytes(deps.keys.keySet);
   return {
     certificate: (uuid, format) => readCertificate(deps.register, uuid, format),
     businessKeys: (uuid) => readBusinessKeys(deps, uuid),
     keyCustody: (uuid) => readKeyCustody(deps, uuid),
-    keySet: () => cacheable(deps.keys.keySet, 300),
+    keySet: () => cacheable(keySet(), 300),
     keyDirectory: () => readKeyDirectory(deps),
     projection: readProjection,
-    aiPolicyKey: () => cacheable(JSON.stringify(aiPolicyKeyDocument()), daySeconds),
+    aiPolicyKey: () => cacheable(sameBytes("ai-policy-key", aiPolicyKeyDocument), daySeconds),
     vocabulary: (request) => readVocabulary(deps, request),
     checkpoint: () =>
       refused(problem("not_found", "There is no verified checkpoint of a transparency log yet.")),
   };
 }
 
+/** The key set in force, as one buffer for all who ask until another one is. */
+function keySetBytes(textInForce: () => string): () => Uint8Array {
+  let known: { readonly text: string; readonly bytes: Uint8Array } = { text: "", bytes: new Uint8Array() };
+  return () => {
+    const text = textInForce();
+    if (text !== known.text) known = { text, bytes: utf8(text) };
+    return known.bytes;
+  };
+}
+
+/** Documents of this release: the same bytes for all who ask, so that what waits to be read by many is in memory once. */
+const documents = new Map<string, Uint8Array>();
+
+function sameBytes(name: string, make: () => unknown): Uint8Array {
+  const known = documents.get(name);
+  if (known !== undefined) return known;
+  const bytes = utf8(JSON.stringify(make()));
+  documents.set(name, bytes);
+  return bytes;
+}
+
 function cacheable(
-  body: string,
+  body: string | Uint8Array,
   maxAgeSeconds: number,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
@@ -87,7 +110,7 @@ async function readBusinessKeys(deps: VerificationDeps, uuid: string): Promise<O
   const keys = await deps.register.keys(uuid);
   const payload = publishedKeys({ uuid, certId: certificate.cert_id, issuedAt, keys });
   const bytes = canonicalBytes(payload as unknown as JsonValue);
-  const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement]);
+  const signed = await signEnvelope(payloadTypes["business-keys.v1"], bytes, [deps.keys.statement(issuedAt)]);
   const { v: _version, ...members } = payload;
   return cacheable(JSON.stringify({ ...members, signed }), 30);
 }
@@ -106,9 +129,10 @@ async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Out
 
 /** A company is listed only if it chose to be, and this version gives it no way to choose: the list is empty. */
 async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
-  const payload = { v: 1, issued_at: formatTimestamp(deps.clock.now()), companies: [] };
+  const issuedAt = formatTimestamp(deps.clock.now());
+  const payload = { v: 1, issued_at: issuedAt, companies: [] };
   const statement = await signEnvelope(payloadTypes["key-directory.v1"], canonicalBytes(payload), [
-    deps.keys.statement,
+    deps.keys.statement(issuedAt),
   ]);
   return cacheable(JSON.stringify({ ...payload, statement }), 300);
 }
@@ -117,7 +141,10 @@ function readProjection(type: string, version: string): Outcome {
   const isWellFormed = /^[a-z_]{1,32}$/.test(type) && /^[1-9][0-9]{0,5}$/.test(version);
   const document = isWellFormed ? projectionDocument(type, Number(version)) : null;
   if (document === null) return refused(problem("not_found", "There is no such projection version."));
-  return cacheable(JSON.stringify(document), daySeconds);
+  return cacheable(
+    sameBytes(`projection/${type}/${version}`, () => document),
+    daySeconds,
+  );
 }
 
 function readVocabulary(deps: VerificationDeps, request: Parameters<Verification["vocabulary"]>[0]): Outcome {
@@ -136,8 +163,8 @@ function readVocabulary(deps: VerificationDeps, request: Parameters<Verification
       problem("not_found", "There is no such vocabulary or version.", { allowed: vocabularyNames }),
     );
   }
-  const body = JSON.stringify(document);
-  const etag = `"${hashOf(new TextEncoder().encode(body), deps.crypto.sha256)}"`;
+  const body = sameBytes(`vocabulary/${name}/${version ?? "latest"}`, () => document);
+  const etag = `"${hashOf(body, deps.crypto.sha256)}"`;
   const headers = { etag, "cache-control": "public, max-age=3600" };
   const isCurrent =
     request.ifNoneMatch?.split(",").some((each) => each.trim().replace(/^W\//, "") === etag) === true;

@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import type { MandateFacts } from "../actors/messages/business.ts";
+import { ok } from "../protocol/result.ts";
 import type { SealV2 } from "../protocol/seal.ts";
+import type { Sidecar } from "../protocol/sidecar.ts";
+import type { Trust } from "../verifier/trust.ts";
 import type { Standing } from "./standing.ts";
 import { sealEvidence, type VerifyInput } from "./verify-evidence.ts";
 
@@ -8,6 +11,7 @@ const keyId = "A".repeat(43);
 const uuid = "00000000-0000-4000-8000-000000000001";
 const input: VerifyInput = {
   bytes: new Uint8Array(),
+  hash: `sha256:${"1".repeat(64)}`,
   seal: null,
   sidecar: null,
   row: null,
@@ -43,7 +47,22 @@ function mandate(id: string, from: string, revokedAt: string | null = null): Man
   };
 }
 
-function mandateOf(mandates: readonly MandateFacts[]): unknown {
+/** A sidecar of the version that the seal is over, published under a mandate. */
+function sidecarUnder(mandateId: string): Sidecar {
+  return {
+    ...{ v: 2, action: "publish", ai_policy_version: 0, batch_id: null, business_uuid: uuid },
+    ...{ cert_id: seal.cert_id, change: 1, generation: 1, path: "A", record_id: `svc_${"a".repeat(26)}` },
+    ...{ published_at: seal.sealed_at, received_at: seal.sealed_at, sealed_at: seal.sealed_at },
+    ...{ record_type: "products", record_version: 1, seal_ok: true, sealed_by_key_id: keyId },
+    ...{ sha256: input.hash, source: "api" },
+    scope: {
+      ...{ basis: "mandate", key_id: keyId, kind: "system", mandate_id: mandateId },
+      permissions: ["publish:products"],
+    },
+  };
+}
+
+function mandateOf(mandates: readonly MandateFacts[], sidecar: Sidecar | null = null): unknown {
   const standing: Standing = {
     uuid,
     certificates: { uuid, issuances: [] },
@@ -51,7 +70,9 @@ function mandateOf(mandates: readonly MandateFacts[]): unknown {
     policies: { versions: [], isComplete: true },
     mandates,
   };
-  return sealEvidence(input, { seal, sidecar: null, expectedHash: null }, standing).mandate?.envelope;
+  const claimed = { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null };
+  // Its mandates are no envelopes: none of them gets as far as being verified.
+  return sealEvidence({} as Trust, input, { claimed, standing }).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {
@@ -62,4 +83,17 @@ it("a seal without its sidecar is judged by the mandate that it was published un
   expect(mandateOf([later, replaced, ended, replacing])).toEqual({ of: "replacing" });
   expect(mandateOf([replacing, later, replaced])).toEqual({ of: "replacing" });
   expect(mandateOf([later, replaced])).toEqual({ of: "replaced" });
+});
+
+it("a sidecar names the mandate of its own seal, and of no other", () => {
+  const earlier = mandate("earlier", "2026-03-01T00:00:00.000Z");
+  const newest = mandate("newest", "2026-03-05T00:00:00.000Z");
+  expect(mandateOf([newest, earlier], sidecarUnder("earlier"))).toEqual({ of: "earlier" });
+  const others = [{ sha256: `sha256:${"2".repeat(64)}` }, { sealed_at: "2026-03-09T00:00:00.000Z" }];
+  for (const other of others) {
+    const sidecar = { ...sidecarUnder("earlier"), ...other };
+    expect(mandateOf([newest, earlier], sidecar)).toEqual({ of: "newest" });
+  }
+  // One that the register here has not heard of is no reason to judge by another.
+  expect(mandateOf([newest, earlier], sidecarUnder("elsewhere"))).toBeUndefined();
 });

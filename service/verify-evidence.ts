@@ -3,17 +3,25 @@
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { parseEnvelope } from "../protocol/dsse.ts";
 import { isObject } from "../protocol/payload.ts";
-import { type BatchSeal, openBatchSeal, openSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
-import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
-import type { SealEvidence } from "../verifier/seal.ts";
+import type { Verdict } from "../protocol/result.ts";
+import type { IndexRow } from "../protocol/row.ts";
+import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
+import type { Sidecar } from "../protocol/sidecar.ts";
+import { verifyMandate } from "../verifier/mandate.ts";
+import { verifyRowSignature } from "../verifier/row.ts";
+import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
 import { aiPolicyRecordType } from "../verifier/sealed-document.ts";
+import { sidecarFault, verifySidecar } from "../verifier/sidecar.ts";
+import type { Trust } from "../verifier/trust.ts";
 import type { Register } from "./register.ts";
+import type { SealReceipt } from "./seal-receipt.ts";
 import type { Standing, Standings } from "./standing.ts";
 
 export interface VerifyInput {
   readonly bytes: Uint8Array;
+  /** Of the bytes. */
+  readonly hash: string;
   readonly seal: JsonValue | null;
   readonly sidecar: JsonValue | null;
   readonly row: JsonObject | null;
@@ -21,57 +29,55 @@ export interface VerifyInput {
   readonly keyEvents: "warn" | "require";
 }
 
-/** What was read of the caller's documents, believing none of it. */
+/**
+ * What the caller's documents say. Of a seal it is what was read; a sidecar and a row are here only where the service
+ * signed them, and each may be about anything.
+ */
 export interface Claimed {
   readonly seal: Seal | BatchSeal | null;
-  readonly sidecar: Sidecar | null;
-  /** Hash that the bytes should have by the sidecar or the row: tells altered bytes from a wrong proof. */
-  readonly expectedHash: string | null;
+  readonly sidecar: Verdict<Sidecar> | null;
+  readonly row: Verdict<IndexRow> | null;
 }
 
-export function readClaims(input: VerifyInput): Claimed {
-  const sidecar = input.sidecar === null ? null : readSidecar(input.sidecar);
-  const origin = input.row?.["adl_origin"];
+export function readClaims(trust: Trust, input: VerifyInput): Claimed {
   return {
     seal: input.seal === null ? null : readSeal(input.seal),
-    sidecar,
-    expectedHash: sidecar?.sha256 ?? (typeof origin === "string" ? origin : null),
+    sidecar: input.sidecar === null ? null : verifySidecar(trust, input.sidecar),
+    row: input.row === null ? null : verifyRowSignature(trust, input.row),
   };
 }
 
 function readSeal(value: JsonValue): Seal | BatchSeal | null {
   const parsed = parseRecordSeal(value);
-  if (!parsed.ok) return null;
-  const payload =
-    parsed.value.kind === "single" ? openSeal(parsed.value.envelope) : openBatchSeal(parsed.value.envelope);
-  return payload.ok ? payload.value : null;
+  const opened = parsed.ok ? openRecordSeal(parsed.value) : parsed;
+  return opened.ok ? opened.value.payload : null;
 }
 
-function readSidecar(value: JsonValue): Sidecar | null {
-  const envelope = parseEnvelope(value);
-  const sidecar = envelope.ok ? openSidecar(envelope.value) : envelope;
-  return sidecar.ok ? sidecar.value : null;
-}
-
-/** The business that the documents are about: the one that the sealing key is registered to, before any that they name. */
+/**
+ * The business that the documents are about: the one that the sealing key is registered to. What else the caller brought
+ * says nothing of who sealed; it counts where there is no seal.
+ */
 export async function findStanding(
   deps: { readonly register: Register; readonly standings: Standings },
-  claimed: Claimed,
-  request: { readonly row: JsonObject | null; readonly at: string },
+  { seal, sidecar, row }: Claimed,
+  at: string,
 ): Promise<Standing | null> {
-  const key = claimed.seal === null ? null : await deps.register.key(claimed.seal.key_id);
-  const named = [key?.party_uuid, claimed.sidecar?.business_uuid, request.row?.["business_uuid"]];
-  for (const uuid of named) {
-    const standing = typeof uuid === "string" ? await deps.standings.read(uuid, request.at) : null;
-    if (standing !== null) return standing;
+  if (seal !== null) {
+    const key = await deps.register.key(seal.key_id);
+    return key === null ? null : deps.standings.read(key.party_uuid, at);
   }
-  return null;
+  const uuid = heldOf(sidecar)?.business_uuid ?? heldOf(row)?.business_uuid;
+  return uuid === undefined ? null : deps.standings.read(uuid, at);
 }
 
 /** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the sealing. */
-export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Standing): SealEvidence {
-  const mandate =
-    claimed.seal === null ? null : findMandate(standing.mandates, claimed.seal, claimed.sidecar);
+export function sealEvidence(
+  trust: Trust,
+  input: VerifyInput,
+  { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing },
+  receipt?: SealReceipt | null,
+): SealEvidence {
+  const mandate = findMandate(trust, standing, claimed, input.hash);
   return {
     document: claimed.seal?.record_type === aiPolicyRecordType ? "ai_policy" : "record",
     bytes: input.bytes,
@@ -79,8 +85,8 @@ export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Sta
     certificates: standing.certificates,
     keys: standing.keys,
     policies: standing.policies,
-    ...(claimed.expectedHash === null ? {} : { expectedHash: claimed.expectedHash }),
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
+    ...(receipt === undefined ? {} : { received: { at: receipt?.received_at ?? null } }),
     ...(mandate === null
       ? {}
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
@@ -89,18 +95,37 @@ export function sealEvidence(input: VerifyInput, claimed: Claimed, standing: Sta
   };
 }
 
+/** Another hash than that of the bytes, when all that the service signed of the caller's documents names others. */
+export function otherHash({ sidecar, row }: Claimed, hash: string): string | null {
+  const named = [heldOf(sidecar)?.sha256, heldOf(row)?.adl_origin].filter((each) => each !== undefined);
+  return named.includes(hash) ? null : (named[0] ?? null);
+}
+
+function heldOf<T>(verdict: Verdict<T> | null): T | null {
+  return verdict?.ok === true ? verdict.value : null;
+}
+
 function findMandate(
-  mandates: readonly MandateFacts[],
-  seal: Seal | BatchSeal,
-  sidecar: Sidecar | null,
+  trust: Trust,
+  { mandates, keys }: Standing,
+  { seal, sidecar }: Claimed,
+  hash: string,
 ): MandateFacts | null {
+  if (seal === null) return null;
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
-  const named = ofKey.find((mandate) => mandate.mandate_id === sidecar?.scope.mandate_id);
+  const stated = heldOf(sidecar);
+  if (stated !== null && sidecarFault(stated, { hash, seal }) === null) {
+    // Where the register here has not heard of that mandate, its authority is what the sidecar states.
+    return ofKey.find((mandate) => mandate.mandate_id === stated.scope.mandate_id) ?? null;
+  }
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
-  // A batch is published under the one that began last (actors/business/facts.ts).
+  // A batch is published under the one that began last (actors/business/facts.ts) and stands (find-mandate.ts).
+  const stands = ({ envelope }: MandateFacts): boolean =>
+    verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
-  return named ?? newestFirst.find(covers) ?? newestFirst[0] ?? null;
+  const covering = newestFirst.filter(covers);
+  return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
 }
 
 /** A member of a parsed body as an object; null when it is absent. */

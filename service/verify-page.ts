@@ -2,7 +2,7 @@
 // served then, and what is the business's certificate today. An unknown id and a hash that does not match answer alike.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
-import type { Clock, Signer } from "../crypto/port.ts";
+import type { Clock, SignerAt } from "../crypto/port.ts";
 import { parseUtf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
@@ -14,7 +14,7 @@ import { formatSourceLine } from "../protocol/source-line.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
-import { escapeHtml, page, table } from "./page.ts";
+import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import { findPublished, type PublishedVersion } from "./published-version.ts";
 import type { Register } from "./register.ts";
 import { signEnvelope } from "./sign-envelope.ts";
@@ -22,7 +22,7 @@ import { signEnvelope } from "./sign-envelope.ts";
 export interface VerifyPageDeps {
   readonly records: RecordStore;
   readonly register: Register;
-  readonly statement: Signer;
+  readonly statement: SignerAt;
   readonly clock: Clock;
   /** Public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
@@ -48,7 +48,7 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
     const findings = describe(deps, request, version, certificate);
     if (request.format === "html") return htmlAnswer(findings);
     const statement = await signEnvelope(payloadTypes["verify-page.v1"], canonicalBytes(findings), [
-      deps.statement,
+      deps.statement(String(findings["checked_at"])),
     ]);
     const headers = {
       "content-type": "application/json",
@@ -79,7 +79,7 @@ const notFoundText = "No record with this id and these exact bytes is known.";
 
 function notFound(format: PageFormat): Outcome {
   if (format === "json") return refused(problem("not_found", notFoundText), { vary: "accept" });
-  const headers = { "content-type": "text/html; charset=utf-8", vary: "accept" };
+  const headers = { ...pageHeaders, vary: "accept" };
   return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
 
@@ -246,7 +246,7 @@ function htmlAnswer(findings: JsonObject): Outcome {
     "<p>A seal proves who published these bytes and when, not that they are true.</p>",
   ]);
   const headers = {
-    "content-type": "text/html; charset=utf-8",
+    ...pageHeaders,
     "cache-control": "public, max-age=30",
     vary: "accept",
   };

@@ -2,47 +2,47 @@
 // only the service knows added. A check that fails is an answer, not an error.
 //   V1. The record's bytes are required: a bare id or hash is never accepted, so nobody learns which ids exist.
 //   V2. The statement says what the answer says, and nothing else is signed.
+//   V3. A seal is refused for what the register does not have only by a register that was followed since the request
+//       came: a key, a certificate or an AI policy that this node had not heard of is no reason.
 
-import type { CustodyFacts } from "../actors/messages/business.ts";
-import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
-import { blockedNames } from "../protocol/ai-policy.ts";
+import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
+import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
-import { type CustodyState, custodyInForce } from "../protocol/key-custody.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ReasonCode, Refusal } from "../protocol/result.ts";
-import { refuse } from "../protocol/result.ts";
-import { verifyPolicyBits } from "../verifier/policy-bits.ts";
-import { verifyProjection, verifyRowSignature } from "../verifier/row.ts";
-import { type SealReport, verifySeal } from "../verifier/seal.ts";
-import { verifySidecar } from "../verifier/sidecar.ts";
+import type { ReasonCode } from "../protocol/result.ts";
+import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
-import type { Register } from "./register.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import type { Standing, Standings } from "./standing.ts";
+import { type Claimed, findStanding, objectMember, readClaims, type VerifyInput } from "./verify-evidence.ts";
 import {
-  type Claimed,
-  findStanding,
-  objectMember,
-  readClaims,
-  sealEvidence,
-  type VerifyInput,
-} from "./verify-evidence.ts";
+  bitsSection,
+  type Judged,
+  judgeSeal,
+  projectionSection,
+  type SealJudgement,
+  type SectionDeps,
+  sealSection,
+  sidecarSection,
+} from "./verify-sections.ts";
 
-export interface VerifyDeps {
+export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
   readonly environment: Environment;
-  readonly register: Register;
   readonly standings: Standings;
-  readonly trust: Trust;
-  readonly statement: Signer;
-  readonly crypto: CryptoPort;
+  /** Trust in this service's own keys, as it is now. */
+  readonly trust: () => Trust;
+  readonly statement: SignerAt;
+  readonly crypto: Pick<CryptoPort, "sha256">;
   readonly clock: Clock;
 }
+
+/** Of one request: it is judged by one trust, whatever key set comes meanwhile. */
+type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
 
 export type Verify = (body: JsonObject) => Promise<Outcome>;
 
@@ -52,12 +52,12 @@ export const recordCharactersMax = 204_800;
 /** `body` has passed the request schema: its members are those of the specification, and of their types. */
 export function createVerify(deps: VerifyDeps): Verify {
   return async (body) => {
-    const input = readInput(body);
-    return "kind" in input ? input : answer(deps, input);
+    const input = readInput(deps, body);
+    return "kind" in input ? input : answer({ ...deps, trust: deps.trust() }, input);
   };
 }
 
-function readInput(body: JsonObject): VerifyInput | Refused {
+function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refused {
   if (body["ad_item"] !== undefined) {
     if (Object.keys(body).length > 1) {
       return refused(problem("request_invalid", "ad_item is verified alone.", { pointer: "/ad_item" }));
@@ -85,6 +85,7 @@ function readInput(body: JsonObject): VerifyInput | Refused {
   }
   const input: VerifyInput = {
     bytes,
+    hash: hashOf(bytes, crypto.sha256),
     seal: seal ?? null,
     sidecar: sidecar ?? null,
     row: objectMember(body["row"]),
@@ -105,21 +106,20 @@ function readInput(body: JsonObject): VerifyInput | Refused {
   return input;
 }
 
-async function answer(deps: VerifyDeps, input: VerifyInput): Promise<Outcome> {
+async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const checkedAt = formatTimestamp(deps.clock.now());
-  const claimed = readClaims(input);
-  const standing = await findStanding(deps, claimed, { row: input.row, at: checkedAt });
+  const claimed = readClaims(deps.trust, input);
+  const { seal: verdict, standing, receipt } = await judge(deps, { input, claimed, at: checkedAt });
   const warnings: string[] = [];
-  const sections: readonly (Section | null)[] = [
-    await sealSection(deps, { input, claimed, standing, warnings }),
-    input.seal === null ? sidecarSection(deps, input) : null,
-    projectionSection(deps, input),
-    bitsSection(deps, { input, claimed, standing, warnings }),
-  ];
+  const judged: Judged = { input, claimed, standing, receipt, warnings };
+  const seal = await sealSection(deps.register, verdict, judged);
+  const sidecar = sidecarSection(judged, verdict);
+  const projection = projectionSection(deps, judged);
+  const policyBits = bitsSection(deps, judged);
+  if (isOfRegister(verdict)) warnings.push(registerWarning);
   warnAboutCertificate(standing, warnings);
-  const [seal = null, sidecar = null, projection = null, policyBits = null] = sections;
   const findings: JsonObject = {
-    valid: sections.every((section) => section === null || section.valid),
+    valid: [seal, sidecar, projection, policyBits].every((section) => section === null || section.valid),
     seal,
     log_inclusion: { status: "not_in_log", checkpoint: null },
     sidecar,
@@ -131,166 +131,53 @@ async function answer(deps: VerifyDeps, input: VerifyInput): Promise<Outcome> {
   const payload = canonicalBytes({
     v: 1,
     checked_at: checkedAt,
-    record_hash: hashOf(input.bytes, deps.crypto.sha256),
+    record_hash: input.hash,
     ...(deps.environment === "sandbox" ? { sandbox: true } : {}),
     ...findings,
   });
-  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [deps.statement]);
+  const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [
+    deps.statement(checkedAt),
+  ]);
   return answerJson(200, { ...findings, checked_at: checkedAt, statement }, { "cache-control": "no-store" });
 }
 
-type Section = JsonObject & { readonly valid: boolean };
+type Found = SealJudgement & { readonly standing: Standing | null };
 
-interface Judged {
-  readonly input: VerifyInput;
-  readonly claimed: Claimed;
-  readonly standing: Standing | null;
-  readonly warnings: string[];
-}
-
-function invalid(refusal: Refusal<ReasonCode>, members: JsonObject = {}): Section {
-  const { code, detail, pointer } = refusal;
-  return { valid: false, reason: code, detail, ...(pointer === undefined ? {} : { pointer }), ...members };
-}
-
-async function sealSection(
-  deps: VerifyDeps,
-  { input, claimed, standing, warnings }: Judged,
-): Promise<Section | null> {
-  if (input.seal === null) return null;
-  const verdict =
-    standing === null
-      ? sealOfNobody(deps, input)
-      : verifySeal(deps.trust, sealEvidence(input, claimed, standing));
-  if (!verdict.ok || standing === null)
-    return invalid(verdict as Refusal<ReasonCode>, { checks: failedChecks(verdict as Refusal<ReasonCode>) });
-  const report = verdict.value;
-  const custody = custodyOf(await deps.register.custody(standing.uuid), report);
-  if (report.checks.key_event === "missing") {
-    warnings.push(
-      "The registration of the sealing key is in no transparency log yet; the seal stands without it.",
-    );
-  }
-  if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
-  return sealFound(report, standing.uuid, custody);
-}
-
-/** What can be said of a seal by a key that no business here has: what is wrong with its form, else that. */
-function sealOfNobody(deps: VerifyDeps, input: VerifyInput) {
-  const nobody = {
-    bytes: input.bytes,
-    seal: input.seal,
-    certificates: { uuid: "", issuances: [] },
-    keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
-  } as const;
-  const verdict = verifySeal(deps.trust, nobody);
-  return verdict.ok ? refuse("key_unknown", "The sealing key is not registered here.") : verdict;
-}
-
-function sealFound(report: SealReport, businessUuid: string, custody: CustodyState): Section {
-  return {
-    valid: true,
-    business_uuid: businessUuid,
-    key_id: report.key_id,
-    key_kind: report.key_kind,
-    custody,
-    cert_id: report.cert_id,
-    ...(report.format === 2
-      ? { ai_policy_version: report.ai_policy_version }
-      : { terms_version: report.terms_version }),
-    sealed_at: report.sealed_at,
-    record_type: report.record_type,
-    format: report.format,
-    path: report.path,
-    hash: report.hash,
-    leaf: report.leaf === null ? null : { ...report.leaf },
-    checks: { ...report.checks },
-    // Where the log has the leaf of the key's registration; null while it is in no log.
-    key_event: null,
+/** See V3. */
+async function judge(
+  deps: RequestDeps,
+  asked: { readonly input: VerifyInput; readonly claimed: Claimed; readonly at: string },
+): Promise<Found> {
+  const { input, claimed, at } = asked;
+  const once = async (): Promise<Found> => {
+    const standing = await findStanding(deps, claimed, at);
+    return { standing, ...(await judgeSeal(deps, { input, claimed, standing })) };
   };
+  const first = await once();
+  if (!isOfRegister(first.seal)) return first;
+  await deps.register.refresh();
+  return once();
 }
 
-const checkOfReason: Readonly<Partial<Record<ReasonCode, keyof SealReport["checks"]>>> = {
-  certificate_not_in_force: "certificate",
-  certificate_withdrawn: "certificate",
-  certificate_unknown: "certificate",
-  ai_policy_version_mismatch: "ai_policy",
-  out_of_scope: "scope",
-  key_event_missing: "key_event",
-};
+/** What a register that has heard too little refuses a good seal with. */
+const registerReasons: readonly ReasonCode[] = [
+  "key_unknown",
+  "certificate_unknown",
+  "ai_policy_version_mismatch",
+  "out_of_scope",
+];
 
-function failedChecks(refusal: Refusal<ReasonCode>): JsonObject {
-  const checks: Record<string, string> = {
-    certificate: "not_checked",
-    ai_policy: "not_checked",
-    scope: "not_checked",
-    key_event: "not_checked",
-  };
-  const failed = checkOfReason[refusal.code];
-  if (failed !== undefined) checks[failed] = failed === "key_event" ? "missing" : "failed";
-  return checks;
+function isOfRegister(seal: SealVerdict | null): boolean {
+  return seal !== null && !seal.ok && registerReasons.includes(seal.code);
 }
 
-function custodyOf(facts: readonly CustodyFacts[], report: SealReport): CustodyState {
-  const [first] = facts;
-  if (first === undefined) return "unstated";
-  const statements = facts.map(({ business_uuid, key_id, custody, issued_at, effective_from }) => ({
-    v: 1 as const,
-    business_uuid,
-    key_id,
-    custody,
-    issued_at,
-    effective_from,
-  }));
-  const about = { business_uuid: first.business_uuid, key_id: report.key_id, at: report.sealed_at };
-  return custodyInForce(statements, about)?.custody ?? "unstated";
-}
-
-function sidecarSection(deps: VerifyDeps, input: VerifyInput): Section | null {
-  if (input.sidecar === null) return null;
-  const verdict = verifySidecar(deps.trust, input.sidecar, { hash: hashOf(input.bytes, deps.crypto.sha256) });
-  return verdict.ok
-    ? { valid: true, record_id: verdict.value.record_id, generation: verdict.value.generation }
-    : invalid(verdict);
-}
-
-function projectionSection(deps: VerifyDeps, { row, bytes }: VerifyInput): Section | null {
-  if (row === null) return null;
-  const signature = verifyRowSignature(deps.trust, row);
-  if (!signature.ok) return invalid(signature, { row_signature: invalid(signature), projection: null });
-  const version = signature.value.adl_proj;
-  const projected = verifyProjection(deps.trust, signature.value, bytes);
-  const members = { version, row_signature: { valid: true } };
-  return projected.ok
-    ? { valid: true, ...members, projection: { valid: true } }
-    : invalid(projected, { ...members, projection: invalid(projected) });
-}
-
-function bitsSection(deps: VerifyDeps, { input, claimed, standing, warnings }: Judged): Section | null {
-  if (input.policyBits === null) return null;
-  if (standing === null) return invalid(refuse("key_unknown", "The sealing key is not registered here."));
-  const verdict = verifyPolicyBits(
-    deps.trust,
-    input.policyBits as JsonValue,
-    sealEvidence(input, claimed, standing),
-  );
-  if (!verdict.ok) return invalid(verdict);
-  const { bits, blocked, isPurchaseWithheld } = verdict.value;
-  if (isPurchaseWithheld)
-    warnings.push(
-      "The purchase permission that the sealed AI policy grants is withheld from the served bits.",
-    );
-  return {
-    valid: true,
-    ai_policy_version: bits.ai_policy_version,
-    blocked: blocked.map((name) => ({ code: `bc${blockedNames.indexOf(name) + 1}`, name })),
-    purchase_withheld: isPurchaseWithheld,
-  };
-}
+const registerWarning =
+  "The seal was judged by the register of this region; what was registered in another one moments ago may not have reached it yet.";
 
 function warnAboutCertificate(standing: Standing | null, warnings: string[]): void {
   const today = standing?.certificates.issuances[0]?.certificate;
   if (today !== undefined && today.status !== "active") {
-    warnings.push(`The business's certificate is ${today.status} from ${today.status_effective_from} on.`);
+    const { status, status_effective_from: from, subject } = today;
+    warnings.push(`The certificate of business ${subject.uuid} is ${status} from ${from} on.`);
   }
 }

@@ -12,7 +12,6 @@ import type { JournalFile } from "./journal-file.ts";
 import { installGuard } from "./kernel/guard.ts";
 import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
-import { openSimRecordStore } from "./store/record-store.ts";
 import type { BusinessAgent } from "./workload/business-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
 import { calm, nightPasses, unleash, withoutIndex } from "./world/chaos.ts";
@@ -198,10 +197,7 @@ async function closeReceipts(world: World): Promise<void> {
   const nowMs = parts.kernel.now() + closingMs;
   for (const region of parts.regions) {
     const client = { model: parts.stores, life: null, region };
-    const records = openSimRecordStore(client);
-    const index = parts.indexes.get(region);
-    if (index === undefined) continue;
     const receipts = openSimReceiptStore(client);
-    await closeReceiptBatches({ index, records, receipts, sha256: parts.crypto.sha256 }, region, nowMs);
+    await closeReceiptBatches({ receipts, sha256: parts.crypto.sha256 }, region, nowMs);
   }
 }

@@ -7,7 +7,13 @@ import { CompanyAgent } from "./workload/company-agent.ts";
 import type { Journal } from "./workload/journal.ts";
 import { PortalAgent } from "./workload/portal-agent.ts";
 import type { NewBusiness } from "./world/setup.ts";
-import { registerBusiness, registerCompany, resumeBusiness, type SimBusiness } from "./world/setup.ts";
+import {
+  registerBusiness,
+  registerCompany,
+  registerNamed,
+  resumeBusiness,
+  type SimBusiness,
+} from "./world/setup.ts";
 import type { SimNode } from "./world/sim-node.ts";
 import type { World } from "./world/world.ts";
 
@@ -20,6 +26,9 @@ export interface Cast {
 export async function setUp(world: World, draw: Random, served: ServedChecker, journal: Journal) {
   const { regions } = world.parts;
   const plan = drawPlan(draw.fork("plan"), regions);
+  const named = { uuid: draw.fork("named").uuid(), home: draw.fork("named home").pick(regions) };
+  world.parts.homes.set(named.uuid, named.home);
+  await registerNamed(world.parts, await anyNode(world, named.home), named.uuid);
   const businesses = await openBusinesses(world, draw);
   const agents = businesses.flatMap((business, index) =>
     business.keys.map((key, at) => {

@@ -1,4 +1,4 @@
-// What every implementation of the port in receipt-store.ts must pass: obligations T1–T4 and the reads beside them.
+// What every implementation of the port in receipt-store.ts must pass: obligations T1–T5 and the reads beside them.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CommitOutcome } from "./actor-store.ts";
@@ -72,6 +72,7 @@ export function receiptStoreConformance(name: string, open: () => Promise<OpenRe
     describe("receipts", () => receiptTests(() => store, reopen));
     describe("receipts looked up", () => lookUpTests(() => store));
     describe("batches", () => batchTests(() => store, reopen));
+    describe("receipts forgotten", () => forgettingTests(() => store, reopen));
   });
 }
 
@@ -226,5 +227,92 @@ function batchTests(store: () => ReceiptStore, reopen: () => Promise<void>): voi
       await Promise.all(rows.slice(first, first + 50).map((row) => store().append(row)));
     }
     expect(await store().readBatch(region, "202611211358-i1")).toEqual(rows);
+  });
+}
+
+function forgettingTests(store: () => ReceiptStore, reopen: () => Promise<void>): void {
+  const batch = "202611211358-i1";
+  const forgetAll = async (region: string, name = batch): Promise<void> => {
+    while (!(await store().forgetReceipts(region, name, 2)));
+  };
+
+  it("are those of closed batches of an earlier minute, oldest first", async () => {
+    const region = freshRegion();
+    const names = ["202611211358-i1", "202611211357-i1", "202611200359-i1", "202611211359-i1"];
+    for (const name of names) {
+      await store().append(receipt(region, { batch: name }));
+      if (name !== "202611200359-i1") await store().closeBatch(closed(region, { batch: name }));
+    }
+    expect(await store().keptBatches(region, "202611211359", 10)).toEqual([
+      "202611211357-i1",
+      "202611211358-i1",
+    ]);
+    await store().closeBatch(closed(region, { batch: "202611200359-i1" }));
+    expect(await store().keptBatches(region, "202611211359", 2)).toEqual([
+      "202611200359-i1",
+      "202611211357-i1",
+    ]);
+    expect(await store().keptBatches(region, "202611200359", 10)).toEqual([]);
+    expect(await store().keptBatches(freshRegion(), later, 10)).toEqual([]);
+  });
+
+  it("are gone for good, and what was closed over them stays (T5)", async () => {
+    const region = freshRegion();
+    const rows = Array.from({ length: 5 }, (_, index) => receipt(region, { retrieval_id: id(`${index}`) }));
+    for (const row of rows) await store().append(row);
+    const over = closed(region, { tree_size: rows.length });
+    await store().closeBatch(over);
+    await forgetAll(region);
+    await reopen();
+    expect(await store().readBatch(region, batch)).toEqual([]);
+    expect(await store().readReceipt(region, id("0"))).toBeNull();
+    expect(await store().readClosed(region, batch)).toEqual(over);
+    expect(await store().keptBatches(region, later, 10)).toEqual([]);
+    expect(await store().openBatches(region, later, 10)).toEqual([]);
+    await forgetAll(region);
+    expect(await store().readClosed(region, batch)).toEqual(over);
+  });
+
+  it("are never those of a batch that is open (T5)", async () => {
+    const region = freshRegion();
+    await store().append(receipt(region));
+    await forgetAll(region);
+    expect(await store().readBatch(region, batch)).toEqual([receipt(region)]);
+    expect(await store().openBatches(region, later, 10)).toEqual([batch]);
+    await store().closeBatch(closed(region));
+    expect(await store().keptBatches(region, later, 10)).toEqual([batch]);
+  });
+
+  it("are those of one batch and region alone (T5)", async () => {
+    const [region, other] = [freshRegion(), freshRegion()];
+    const beside = receipt(region, { batch: "202611211358-i2", retrieval_id: id("2") });
+    for (const row of [receipt(region), beside, receipt(other)]) {
+      await store().append(row);
+      await store().closeBatch(closed(row.region, { batch: row.batch }));
+    }
+    await forgetAll(region);
+    expect(await store().readBatch(region, "202611211358-i2")).toEqual([beside]);
+    expect(await store().readReceipt(region, id("2"))).toEqual(beside);
+    expect(await store().readBatch(other, batch)).toEqual([receipt(other)]);
+    expect(await store().keptBatches(region, later, 10)).toEqual(["202611211358-i2"]);
+    expect(await store().keptBatches(other, later, 10)).toEqual([batch]);
+  });
+
+  it("of an hour long past are found behind hours that were forgotten", async () => {
+    const region = freshRegion();
+    const hours = ["2026111601", "2026111602", "2026111807", "2026112022"];
+    for (const hour of hours) {
+      await store().append(receipt(region, { batch: `${hour}30-i1` }));
+      await store().closeBatch(closed(region, { batch: `${hour}30-i1` }));
+    }
+    const found: string[] = [];
+    // A call may look at a part of the time only; it goes on where the one before ended.
+    for (let call = 0; call < 20 && found.length < hours.length; call += 1) {
+      for (const name of await store().keptBatches(region, "202611211358", 10)) {
+        found.push(name);
+        await forgetAll(region, name);
+      }
+    }
+    expect(found).toEqual(hours.map((hour) => `${hour}30-i1`));
   });
 }

@@ -4,6 +4,8 @@
 //   T3. A batch is (minute, incarnation); a late row goes into the batch that its writer names, closed or not,
 //       and is found by `readBatch`, so a closer reads again what it closed.
 //   T4. A row appended `after` a commit is kept only if that commit was applied, and never without it.
+//   T5. Receipts are removed by `forgetReceipts` alone, those of one closed batch. Its root and size stay for good, so that
+//       a receipt that somebody kept can still be shown to have been in it, or not.
 
 import type { CommitOutcome } from "./actor-store.ts";
 
@@ -45,6 +47,13 @@ export interface ReceiptStore {
   readBatch(region: string, batch: string): Promise<readonly ReceiptRow[]>;
   closeBatch(closed: ClosedBatch): Promise<void>;
   readClosed(region: string, batch: string): Promise<ClosedBatch | null>;
+  /**
+   * Names of closed batches whose receipts were not forgotten yet, whose minute sorts before `beforeMinute`, oldest first.
+   * May look at a part of the time only, and goes on with the next call.
+   */
+  keptBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]>;
+  /** Removes some receipts of a closed batch, `limit` at most in one step; true once none is left (T5). */
+  forgetReceipts(region: string, batch: string, limit: number): Promise<boolean>;
   /** By the minute that the id names; null for an id that names none. */
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null>;
 }

@@ -57,6 +57,9 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(served?.version).toEqual(alone);
     expect(served?.seal.tree_size).toBeNull();
     expect(served?.version.proof).toHaveLength(0);
+    const published = await store().readPublished({ record_id: id, generation: 1, hash: hash("1") });
+    expect(published).toMatchObject({ seal_id: sealId, leaf_index: null });
+    expect(published?.proof).toHaveLength(0);
   });
 
   it("take every write again without a change (R1), and immutable ones only once (R2)", async () => {
@@ -132,7 +135,9 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
       { record_id: a, generation: 1, hash: hash("1"), row: version(a, sealId).row },
     ]);
     const id = { record_id: a, generation: 2, hash: hash("2") };
-    expect(await store().readPublished(id)).toEqual({ ...id, row: '{"n":2}', sidecar: second.sidecar });
+    const { sidecar, seal_id, leaf_index, proof } = second;
+    const published = { ...id, row: '{"n":2}', sidecar, seal_id, leaf_index, proof };
+    expect(await store().readPublished(id)).toEqual(published);
     expect(await store().readPublished({ ...id, hash: hash("9") })).toBeNull();
     expect(await store().readPublished({ ...id, generation: 3 })).toBeNull();
   });
@@ -155,6 +160,29 @@ function versionTests(store: () => RecordStore, reopen: () => Promise<void>): vo
     expect(await store().listVersions(id, 2, 10)).toEqual([first]);
     expect(await store().listVersions(id, 1, 10)).toEqual([]);
     expect(await store().listVersions(fresh("svc"), null, 10)).toEqual([]);
+  });
+
+  it("are found by their bytes among many others, the newest first", async () => {
+    const [id, other, sealId] = [fresh("svc"), fresh("svc"), fresh("bat")];
+    const twice = [3, 250];
+    const dates = Array.from({ length: 260 }, (_, index) => ({
+      generation: index + 1,
+      hash: hash(twice.includes(index + 1) ? "2" : index % 2 === 0 ? "0" : "1"),
+      published_at_ms: 1_780_000_000_000 + index,
+    }));
+    await store().putVersions(
+      dates.map((date) => version(id, sealId, date)),
+      [],
+    );
+    await store().putVersions([version(other, sealId, { hash: hash("5") })], [head(other)]);
+    await store().putHeads([head(id, { generation: 260, change: 260, hash: hash("1") })]);
+    const date = (generation: number) => dates[generation - 1];
+    const asked = [999, 251, 250, 200, 4, 3];
+    const found = await Promise.all(asked.map((below) => store().newestWith(id, hash("2"), below)));
+    expect(found).toEqual([date(250), date(250), date(3), date(3), date(3), null]);
+    expect(await store().newestWith(id, hash("1"), 261)).toEqual(date(260));
+    expect(await store().newestWith(id, hash("5"), 999)).toBeNull();
+    expect(await store().newestWith(fresh("svc"), hash("2"), 999)).toBeNull();
   });
 
   it("hold a record as long as the protocol allows, and 200 in one call", async () => {

@@ -111,6 +111,8 @@ export interface RecordStore {
     belowGeneration: number | null,
     limit: number,
   ): Promise<readonly VersionDate[]>;
+  /** The newest version with these bytes below a generation, at a cost that does not grow with how many other bytes there were. */
+  newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null>;
   /** What was signed of exactly this version; null when there is none. */
   readPublished(id: VersionId): Promise<PublishedRow | null>;
 }
@@ -134,7 +136,7 @@ export interface VersionDate {
   readonly published_at_ms: number;
 }
 
-export interface PublishedRow extends VersionRow {
-  /** JSON text of the sidecar envelope. */
-  readonly sidecar: string;
-}
+/** A row, its sidecar, and where the seal over its record lies. */
+export interface PublishedRow
+  extends VersionRow,
+    Pick<RecordVersion, "sidecar" | "seal_id" | "leaf_index" | "proof"> {}

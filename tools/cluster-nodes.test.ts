@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig, loadSecrets } from "../node/config.ts";
-import { type ClusterPlan, planNodes } from "./cluster-nodes.ts";
+import { type ClusterPlan, nodePlaces, planNodes, portsSpan } from "./cluster-nodes.ts";
 
 const plan: ClusterPlan = {
   regions: [
@@ -10,7 +10,7 @@ const plan: ClusterPlan = {
   folder: "/data/cluster",
   portBase: 7400,
   replication: 1,
-  secret: "s".repeat(64),
+  secret: "7c1f90b2d4e85a6307be1f42c98d3a567c1f90b2d4e85a63",
 };
 
 describe("the nodes of the local cluster", () => {
@@ -40,6 +40,9 @@ describe("the nodes of the local cluster", () => {
     expect(distinct((node) => node.home)).toBe(4);
     const taken = nodes.flatMap((node) => [...node.urls, `http://${node.env["SVC_NODE_LISTEN"]}`]);
     expect(new Set(taken).size).toBe(24);
+    const places = nodePlaces(plan.portBase, plan.regions.length);
+    expect(places.map(({ address, port }) => `http://${address}:${port}`).sort()).toEqual(taken.sort());
+    expect(places.at(-1)?.port).toBe(plan.portBase + portsSpan(plan.regions.length));
     expect(nodes.filter((node) => node.env["SVC_SAMPLES"] === "yes").length).toBe(1);
   });
 });

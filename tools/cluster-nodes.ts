@@ -41,6 +41,20 @@ const surfaces = 5;
 const nodePort = 5;
 const address = "127.0.0.1";
 
+/** The last of the nodes' ports is so far behind the first one. */
+export const portsSpan = (regions: number): number =>
+  (regions * nodesPerRegion - 1) * portsPerNode + nodePort;
+
+/** Where the nodes of so many regions listen. */
+export function nodePlaces(portBase: number, regions: number): readonly { address: string; port: number }[] {
+  return Array.from({ length: regions * nodesPerRegion }, (_, number) =>
+    Array.from({ length: surfaces + 1 }, (_, index) => ({
+      address,
+      port: portBase + number * portsPerNode + index,
+    })),
+  ).flat();
+}
+
 /** The nodes in the order in which they are started: the first one fills the sandbox. */
 export function planNodes(cluster: ClusterPlan): readonly NodePlan[] {
   return cluster.regions.flatMap((engines, regionIndex) =>

@@ -1,10 +1,7 @@
 // `npm run cluster:soak`: the faults that a cluster must survive, on real engines, again and again with fresh seeds.
-//   --minutes N    how long (60); a round that began is finished
-//   --seed N       seed of the first round; each next one adds 1
-//   --only NAME    test files whose path contains it
 // Prints a line a round and, in the end, what it saw. The exit code is 1 when any round failed.
 
-import { parseArgs } from "node:util";
+import { exitCodes, parseInteger, parseOptions, runTool, UsageError } from "./command-line.ts";
 import { type EngineSuite, engineSuites } from "./engine-suites.ts";
 import { serveFaults } from "./engines/control.ts";
 import { startProfile } from "./engines/profiles.ts";
@@ -17,34 +14,58 @@ interface Round {
   readonly seconds: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "60" },
-    seed: { type: "string" },
-    only: { type: "string" },
-  },
-});
-const minutes = Number(values.minutes);
-const firstSeed = Number(values.seed ?? Math.floor(Date.now() / 1_000));
-if (!(minutes > 0) || !Number.isSafeInteger(firstSeed)) {
-  console.error("--minutes is a number above 0 and --seed a whole number.");
-  process.exit(2);
+interface SoakOptions {
+  readonly minutes: number;
+  readonly firstSeed: number;
+  readonly only: string | undefined;
 }
 
-const untilMs = performance.now() + minutes * 60_000;
-const suites = engineSuites.filter(({ project }) => project !== "engines");
-const rounds: Round[] = [];
-for (let round = 0; round === 0 || performance.now() < untilMs; round += 1) {
-  for (const suite of suites) {
-    rounds.push(await runRound(suite, firstSeed + round));
-    const latest = rounds.at(-1);
-    if (latest !== undefined) console.log(lineOf(latest));
-  }
+const help = `npm run cluster:soak [-- OPTIONS]
+  The faults that a cluster must survive, on real engines, again and again with fresh seeds.
+
+  --minutes N    how long; a round that began is finished (60)
+  --seed N       seed of the first round; each next one adds 1 (the time)
+  --only NAME    only test files whose path contains it
+  --help         show this
+
+Ends with 0 all passed · 1 something failed, or nothing was tested · 2 wrong usage`;
+
+await runTool({ help, run: (args) => soak(parseSoakOptions(args)) });
+
+function parseSoakOptions(args: readonly string[]): SoakOptions {
+  const values = parseOptions(args, {
+    minutes: { type: "string", default: "60" },
+    seed: { type: "string", default: String(Math.floor(Date.now() / 1_000)) },
+    only: { type: "string" },
+  });
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0))
+    throw new UsageError(`--minutes must be a number above 0, not ${JSON.stringify(values.minutes)}.`);
+  return {
+    minutes,
+    firstSeed: parseInteger("--seed", values.seed, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    only: values.only,
+  };
 }
-summarize();
+
+async function soak({ minutes, firstSeed, only }: SoakOptions): Promise<void> {
+  const untilMs = performance.now() + minutes * 60_000;
+  const suites = engineSuites.filter(({ project }) => project !== "engines");
+  const rounds: Round[] = [];
+  for (let round = 0; round === 0 || performance.now() < untilMs; round += 1) {
+    for (const suite of suites) {
+      const latest = await runRound(suite, firstSeed + round, only);
+      rounds.push(latest);
+      console.log(lineOf(latest));
+    }
+  }
+  const lastSeed = firstSeed + rounds.length / suites.length - 1;
+  console.log(`\n${rounds.length} rounds, seeds ${firstSeed} to ${lastSeed}.`);
+  summarize(rounds);
+}
 
 /** Engines of their own for each round: what one leaves behind is not the next one's trouble. */
-async function runRound(suite: EngineSuite, seed: number): Promise<Round> {
+async function runRound(suite: EngineSuite, seed: number, only: string | undefined): Promise<Round> {
   const beganMs = performance.now();
   await using engines = await startProfile(suite.profile, { progress: console.log });
   await using control = await serveFaults(engines);
@@ -55,7 +76,7 @@ async function runRound(suite: EngineSuite, seed: number): Promise<Round> {
     // Tests that know both take the longer times.
     SVC_TEST_SOAK: "yes",
   };
-  const filters = values.only === undefined ? [] : [values.only];
+  const filters = only === undefined ? [] : [only];
   const step = vitestStep(suite.project, ["--project", suite.project, "--passWithNoTests", ...filters], {
     show: true,
     env,
@@ -68,15 +89,12 @@ function lineOf({ suite, seed, counts, seconds }: Round): string {
   return `[soak] ${suite}, seed ${seed}: ${formatCounts(counts)} (${seconds} s)`;
 }
 
-function summarize(): void {
+function summarize(rounds: readonly Round[]): void {
   const total = addCounts(rounds.map(({ counts }) => counts));
   const failed = rounds.filter(({ counts }) => counts.failed > 0);
-  console.log(
-    `\n${rounds.length} rounds, seeds ${firstSeed} to ${firstSeed + rounds.length / suites.length - 1}.`,
-  );
   for (const round of failed) {
     console.log(`${lineOf(round)}\n  again: npm run cluster:soak -- --minutes 1 --seed ${round.seed}`);
   }
   console.log(formatCounts(total));
-  process.exitCode = failed.length > 0 || total.passed === 0 ? 1 : 0;
+  process.exitCode = failed.length > 0 || total.passed === 0 ? exitCodes.failed : exitCodes.done;
 }

@@ -7,22 +7,23 @@ export interface Tour {
   readonly nodes: readonly NodePlan[];
   /** Process ids, in the order of the nodes. */
   readonly pids: readonly number[];
-  readonly engines: Pick<EngineProfile, "cassandra" | "elastic">;
+  readonly engines: Pick<EngineProfile, "parts">;
 }
 
 /** Lines for a terminal. */
 export function clusterTour({ nodes, pids, engines }: Tour): string {
   const [first] = nodes;
   const other = nodes.find((node) => node.region !== first?.region);
-  if (first === undefined || other === undefined) throw new Error("The tour needs two regions.");
+  const engine = engines.parts.at(-1);
+  if (first === undefined || other === undefined || engine === undefined)
+    throw new Error("The tour needs two regions.");
   const node = ({ name, urls }: NodePlan, index: number): string =>
     `  ${name}   ${urls[0] ?? ""} to …${urls.at(-1)?.split(":").at(-1)}   process ${pids[index]}`;
   return [
     "",
     "A cluster of two regions runs.",
     ...nodes.map(node),
-    ...engines.cassandra.map(({ address, dataCenter }) => `  Cassandra of ${dataCenter}   ${address}:9042`),
-    ...engines.elastic.map(({ url, region }) => `  Elasticsearch of ${region}   ${url}`),
+    ...engines.parts.map(({ name, process }) => `  ${name}   process ${process().pid}`),
     "",
     "In another terminal, in the same folder, try:",
     "  the same search in either region",
@@ -32,6 +33,8 @@ export function clusterTour({ nodes, pids, engines }: Tour): string {
     `    npm run -s svc -- push loaf.csv --business 2 --home ${first.home}   (loaf.csv: see README.md)`,
     `  a crash: the other node of ${first.region} goes on within seconds, and this one is started again`,
     `    kill -9 ${pids[0]}`,
+    `  an engine's crash: ${engine.name} is away for a while, and is started again too`,
+    `    kill -9 ${engine.process().pid}`,
     "  who is there, as the second node sees it",
     `    curl -s ${nodes[1]?.urls.at(-1)}/ops/cluster`,
     "",

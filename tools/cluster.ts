@@ -1,15 +1,16 @@
 // `npm run cluster`: two regions on this machine, with real engines and four nodes, for trying what a cluster does.
 // Everything is below `.svc-cluster/`, and is there again at the next start. Ctrl-C stops all of it.
-// Options: --fresh forgets what was there · --port-base N (7400) · --base 127.0.N.M for the engines · --home DIR
 
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
-import { type NodePlan, planNodes } from "./cluster-nodes.ts";
+import { type NodePlan, nodePlaces, planNodes } from "./cluster-nodes.ts";
+import { type ClusterOptions, clusterHelp, parseClusterOptions, regionCount } from "./cluster-options.ts";
 import { clusterTour } from "./cluster-tour.ts";
+import { exitCodes, runTool } from "./command-line.ts";
+import { assertFree } from "./engines/addresses.ts";
 import {
   type EngineProcess,
   type Guard,
@@ -17,8 +18,9 @@ import {
   startGuard,
   untilReady,
 } from "./engines/engine-process.ts";
+import { keepEngines } from "./engines/kept-engines.ts";
 import { EngineUnavailable } from "./engines/maven.ts";
-import { type EngineProfile, startProfile } from "./engines/profiles.ts";
+import { type EngineProfile, profilePlaces, startProfile } from "./engines/profiles.ts";
 import { keepRunning } from "./keep-running.ts";
 import { root } from "./process.ts";
 
@@ -26,47 +28,35 @@ const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;
 /** Before a node that ended is started again: long enough to see the others go on without it. */
 const restartMs = 15_000;
-const interrupted = 130;
-
-const { values } = parseArgs({
-  options: {
-    fresh: { type: "boolean", default: false },
-    home: { type: "string", default: join(root, ".svc-cluster") },
-    base: { type: "string", default: "127.0.77.1" },
-    "port-base": { type: "string", default: "7400" },
-  },
-});
+const restartMaxMs = 120_000;
 
 // Once all is up, the first signal stops everything in order. Any other ends this process, and the guards end the rest.
 let isUp = false;
 const stopAsked = new Promise<void>((ask) => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => (isUp ? ask() : process.exit(interrupted)));
+    process.once(signal, () => (isUp ? ask() : process.exit(exitCodes.interrupted)));
   }
 });
-try {
-  await runCluster(resolve(values.home));
-} catch (error) {
-  if (!(error instanceof EngineUnavailable)) throw error;
-  console.error(`${error.message}.\nA JDK 17, a JDK 21 to 25 and Maven are needed; or use compose.yaml.`);
-  process.exitCode = 1;
-}
+await runTool({ help: clusterHelp, run: (args) => runCluster(parseClusterOptions(args)) });
 
-async function runCluster(folder: string): Promise<void> {
-  if (values.fresh) await rm(folder, { recursive: true, force: true });
+async function runCluster({ home: folder, fresh, base, portBase }: ClusterOptions): Promise<void> {
+  // Before anything is removed or started: whoever listens there may be a cluster of the same folder.
+  await assertFree(nodePlaces(portBase, regionCount), { who: "A node", instead: "another --port-base" });
+  await assertFree(profilePlaces("regions", base), { who: "An engine", instead: "another --base" });
+  if (fresh) await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o755 });
   tell(
     "Starting two regions: a Cassandra data centre and an Elasticsearch each (the first time they are fetched) …",
   );
   await using engines = await startProfile("regions", {
-    base: values.base,
+    base,
     folder: join(folder, "engines"),
     progress: tell,
-  });
+  }).catch(adviseOnEngines);
   const plans = planNodes({
     regions: regionsOf(engines),
     folder,
-    portBase: Number(values["port-base"]),
+    portBase,
     replication: engines.replication,
     secret: await secretOf(folder),
   });
@@ -91,10 +81,12 @@ async function runCluster(folder: string): Promise<void> {
         start: () => start(plan),
         tell,
         restartMs,
+        restartMaxMs,
         stop: stop.signal,
       };
       void keepRunning(nodes[index] as EngineProcess, what);
     }
+    keepEngines(engines, { tell, stop: stop.signal });
     isUp = true;
     await stopAsked;
     tell("Stopping the nodes, then the engines …");
@@ -107,6 +99,12 @@ async function runCluster(folder: string): Promise<void> {
 
 function tell(line: string): void {
   console.log(line);
+}
+
+function adviseOnEngines(error: unknown): never {
+  if (!(error instanceof EngineUnavailable)) throw error;
+  const advice = "A JDK 17, a JDK 21 to 25 and Maven are needed; or use compose.yaml.";
+  throw new EngineUnavailable(`${error.message}.\n${advice}`);
 }
 
 function regionsOf({ cassandra, elastic }: EngineProfile) {

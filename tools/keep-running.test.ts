@@ -17,14 +17,12 @@ function keep(starts: readonly (ReturnType<typeof fakeProcess> | Error)[], resta
     return next;
   };
   const kept = keepRunning(first, {
-    ...{ name: "Node a", start, restartMs },
+    ...{ name: "Node a", start, restartMs, restartMaxMs: 3 * restartMs },
     tell: (line) => told.push(line),
     stop: stop.signal,
   });
   return { kept, told, stop, later };
 }
-
-const ended = "Node a has ended. It starts again in 0.001 s.";
 
 it("starts again what ended, also when that fails once", async () => {
   const [first, second] = [fakeProcess(), fakeProcess()];
@@ -34,7 +32,45 @@ it("starts again what ended, also when that fails once", async () => {
   stop.abort();
   second.end();
   await kept;
-  expect(told).toEqual([ended, ended]);
+  expect(told).toEqual([
+    "Node a has ended. It starts again in 0.001 s.",
+    "Node a did not start. It starts again in 0.002 s.",
+  ]);
+});
+
+it("K1: waits twice as long each time, up to a bound, until it has run for a while", async () => {
+  // How long each of them runs: the fifth one is well, the others end at once.
+  const runsMs = [0, 0, 0, 0, 60_000, 0];
+  let nowMs = 0;
+  const pauses: number[] = [];
+  const stop = new AbortController();
+  const next = () => {
+    const runMs = runsMs.shift() ?? 0;
+    return {
+      get ended() {
+        nowMs += runMs;
+        return Promise.resolve();
+      },
+    };
+  };
+  const kept = keepRunning(next(), {
+    name: "Node a",
+    start: async () => next(),
+    tell: () => {},
+    restartMs: 1_000,
+    restartMaxMs: 5_000,
+    stop: stop.signal,
+    time: {
+      nowMs: () => nowMs,
+      pass: async (ms) => {
+        pauses.push(ms);
+        nowMs += ms;
+        if (runsMs.length === 0) stop.abort();
+      },
+    },
+  });
+  await kept;
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 5_000, 1_000, 2_000]);
 });
 
 it("starts nothing any more once it is to stop, and says nothing of that end", async () => {

@@ -29,6 +29,10 @@ describe("the lock file", () => {
     ["a weak integrity", { integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" }],
     ["a place", { ...sound, resolved: "git+ssh://git@host.example/owner/name.git" }],
     ["a link", { ...sound, link: true }],
+    [
+      "a package for another platform that is not there",
+      { ...sound, optionalDependencies: { "it-win32": "1.0.0" } },
+    ],
     ["an install script", { ...sound, hasInstallScript: true }],
   ])("is refused with %s", (_name, entry) => {
     expect(lockFaults({ "": {}, "node_modules/it": sound, "node_modules/other": entry })).toHaveLength(1);

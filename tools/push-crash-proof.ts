@@ -10,6 +10,7 @@ import { loadConfig } from "../node/config.ts";
 import { sampleBusinesses } from "../node/sandbox/businesses.ts";
 import { calendarFrom } from "../node/sandbox/sample.ts";
 import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
+import { trialBusinesses } from "../node/sandbox/trials.ts";
 import { openNodeServices } from "../node/services.ts";
 import { equalBytes } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
@@ -146,7 +147,8 @@ export async function checkStores(options: {
 /** Products that every sandbox has from the start. */
 async function sampleProducts(): Promise<number> {
   const slice = await readFile(join(import.meta.dirname, "../node/sandbox/data/diamonds-slice.csv"), "utf8");
-  const single = sampleBusinesses.flatMap((business) => business.records(calendarFrom(0)));
+  const businesses = [...sampleBusinesses, ...trialBusinesses];
+  const single = businesses.flatMap((business) => business.records(calendarFrom(0)));
   const products = single.filter(({ collection }) => collection === "products").length;
   return slice.trimEnd().split("\n").length - 1 + products;
 }

@@ -1,10 +1,11 @@
 // Certificates of a party: each issuance verified, ordered into one history, and asked whether a seal stood under it.
 
+import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Certificate, type IssuedCertificate, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { isObject } from "../protocol/payload.ts";
-import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
 import { instantOf } from "./instant.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
@@ -83,15 +84,28 @@ export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonVa
   return ok([certificate, ...earlier]);
 }
 
+/** What is needed of an issuance to judge a seal by it. */
+export type CertificateStanding = Pick<
+  Certificate,
+  "status" | "status_effective_from" | "status_reason" | "issued_at"
+>;
+
+/** Issuances of one party, newest first, without a gap down to the last. */
+export interface Issuances<C extends CertificateStanding = CertificateStanding> {
+  readonly issuances: readonly { readonly certId: string; readonly certificate: C }[];
+}
+
 /**
  * The certificate that a seal names, if that seal stood under it: it must be the issuance in force at `sealed_at`, and
- * no later issuance may have ended it by then, whenever that was decided. Otherwise `certificate_unknown`,
+ * no later issuance may have ended it by then, whenever that was decided; by `by`, where the seal is known to have been
+ * made by an earlier instant than it says. Otherwise `certificate_unknown`,
  * `certificate_not_in_force` or `certificate_withdrawn`.
  */
-export function certificateAt(
-  history: CertificateHistory,
+export function certificateAt<C extends CertificateStanding>(
+  history: Issuances<C>,
   seal: { readonly cert_id: string; readonly sealed_at: string },
-): Verdict<Certificate> {
+  by = seal.sealed_at,
+): Verdict<C> {
   const index = history.issuances.findIndex((issued) => issued.certId === seal.cert_id);
   const named = history.issuances[index]?.certificate;
   if (named === undefined)
@@ -102,15 +116,34 @@ export function certificateAt(
     return refuse("certificate_not_in_force", "The seal is older than the certificate that it names.");
   }
   for (const { certificate: later } of history.issuances.slice(0, index)) {
-    if (later.status === "active" && later.issued_at <= seal.sealed_at) {
+    if (later.status === "active" && later.issued_at <= by) {
       return refuse("certificate_not_in_force", "A later certificate was in force when this was sealed.");
     }
-    if (later.status !== "active" && later.status_effective_from <= seal.sealed_at) return ended(later);
+    if (later.status !== "active" && later.status_effective_from <= by) return ended(later);
   }
   return ok(named);
 }
 
-function ended({ status, status_effective_from: from, status_reason: reason }: Certificate): Verdict<never> {
+/**
+ * Null when the issuances go up to the one that the business's published keys name, which the service signed with a date:
+ * where that one is missing, so is what it says. Issuances that are newer than the keys take nothing away.
+ */
+export function withheldFault(
+  { issuances }: Issuances,
+  keys: Pick<BusinessKeys, "cert_id" | "issued_at">,
+): Refusal<"certificate_unknown"> | null {
+  if (issuances.some(({ certId }) => certId === keys.cert_id)) return null;
+  return refuse(
+    "certificate_unknown",
+    `The published keys name ${keys.cert_id} as the certificate at ${keys.issued_at}, and it is not among those given: a later issuance is left out.`,
+  );
+}
+
+function ended({
+  status,
+  status_effective_from: from,
+  status_reason: reason,
+}: CertificateStanding): Verdict<never> {
   const why = reason === undefined ? "" : ` (${reason})`;
   if (status === "withdrawn")
     return refuse("certificate_withdrawn", `The certificate was withdrawn from ${from} on${why}.`);

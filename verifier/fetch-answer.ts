@@ -3,46 +3,77 @@
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
-import { parseEnvelope } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { openSeal } from "../protocol/seal.ts";
+import { sealedAtSkewMs } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { parseSourceLine, type SourceLine } from "../protocol/source-line.ts";
 import { type AnswerEvidence, presenterOf, receiptFound } from "./answer-evidence.ts";
 import { verifyBusinessKeys } from "./business-keys.ts";
-import { type CertificateHistory, certificateEnvelopes, verifyCertificates } from "./certificate.ts";
+import {
+  type CertificateHistory,
+  certificateEnvelopes,
+  verifyCertificates,
+  withheldFault,
+} from "./certificate.ts";
 import { type FetchedPolicy, type FetchedRecord, parseFetched } from "./fetched-record.ts";
+import { instantOf } from "./instant.ts";
 import { custodyAt } from "./key-custody.ts";
 import type { PolicyTimeline } from "./policy-timeline.ts";
 import { verifyReceipt } from "./receipt.ts";
-import { type Check, checkOf, type Report, reportOf, unchecked } from "./report.ts";
-import { type SealReport, verifySeal } from "./seal.ts";
+import { type Check, checkOf, type Report, reportOf, sealCheckOf, unchecked } from "./report.ts";
+import { verifySeal } from "./seal.ts";
+import type { SealReport, SealVerdict } from "./seal-report.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 /**
  * Checks the body of a fetch answer, exactly as it was received. The checks are `receipt`, `sidecar`, `source_line`,
  * `certificate`, `business_keys`, `seal`, `ai_policy` and `key_custody`; those whose evidence is missing are
- * `not_checked`.
+ * `not_checked`. There is a failed check `answer` where the body is no such answer or calls the record another type.
  */
 export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const parsed = parseFetched(body, { record: evidence.record, policyRecord: evidence.policyRecord });
   if (!parsed.ok) return reportOf([checkOf("answer", parsed)]);
   const fetched = parsed.value;
   const hash = hashOf(fetched.bytes, trust.sha256);
-  const sidecar = verifySidecar(trust, fetched.sidecar, {
-    record_id: fetched.recordId,
-    business_uuid: fetched.businessUuid,
-    hash,
-  });
+  const receipt = fetchReceipt(trust, fetched, hash, evidence);
+  const servedAt = receipt.ok ? receipt.value.served_at : null;
+  const { checks, seal } = businessChecks(trust, fetched, { ...evidence, servedAt });
+  const sidecar = fetchSidecar(trust, fetched, hash, seal);
   return reportOf([
-    checkOf("receipt", fetchReceipt(trust, fetched, hash, evidence), receiptFound),
+    ...typeCheck(fetched, sidecar, seal),
+    checkOf("receipt", receipt, receiptFound),
     checkOf("sidecar", sidecar, (found) => `Published at ${found.published_at} on path ${found.path}.`),
     sourceLineCheck(fetched, hash, sidecar),
-    ...businessChecks(trust, fetched, evidence),
+    ...checks,
   ]);
+}
+
+/** Nobody signed what the answer calls the record: a check is made of it only where it is wrong. */
+function typeCheck(
+  { type }: FetchedRecord,
+  sidecar: Verdict<Sidecar>,
+  seal: Verdict<SealReport> | null,
+): readonly Check[] {
+  const signed = [seal, sidecar].flatMap((each) => (each?.ok === true ? [each.value.record_type] : []));
+  if (signed.every((each) => each === type)) return [];
+  const detail = "The answer calls the record something else than is signed.";
+  return [checkOf("answer", refuse("record_type_mismatch", detail, "/type"))];
+}
+
+/** A sidecar is held against the record, and against its seal where that stands. */
+function fetchSidecar(
+  trust: Trust,
+  { sidecar, recordId, businessUuid }: FetchedRecord,
+  hash: string,
+  seal: Verdict<SealReport> | null,
+): Verdict<Sidecar> {
+  const subject = { record_id: recordId, business_uuid: businessUuid, hash };
+  const stated = verifySidecar(trust, sidecar, subject);
+  const underSeal = seal?.ok === true ? seal.value.sidecar : null;
+  return stated.ok && underSeal?.ok === false ? underSeal : stated;
 }
 
 /** The receipt of a fetch lists the one record. */
@@ -81,41 +112,86 @@ interface Business {
   readonly keys: BusinessKeys;
 }
 
-function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: AnswerEvidence): readonly Check[] {
+interface BusinessChecks {
+  readonly checks: readonly Check[];
+  /** Null where it was not checked. */
+  readonly seal: Verdict<SealReport> | null;
+}
+
+/** How much older than the answer what is published of the business may be: caches of a day are nobody's deceit. */
+const lagMs = 86_400_000;
+
+type DatedEvidence = AnswerEvidence & {
+  /** By a receipt that stands; null without one. */
+  readonly servedAt: string | null;
+};
+
+/** Why keys say nothing of the moment when the answer was served; null when they do. */
+function staleness({ issued_at: issuedAt }: BusinessKeys, { servedAt }: DatedEvidence): string | null {
+  if (servedAt === null || instantOf(issuedAt) >= instantOf(servedAt) - lagMs) return null;
+  return `They are as of ${issuedAt}, more than a day before the answer was served (${servedAt}): what was revoked since is not in them.`;
+}
+
+function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvidence): BusinessChecks {
   const uuid = fetched.businessUuid;
   const { certificate, businessKeys } = evidence;
-  const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate);
   const keys = businessKeys === undefined ? null : verifyBusinessKeys(trust, uuid, businessKeys);
+  const known = keys?.ok ? keys.value : null;
+  const stale = known === null ? null : staleness(known, evidence);
+  const certificates = certificate === undefined ? null : certificatesOf(trust, uuid, certificate, known);
   const made = [
-    certificates === null
-      ? unchecked("certificate", "The certificate of the business is not given.")
-      : checkOf("certificate", certificates, statusOf),
+    certificateCheck(certificates, known, stale),
     keys === null
       ? unchecked("business_keys", "The published keys of the business are not given.")
-      : checkOf("business_keys", keys, (found) => `Issued at ${found.issued_at}.`),
+      : stale === null
+        ? checkOf("business_keys", keys, (found) => `Issued at ${found.issued_at}.`)
+        : unchecked("business_keys", stale),
   ];
-  if (certificates?.ok !== true || keys?.ok !== true) {
-    const why = "Needs the certificate and the keys of the business.";
-    return [...made, ...["seal", "ai_policy", "key_custody"].map((name) => unchecked(name, why))];
+  if (certificates?.ok !== true || known === null || stale !== null) {
+    const why = `Needs the certificate and the keys of the business${stale === null ? "" : " as they were when it was served"}.`;
+    const others = ["seal", "ai_policy", "key_custody"].map((name) => unchecked(name, why));
+    return { checks: [...made, ...others], seal: null };
   }
-  const business = { certificates: certificates.value, keys: keys.value };
-  const seal = recordSeal(trust, fetched, business, evidence);
-  const found = checkOf(
+  const business = { certificates: certificates.value, keys: known };
+  const policy = policySeal(trust, fetched.policy, business);
+  const seal = recordSeal(trust, fetched, { ...business, policy }, evidence);
+  const found = sealCheckOf(
     "seal",
     seal,
     (report) => `Sealed at ${report.sealed_at} by the ${report.key_kind} key ${report.key_id}.`,
   );
-  return [
+  const checks = [
     ...made,
     found,
-    policyCheck(trust, fetched.policy, business),
+    policyCheck(fetched.policy, policy, seal),
     custodyCheck(trust, uuid, seal, evidence),
   ];
+  return { checks, seal };
 }
 
-function certificatesOf(trust: Trust, uuid: string, answer: JsonValue): Verdict<CertificateHistory> {
+/** Where the keys of the business are known, up to the issuance that they name. */
+function certificatesOf(
+  trust: Trust,
+  uuid: string,
+  answer: JsonValue,
+  keys: BusinessKeys | null,
+): Verdict<CertificateHistory> {
   const envelopes = certificateEnvelopes(answer);
-  return envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  const history = envelopes.ok ? verifyCertificates(trust, uuid, envelopes.value) : envelopes;
+  return history.ok && keys !== null ? (withheldFault(history.value, keys) ?? history) : history;
+}
+
+function certificateCheck(
+  certificates: Verdict<CertificateHistory> | null,
+  keys: BusinessKeys | null,
+  stale: string | null,
+): Check {
+  if (certificates === null) return unchecked("certificate", "The certificate of the business is not given.");
+  if (certificates.ok && keys !== null && stale !== null)
+    return unchecked("certificate", `Known to be complete only as of ${keys.issued_at}.`);
+  const asOf =
+    keys === null ? "Nothing given says whether it is the newest." : `Complete as of ${keys.issued_at}.`;
+  return checkOf("certificate", certificates, (found) => `${statusOf(found)} ${asOf}`);
 }
 
 function statusOf({ issuances: [newest] }: CertificateHistory): string {
@@ -127,55 +203,63 @@ function statusOf({ issuances: [newest] }: CertificateHistory): string {
 function recordSeal(
   trust: Trust,
   fetched: FetchedRecord,
-  business: Business,
+  { policy, ...business }: Business & { readonly policy: Verdict<SealReport | null> },
   evidence: AnswerEvidence,
-): Verdict<SealReport> {
+): SealVerdict {
   const stated = verifySidecar(trust, fetched.sidecar);
-  const policies = timelineOf(fetched.policy);
-  const seal = verifySeal(trust, {
+  const policies = timelineOf(policy);
+  return verifySeal(trust, {
     ...business,
     bytes: fetched.bytes,
     seal: fetched.seal,
-    ...(stated.ok ? { sidecar: fetched.sidecar, expectedHash: stated.value.sha256 } : {}),
+    sidecar: fetched.sidecar,
+    ...(stated.ok ? { expectedHash: stated.value.sha256 } : {}),
     ...(policies === null ? {} : { policies }),
     ...(evidence.mandate === undefined ? {} : { mandate: { envelope: evidence.mandate, revoked_at: null } }),
   });
-  if (!seal.ok || seal.value.record_type === fetched.type) return seal;
-  return refuse(
-    "record_type_mismatch",
-    "The answer calls the record something else than the seal does.",
-    "/type",
-  );
 }
 
-/** An answer carries only the AI policy in force when it was served: what was in force before is not in it. */
-function timelineOf(policy: FetchedPolicy): PolicyTimeline | null {
-  if (policy.version === 0) return { versions: [], isComplete: true };
-  const envelope = parseEnvelope(policy.seal);
-  const seal = envelope.ok ? openSeal(envelope.value) : envelope;
-  if (!seal.ok) return null;
-  return { versions: [{ version: policy.version, live_from: seal.value.sealed_at }], isComplete: false };
+/**
+ * An answer carries only the AI policy in force when it was served: what was in force before is not in it. One that does
+ * not stand, or that the answer says there is none, tells nothing of the record's seal.
+ */
+function timelineOf(policy: Verdict<SealReport | null>): PolicyTimeline | null {
+  if (!policy.ok || policy.value === null || policy.value.ai_policy_version === null) return null;
+  const { ai_policy_version: version, sealed_at: from } = policy.value;
+  return { versions: [{ version, live_from: from }], isComplete: false, uncertainMs: sealedAtSkewMs };
 }
 
-function policyCheck(trust: Trust, policy: FetchedPolicy, business: Business): Check {
-  if (policy.version === 0)
-    return checkOf("ai_policy", ok(undefined), () => "No AI policy is sealed: nothing is permitted.");
-  if (policy.bytes === null)
-    return checkOf("ai_policy", refuse("payload_malformed", "The AI policy record is missing."));
-  const seal = verifySeal(trust, {
-    ...business,
-    document: "ai_policy",
-    bytes: policy.bytes,
-    seal: policy.seal,
-  });
-  const isOther = seal.ok && seal.value.ai_policy_version !== policy.version;
-  const verdict: Verdict<SealReport> = isOther
+/** The seal of the AI policy; null where the answer says that there is none. */
+function policySeal(trust: Trust, policy: FetchedPolicy, business: Business): Verdict<SealReport | null> {
+  if (policy.version === 0) return ok(null);
+  if (policy.bytes === null) return refuse("payload_malformed", "The AI policy record is missing.");
+  const sealed = { bytes: policy.bytes, seal: policy.seal };
+  const seal = verifySeal(trust, { ...business, document: "ai_policy", ...sealed });
+  return seal.ok && seal.value.ai_policy_version !== policy.version
     ? refuse(
         "ai_policy_version_mismatch",
         "The seal creates another AI policy version than the answer names.",
       )
     : seal;
-  return checkOf("ai_policy", verdict, () => `Version ${policy.version} is in force.`);
+}
+
+/** Versions only rise: the one in force when a record is served is no older than the one that it was sealed under. */
+function policyCheck(
+  { version }: FetchedPolicy,
+  policy: Verdict<SealReport | null>,
+  record: Verdict<SealReport>,
+): Check {
+  const sealedUnder = record.ok ? (record.value.ai_policy_version ?? 0) : 0;
+  const verdict: Verdict<SealReport | null> =
+    policy.ok && sealedUnder > version
+      ? refuse(
+          "ai_policy_version_mismatch",
+          `The record was sealed under AI policy version ${sealedUnder}, the answer names ${version}.`,
+        )
+      : policy;
+  return checkOf("ai_policy", verdict, () =>
+    version === 0 ? "No AI policy is sealed: nothing is permitted." : `Version ${version} is in force.`,
+  );
 }
 
 function custodyCheck(

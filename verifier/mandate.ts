@@ -9,16 +9,20 @@ import { verifySealer } from "./business-keys.ts";
 import { windowFault } from "./key-window.ts";
 import type { Trust } from "./trust.ts";
 
+/** A person seals a mandate; only in the sandbox does the service do it for the business, so that trying needs no portal. */
+const mandateSealers = { production: ["passkey"], sandbox: ["passkey", "hosted"] } as const;
+
 /**
- * Verifies a mandate: sealed by a passkey or hosted key of the business that stood at `valid_from`. One that a
- * machine's key signed is `key_unknown`; one changed after sealing `signature_invalid`.
+ * Verifies a mandate: sealed by a passkey of the business (under sandbox anchors also by a hosted key) that stood at
+ * `valid_from`. One that a machine's key signed is `key_unknown`; one changed after sealing `signature_invalid`.
  */
 export function verifyMandate(trust: Trust, keys: BusinessKeys, value: JsonValue): Verdict<Mandate> {
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
   const mandate = openMandate(envelope.value);
   if (!mandate.ok) return mandate;
-  const sealer = verifySealer(trust, keys, envelope.value, { keyId: null, kinds: ["passkey", "hosted"] });
+  const kinds = mandateSealers[trust.anchors.environment];
+  const sealer = verifySealer(trust, keys, envelope.value, { keyId: null, kinds });
   if (!sealer.ok) return sealer;
   const fault = windowFault(sealer.value, mandate.value.valid_from);
   if (fault !== null) return fault;

@@ -43,6 +43,8 @@ describe("AI policy bits", () => {
   });
 
   it("name the version that the seal creates", () => {
+    const none = { ai_policy_version: 0, use: 0, action: 0, blocked: 0 };
+    expect(codeOf(verifier.policyBits(bits(none), sealed))).toBe("ai_policy_version_mismatch");
     expect(codeOf(verifier.policyBits(bits({ ai_policy_version: 2 }), sealed))).toBe(
       "ai_policy_version_mismatch",
     );

@@ -13,7 +13,8 @@ import {
 } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { type SealEvidence, type SealReport, verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal } from "./seal.ts";
+import type { SealReport } from "./seal-report.ts";
 import type { Trust } from "./trust.ts";
 
 export interface PolicyBitsReport {
@@ -30,7 +31,7 @@ export interface PolicyBitsReport {
  * Verifies served bits against the sealed AI policy record that they come from; `policy` is null when the caller has
  * none, which only version 0 bears. Refuses `ai_policy_bits_mismatch` for any bit that the record does not give (only
  * purchase may be withheld) and for bits of version 0 that permit anything, `ai_policy_version_mismatch` when the seal
- * creates another version, and the reasons of seals.
+ * creates another version than the bits name, 0 included, and the reasons of seals.
  */
 export function verifyPolicyBits(
   trust: Trust,
@@ -39,7 +40,10 @@ export function verifyPolicyBits(
 ): Verdict<PolicyBitsReport> {
   const bits = parsePolicyBits(value);
   if (!bits.ok) return bits;
-  if (bits.value.ai_policy_version === 0) return judgeNoPolicy(bits.value);
+  if (bits.value.ai_policy_version === 0) {
+    const none = judgeNoPolicy(bits.value);
+    if (!none.ok || policy === null) return none;
+  }
   if (policy === null)
     return refuse("ai_policy_bits_mismatch", "The bits come from a sealed AI policy that is not given.");
   const seal = verifySeal(trust, { ...policy, document: "ai_policy" });

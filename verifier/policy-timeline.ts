@@ -1,6 +1,7 @@
 // When each AI policy version of a business came into force: what a seal's `ai_policy_version` is judged by.
 
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { instantOf } from "./instant.ts";
 
 export interface PolicyVersion {
   readonly version: number;
@@ -12,16 +13,28 @@ export interface PolicyTimeline {
   readonly versions: readonly PolicyVersion[];
   /** Whether every version there ever was is listed; if not, an unlisted version older than all listed ones may have been in force. */
   readonly isComplete: boolean;
+  /**
+   * How far, in milliseconds, a `live_from` may be from the instant at which the version came into force; nothing unless
+   * stated. A version is in force from when the service received it, and its own seal only says when it was sealed.
+   */
+  readonly uncertainMs?: number;
 }
 
 /**
  * Whether `version` was the one in force at an instant; otherwise `ai_policy_version_mismatch`. 0 is in force before the
- * first version.
+ * first version. Where the timeline is uncertain, any version that may have been the one is taken.
  */
 export function judgePolicyVersion(timeline: PolicyTimeline, version: number, at: string): Verdict<void> {
-  const live = timeline.versions.filter((each) => each.live_from <= at);
-  const inForce = live.reduce((highest, each) => Math.max(highest, each.version), 0);
-  if (live.length > 0 || timeline.isComplete)
+  const { uncertainMs = 0 } = timeline;
+  const atMs = instantOf(at);
+  const early = timeline.versions.filter((each) => instantOf(each.live_from) <= atMs - uncertainMs);
+  const inForce = early.reduce((highest, each) => Math.max(highest, each.version), 0);
+  const mayHaveBegun = timeline.versions.some(
+    (each) =>
+      each.version === version && version > inForce && instantOf(each.live_from) <= atMs + uncertainMs,
+  );
+  if (mayHaveBegun) return ok(undefined);
+  if (early.length > 0 || timeline.isComplete)
     return inForce === version ? ok(undefined) : mismatch(version, String(inForce));
   const first = timeline.versions.reduce(
     (lowest, each) => Math.min(lowest, each.version),

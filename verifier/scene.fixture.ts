@@ -1,5 +1,6 @@
 // Test support: a service, a business that it verified, and a verifier that trusts the service.
 
+import type { Environment } from "../protocol/anchors.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { makeBusiness, publishedKeys, type TestBusiness } from "./business.fixture.ts";
@@ -19,8 +20,8 @@ export interface Scene {
   verifierOf(parts: KeySetParts): Verifier;
 }
 
-export function makeScene(): Scene {
-  const service = makeService();
+export function makeScene(environment: Environment = "production"): Scene {
+  const service = makeService(environment);
   const business = makeBusiness(service);
   const verifierOf = (parts: KeySetParts) =>
     held(createVerifier({ anchors: service.anchors, keySet: keySetAnswer(service, parts) }));

@@ -7,13 +7,15 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifyMandate } from "./mandate.ts";
-import type { CheckState } from "./seal.ts";
+import type { CheckState } from "./seal-report.ts";
 import type { Trust } from "./trust.ts";
 
 export interface ScopeEvidence {
   readonly payload: Seal | BatchSeal;
   readonly key: BusinessKey;
   readonly keys: BusinessKeys;
+  /** Instant by which the seal was made: `sealed_at`, or before that when it was received. */
+  readonly by: string;
   /** The sealed record, for its countries. */
   readonly content: JsonObject;
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
@@ -37,7 +39,7 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<Check
   const mandate = verifyMandate(trust, evidence.keys, evidence.mandate.envelope);
   if (!mandate.ok) return mandate;
   const { revoked_at: revokedAt } = evidence.mandate;
-  if (revokedAt !== null && payload.sealed_at >= revokedAt)
+  if (revokedAt !== null && evidence.by >= revokedAt)
     return outOfScope(`The mandate was revoked at ${revokedAt}.`);
   if (sidecar !== null && sidecar.scope.mandate_id !== mandate.value.mandate_id) {
     return outOfScope("The record was published under another mandate.");
@@ -48,6 +50,7 @@ export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<Check
     record_type: payload.record_type,
     countries: countriesOf(evidence.content),
     at: payload.sealed_at,
+    by: evidence.by,
   });
   return allowed.ok ? ok("ok") : allowed;
 }

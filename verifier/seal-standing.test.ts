@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { mandatePayload } from "../protocol/mandate.ts";
 import { withdrawalDocument } from "../protocol/withdrawal.ts";
 import {
   batchSeal,
@@ -16,7 +18,7 @@ import {
 import { codeOf, makeScene } from "./scene.fixture.ts";
 import type { SealEvidence } from "./seal.ts";
 import { asJson, document, issueCertificate } from "./service.fixture.ts";
-import type { TestKey } from "./signing.fixture.ts";
+import { seal, type TestKey } from "./signing.fixture.ts";
 
 const { service, business, verifier, certificates, keys } = makeScene();
 const bytes = recordBytes();
@@ -79,6 +81,30 @@ describe("the scope of an integration key", () => {
     expect(code({ ...pushed, mandate: { envelope: own, revoked_at: null } })).toBe("key_unknown");
   });
 
+  it("is given by a person: a mandate by the key that the service holds counts only in the sandbox", () => {
+    const worlds = {
+      production: { service, business, verifier, certificates, keys },
+      sandbox: makeScene("sandbox"),
+    };
+    const codes = Object.values(worlds).map((world) => {
+      const payload = mandatePayload(world.business.mandate);
+      const envelope = asJson(seal(payloadTypes["mandate.v1"], payload, world.business.hosted));
+      expect(codeOf(world.verifier.mandate(world.keys(), envelope))).toBe(
+        world.service.environment === "sandbox" ? "ok" : "key_unknown",
+      );
+      return codeOf(
+        world.verifier.seal({
+          bytes,
+          seal: batchSeal(world.business, [bytes], 0),
+          certificates: world.certificates(world.business.issued.envelope),
+          keys: world.keys(),
+          mandate: { envelope, revoked_at: null },
+        }),
+      );
+    });
+    expect(codes).toEqual(["key_unknown", "ok"]);
+  });
+
   it("is what the sidecar states where no mandate is at hand", () => {
     const { mandate: _, ...bare } = pushed;
     expect(verifier.seal(bare)).toMatchObject({ value: { checks: { scope: "not_checked" } } });
@@ -92,7 +118,6 @@ describe("the scope of an integration key", () => {
     expect(stated({ permissions: ["publish:events"] })).toBe("out_of_scope");
     expect(stated({ kind: "passkey" })).toBe("out_of_scope");
     expect(stated({ basis: "role" })).toBe("out_of_scope");
-    expect(stated({ key_id: business.hosted.keyId })).toBe("key_mismatch");
     const other = sidecarEnvelope(service, { ...facts, scope: { ...facts.scope, mandate_id: "man_2" } });
     expect(code({ ...pushed, sidecar: other })).toBe("out_of_scope");
   });
@@ -161,6 +186,47 @@ describe("the certificate that a seal names", () => {
   });
 });
 
+describe("a seal that was received before its own sealed_at", () => {
+  const between = "2026-03-01T11:59:30.000Z";
+  const sidecar = sidecarEnvelope(service, {
+    ...sidecarFacts(business, bytes),
+    received_at: "2026-03-01T11:58:00.000Z",
+  });
+  const next = issueCertificate(service, {
+    ...business.certificate,
+    issued_at: between,
+    previous: business.issued.certId,
+  });
+  const revoked = keys([
+    listedKey("passkey", business.passkey),
+    listedKey("system", business.system, { revoked_at: between }),
+  ]);
+
+  it.each<[string, Partial<SealEvidence>, string]>([
+    [
+      "another certificate came",
+      { certificates: certificates(business.issued.envelope, next.envelope) },
+      "certificate_not_in_force",
+    ],
+    ["its key was revoked", { keys: revoked }, "key_not_valid"],
+    [
+      "its mandate was revoked",
+      { mandate: { envelope: sealedMandate(business), revoked_at: between } },
+      "out_of_scope",
+    ],
+    [
+      "its mandate ended",
+      { mandate: { envelope: sealedMandate(business, { valid_until: between }), revoked_at: null } },
+      "out_of_scope",
+    ],
+  ])("stands although %s in between, by the sidecar that says when", (_what, changes, refusal) => {
+    expect(code({ ...pushed, ...changes })).toBe(refusal);
+    expect(code({ ...pushed, ...changes, sidecar })).toBe("ok");
+    const late = sidecarEnvelope(service, sidecarFacts(business, bytes));
+    expect(code({ ...pushed, ...changes, sidecar: late })).toBe(refusal);
+  });
+});
+
 describe("the key that sealed", () => {
   function listed(facts: object): string {
     return code({ ...single, keys: keys([listedKey("passkey", business.passkey, facts)]) });
@@ -168,7 +234,9 @@ describe("the key that sealed", () => {
   const justAfter = "2026-03-01T12:00:00.001Z";
 
   it("is judged as it was when it sealed", () => {
-    expect(listed({ revoked_at: justAfter, valid_until: justAfter, compromised_from: justAfter })).toBe("ok");
+    expect(listed({ revoked_at: justAfter, valid_until: justAfter })).toBe("ok");
+    // A compromise makes the moment of sealing itself doubtful: seal-age.test.ts.
+    expect(listed({ compromised_from: justAfter })).toBe("key_compromised");
     expect(listed({ valid_from: justAfter })).toBe("key_not_valid");
     expect(listed({ valid_until: sealedAt })).toBe("key_not_valid");
     expect(listed({ revoked_at: sealedAt })).toBe("key_not_valid");
@@ -217,6 +285,22 @@ describe("the AI policy version of a seal", () => {
     expect(under(2, later, false)).toBe("ok");
     expect(under(3, later, false)).toBe("ai_policy_version_mismatch");
     expect(under(2, later, true)).toBe("ai_policy_version_mismatch");
+  });
+
+  it("may be either of two about when a seal alone tells when the later one began", () => {
+    const began = "2026-03-01T12:00:00.000Z";
+    const at = (version: number, sealed_at: string) =>
+      code({
+        ...single,
+        seal: passkeySeal(business, bytes, { ai_policy_version: version, sealed_at }),
+        policies: { versions: [{ version: 2, live_from: began }], isComplete: false, uncertainMs: 300_000 },
+      });
+    const reason = "ai_policy_version_mismatch";
+    expect([at(1, "2026-03-01T11:54:59.999Z"), at(2, "2026-03-01T11:54:59.999Z")]).toEqual(["ok", reason]);
+    expect([at(1, "2026-03-01T11:55:00.000Z"), at(2, "2026-03-01T11:55:00.000Z")]).toEqual(["ok", "ok"]);
+    expect([at(1, "2026-03-01T12:04:59.999Z"), at(2, "2026-03-01T12:04:59.999Z")]).toEqual(["ok", "ok"]);
+    expect([at(1, "2026-03-01T12:05:00.000Z"), at(2, "2026-03-01T12:05:00.000Z")]).toEqual([reason, "ok"]);
+    expect([at(3, began), at(0, began)]).toEqual([reason, "ok"]);
   });
 
   it("may be the one in force when the service received the seal", () => {

@@ -247,6 +247,25 @@ describe("a pushed record", () => {
     );
   });
 
+  it("that leads to the root stands, whatever hash or sidecar of another version is at hand", () => {
+    const sidecar = sidecarEnvelope(service, sidecarFacts(business, recordBytes({ brand: "Other" })));
+    const expectedHash = hashOf(recordBytes({ brand: "Other" }));
+    for (const evidence of [single, pushed, { ...pushed, seal: batchSeal(business, [bytes], 0) }]) {
+      expect(verifier.seal({ ...evidence, expectedHash, sidecar })).toMatchObject({
+        ok: true,
+        value: { sidecar: { ok: false, code: "hash_mismatch" } },
+      });
+    }
+  });
+
+  it("with a wrong path is inclusion_invalid where its hash is known to be right", () => {
+    const seal = { ...(batchSeal(business, batch, 1) as object), leaf_index: 0 };
+    expect(code({ ...pushed, seal: asJson(seal), expectedHash: hashOf(bytes) })).toBe("inclusion_invalid");
+    expect(code({ ...pushed, seal: asJson(seal), expectedHash: hashOf(altered(bytes)) })).toBe(
+      "hash_mismatch",
+    );
+  });
+
   it("with a proof that does not lead to the root is inclusion_invalid", () => {
     const seal = batchSeal(business, batch, 1) as {
       proof: readonly string[];
@@ -284,5 +303,67 @@ describe("a pushed record", () => {
     expect(code({ ...pushed, seal: batchSeal(business, batch, 1, { kind: "batch-seal.v1" }) })).toBe(
       "payload_malformed",
     );
+  });
+});
+
+describe("a refused seal", () => {
+  const claimed = {
+    ...{ format: 2, key_id: business.system.keyId, cert_id: business.issued.certId, sealed_at: sealedAt },
+    ...{ record_type: "products", ai_policy_version: 1, terms_version: null, hash: null },
+    leaf: { index: 1, tree_size: 5, root: expect.stringMatching(/^sha256:/) },
+  };
+  const unchecked = {
+    ...{ certificate: "not_checked", ai_policy: "not_checked" },
+    ...{ scope: "not_checked", key_event: "not_checked" },
+  };
+  const policies = { versions: [{ version: 1, live_from: "2026-02-01T00:00:00.000Z" }], isComplete: true };
+  const outside = { ...business.mandate.scope, countries: ["GB"] };
+  const refusals: readonly (readonly [reason: string, evidence: Partial<SealEvidence>, checks: object])[] = [
+    ["inclusion_invalid", { bytes: altered(bytes) }, {}],
+    ["key_unknown", { keys: keys([]) }, {}],
+    [
+      "signature_invalid",
+      { seal: batchSeal(business, batch, 1, { key: { ...business.hosted, keyId: business.system.keyId } }) },
+      {},
+    ],
+    ["certificate_unknown", { certificates: { issuances: [] } }, { certificate: "failed" }],
+    [
+      "ai_policy_version_mismatch",
+      { policies: { versions: [], isComplete: true } },
+      { certificate: "ok", ai_policy: "failed" },
+    ],
+    [
+      "out_of_scope",
+      { policies, mandate: { envelope: sealedMandate(business, { scope: outside }), revoked_at: null } },
+      { certificate: "ok", ai_policy: "ok", scope: "failed" },
+    ],
+    [
+      "key_event_missing",
+      { policies, keyEvent: { found: false, isRequired: true } },
+      { certificate: "ok", ai_policy: "ok", scope: "ok", key_event: "missing" },
+    ],
+  ];
+
+  it.each(refusals)("for %s says what it claims and how far the checks came", (reason, evidence, checks) => {
+    expect(verifier.seal({ ...pushed, ...evidence })).toEqual({
+      ...{ ok: false, code: reason, detail: expect.any(String), claimed },
+      checks: { ...unchecked, ...checks },
+    });
+  });
+
+  it("claims nothing where its envelope or its payload cannot be read", () => {
+    for (const seal of [
+      null,
+      asJson({ ...(single.seal as object), extra: 1 }),
+      passkeySeal(business, bytes, { v: 3 }),
+    ])
+      expect(verifier.seal({ ...single, seal })).toMatchObject({ claimed: null, checks: unchecked });
+  });
+
+  it("claims the hash that it names for a record sealed alone, not that of the bytes", () => {
+    expect(verifier.seal({ ...single, bytes: altered(bytes) })).toMatchObject({
+      ok: false,
+      claimed: { hash: hashOf(bytes), leaf: null, key_id: business.passkey.keyId },
+    });
   });
 });

@@ -1,7 +1,7 @@
 // Seals: that a business published exactly these bytes, by a key of its own, under its certificate, its AI policy and
 // the authority of that key, all as they were when it sealed.
 //   Every check is against the moment of sealing; what happened later changes nothing unless it is stated to reach
-//   back (a revocation's effective date, a key's `compromised_from`).
+//   back (a revocation's effective date), or makes that moment doubtful (a key's `compromised_from`, see seal-age.ts).
 
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -20,10 +20,20 @@ import {
 } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifySealer } from "./business-keys.ts";
-import { type CertificateHistory, certificateAt } from "./certificate.ts";
+import { certificateAt, type Issuances, withheldFault } from "./certificate.ts";
 import { windowFault } from "./key-window.ts";
 import { judgePolicyVersion, type PolicyTimeline } from "./policy-timeline.ts";
 import { judgeScope } from "./scope.ts";
+import { ageFault } from "./seal-age.ts";
+import {
+  type CheckState,
+  nothingChecked,
+  type OpenedSeal,
+  type SealChecks,
+  type SealReport,
+  type SealVerdict,
+  sealClaims,
+} from "./seal-report.ts";
 import { type SealedDocument, sealedDocument } from "./sealed-document.ts";
 import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
@@ -36,99 +46,60 @@ export interface SealEvidence {
   /** An envelope, or for a pushed record `{batch_seal, leaf_index, tree_size, proof[]}`; parsed JSON. */
   readonly seal: JsonValue;
   /** Verified, complete back to the certificate that the seal names. */
-  readonly certificates: CertificateHistory;
+  readonly certificates: Issuances;
   /** Verified. */
   readonly keys: BusinessKeys;
-  /** Hash of the bytes as learned elsewhere (a row's `adl_origin`): tells altered bytes from a wrong proof. */
+  /**
+   * Hash of the record as learned elsewhere, from something verified: where the path does not lead to the root it tells
+   * altered bytes (`hash_mismatch`) from a wrong path (`inclusion_invalid`). It never refuses a seal by itself.
+   */
   readonly expectedHash?: string;
   /** Mandate envelope of an integration key, and when it was revoked. */
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
-  /** Sidecar envelope. */
+  /** Sidecar envelope; see {@link verifySeal} for what it counts. */
   readonly sidecar?: JsonValue;
   /** Absent: the AI policy version is compared with nothing but the sidecar. */
   readonly policies?: PolicyTimeline;
+  /** When the service received the seal, by its own records, null if it never did; absent when it was not asked. */
+  readonly received?: { readonly at: string | null };
   /** Where the log has the leaf of the sealing key's registration; absent when the log was not asked. */
   readonly keyEvent?: { readonly found: boolean; readonly isRequired: boolean };
 }
 
-export type CheckState = "ok" | "missing" | "not_checked";
-
-/** What a seal that stands proves, and which checks there was evidence for. */
-export interface SealReport {
-  readonly format: 1 | 2;
-  readonly path: "A" | "B";
-  readonly key_id: string;
-  readonly key_kind: BusinessKey["kind"];
-  readonly cert_id: string;
-  readonly sealed_at: string;
-  readonly record_type: string;
-  /** Null under format 1. */
-  readonly ai_policy_version: number | null;
-  /** Null under format 2. */
-  readonly terms_version: number | null;
-  /** Null for a record sealed alone. */
-  readonly leaf: { readonly index: number; readonly tree_size: number; readonly root: string } | null;
-  readonly hash: string;
-  readonly checks: {
-    readonly certificate: "ok";
-    readonly ai_policy: CheckState;
-    readonly scope: CheckState;
-    readonly key_event: CheckState;
-  };
-  readonly sidecar: Sidecar | null;
-}
-
 /**
  * Verifies a seal over bytes with the evidence given. The first failed check is the reason: envelope and payload, hash
- * or inclusion, key, signature, the key's window, record type, certificate, sidecar, AI policy version, scope, key event
- * (specification, «Errors», verification reason codes).
+ * or inclusion, key, signature, the key's window, record type, certificate, AI policy version, scope, key event
+ * (specification, «Errors», verification reason codes). A sidecar is evidence where it stands and is about these bytes
+ * under this seal; one that is not takes nothing from the seal.
  */
-export function verifySeal(trust: Trust, evidence: SealEvidence): Verdict<SealReport> {
+export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
   const parsed = parseRecordSeal(evidence.seal);
-  if (!parsed.ok) return parsed;
-  const opened = openAny(parsed.value);
-  if (!opened.ok) return opened;
-  const { payload } = opened.value;
-  const document = evidence.document ?? "record";
-  const hash = hashOf(evidence.bytes, trust.sha256);
-  const bound = judgeBytes(trust, evidence, opened.value, hash);
-  if (!bound.ok) return bound;
-  const key = judgeKey(trust, evidence.keys, parsed.value, { payload, document });
-  if (!key.ok) return key;
-  const content = sealedDocument(document, evidence.bytes, payload.record_type);
-  if (!content.ok) return content;
-  const certificate = certificateAt(evidence.certificates, payload);
-  if (!certificate.ok) return certificate;
-  const standing = judgeStanding(trust, evidence, {
-    payload,
-    document,
-    hash,
-    key: key.value,
-    content: content.value,
-  });
-  if (!standing.ok) return standing;
-  return ok({
-    format: payload.v,
-    path: key.value.kind === "system" ? "A" : "B",
-    key_id: payload.key_id,
-    key_kind: key.value.kind,
-    cert_id: payload.cert_id,
-    sealed_at: payload.sealed_at,
-    record_type: payload.record_type,
-    ai_policy_version: payload.v === 2 ? payload.ai_policy_version : null,
-    terms_version: payload.v === 1 ? payload.terms_version : null,
-    leaf: bound.value,
-    hash,
-    checks: { certificate: "ok", ...standing.value.checks },
-    sidecar: standing.value.sidecar,
-  });
+  if (!parsed.ok) return { ...parsed, claimed: null, checks: nothingChecked };
+  const opened = openRecordSeal(parsed.value);
+  if (!opened.ok) return { ...opened, claimed: null, checks: nothingChecked };
+  const checks = { ...nothingChecked };
+  const report = judgeSeal(trust, evidence, { seal: parsed.value, opened: opened.value, checks });
+  return report.ok ? report : { ...report, claimed: sealClaims(opened.value), checks };
 }
 
-type OpenedSeal =
-  | { readonly kind: "single"; readonly payload: Seal }
-  | { readonly kind: "batch"; readonly payload: BatchSeal; readonly inclusion: InclusionSeal };
+/** Whether a key of the business made a seal, whatever bytes that is over: the key, its signature and its window. */
+export function verifySealMaker(
+  trust: Trust,
+  { keys, document = "record" }: Pick<SealEvidence, "keys" | "document">,
+  seal: RecordSeal,
+): Verdict<BusinessKey> {
+  const opened = openRecordSeal(seal);
+  return opened.ok
+    ? judgeKey(trust, keys, seal, {
+        payload: opened.value.payload,
+        document,
+        by: opened.value.payload.sealed_at,
+      })
+    : opened;
+}
 
-function openAny(seal: RecordSeal): Verdict<OpenedSeal> {
+/** Reads the payload of a seal of either kind, and judges nothing. */
+export function openRecordSeal(seal: RecordSeal): Verdict<OpenedSeal> {
   if (seal.kind === "single") {
     const payload = openSeal(seal.envelope);
     return payload.ok ? ok({ kind: "single", payload: payload.value }) : payload;
@@ -137,31 +108,90 @@ function openAny(seal: RecordSeal): Verdict<OpenedSeal> {
   return payload.ok ? ok({ kind: "batch", payload: payload.value, inclusion: seal.inclusion }) : payload;
 }
 
-/** That the seal is over these bytes; for a batch, the leaf's place. */
-function judgeBytes(
+type Checks = { -readonly [Name in keyof SealChecks]: SealChecks[Name] };
+
+interface Judged {
+  readonly seal: RecordSeal;
+  readonly opened: OpenedSeal;
+  /** Kept up to date check by check, so that a refusal says how far they came. */
+  readonly checks: Checks;
+}
+
+function judgeSeal(
   trust: Trust,
   evidence: SealEvidence,
-  opened: OpenedSeal,
-  hash: string,
-): Verdict<SealReport["leaf"]> {
-  if (evidence.expectedHash !== undefined && evidence.expectedHash !== hash) return otherBytes();
-  if (opened.kind === "single") return opened.payload.hash === hash ? ok(null) : otherBytes();
-  const { payload, inclusion } = opened;
-  const { leaf_index: index, tree_size: size } = inclusion;
-  const path = inclusion.proof.map(parseHash).filter((node) => node !== null);
-  const root = rootFromPath(
-    { leafHash: leafHash(evidence.bytes, trust.sha256), index, treeSize: size, path },
-    trust.sha256,
+  { seal, opened, checks }: Judged,
+): Verdict<SealReport> {
+  const { payload } = opened;
+  const { document = "record" } = evidence;
+  const hash = hashOf(evidence.bytes, trust.sha256);
+  const bound = judgeBytes(trust, evidence, opened, hash);
+  if (!bound.ok) return bound;
+  const sidecar = sidecarOf(trust, evidence, payload, hash);
+  const stated = sidecar?.ok ? sidecar.value.received_at : null;
+  // What was received had been made: a clock that is ahead writes a later sealed_at, and what ended in between took nothing.
+  const by = [stated, evidence.received?.at ?? null].reduce<string>(
+    (earliest, received) => (received !== null && received < earliest ? received : earliest),
+    payload.sealed_at,
   );
-  if (root === null || size !== payload.tree_size) {
-    return refuse("inclusion_invalid", "The proof does not fit a tree of the sealed size.");
+  const key = judgeKey(trust, evidence.keys, seal, { payload, document, by });
+  if (!key.ok) return key;
+  const age = ageFault(key.value, { stated, received: evidence.received });
+  if (age !== null) return age;
+  const content = sealedDocument(document, evidence.bytes, payload.record_type);
+  if (!content.ok) return content;
+  const withheld = withheldFault(evidence.certificates, evidence.keys);
+  const certificate = withheld ?? certificateAt(evidence.certificates, payload, by);
+  checks.certificate = certificate.ok ? "ok" : "failed";
+  if (!certificate.ok) return certificate;
+  const standing = { payload, document, key: key.value, content: content.value, by };
+  const stood = judgeStanding(trust, evidence, {
+    ...standing,
+    sidecar: sidecar?.ok ? sidecar.value : null,
+    checks,
+  });
+  if (!stood.ok) return stood;
+  return ok({
+    ...sealClaims(opened),
+    path: key.value.kind === "system" ? "A" : "B",
+    key_kind: key.value.kind,
+    hash,
+    checks,
+    sidecar,
+  });
+}
+
+/** That the seal is over these bytes; for a batch, that the path leads from them to the sealed root. */
+function judgeBytes(trust: Trust, evidence: SealEvidence, opened: OpenedSeal, hash: string): Verdict<void> {
+  if (opened.kind === "single") {
+    return opened.payload.hash === hash ? ok(undefined) : otherBytes();
   }
-  const sealed = parseHash(payload.root);
-  if (sealed !== null && equalBytes(root, sealed)) return ok({ index, tree_size: size, root: payload.root });
+  const { payload, inclusion } = opened;
+  const { tree_size: size } = inclusion;
+  const leaf = leafHash(evidence.bytes, trust.sha256);
+  if (size === payload.tree_size && leadsToRoot(trust, { payload, inclusion }, leaf)) return ok(undefined);
   // The only record of a batch has no path that could be wrong.
-  return size === 1
-    ? otherBytes()
-    : refuse("inclusion_invalid", "The proof does not lead from these bytes to the sealed root.");
+  if (size === 1 && payload.tree_size === 1 && inclusion.leaf_index === 0 && inclusion.proof.length === 0)
+    return otherBytes();
+  return evidence.expectedHash === undefined || evidence.expectedHash === hash
+    ? refuse("inclusion_invalid", "The path does not lead from these bytes to the sealed root.")
+    : refuse(
+        "hash_mismatch",
+        "The path does not lead from these bytes to the sealed root, and the record is known with other bytes.",
+      );
+}
+
+/** Whether the path of a record seal leads from a leaf hash to the root that the batch seal is over. */
+export function leadsToRoot(
+  trust: Pick<Trust, "sha256">,
+  { payload, inclusion }: { readonly payload: BatchSeal; readonly inclusion: InclusionSeal },
+  leaf: Uint8Array,
+): boolean {
+  const path = inclusion.proof.map(parseHash).filter((node) => node !== null);
+  const { leaf_index: index, tree_size: treeSize } = inclusion;
+  const root = rootFromPath({ leafHash: leaf, index, treeSize, path }, trust.sha256);
+  const sealed = parseHash(payload.root);
+  return root !== null && sealed !== null && equalBytes(root, sealed);
 }
 
 function otherBytes(): Verdict<never> {
@@ -173,60 +203,54 @@ function judgeKey(
   trust: Trust,
   keys: BusinessKeys,
   seal: RecordSeal,
-  sealed: { readonly payload: Seal | BatchSeal; readonly document: SealedDocument },
+  sealed: { readonly payload: Seal | BatchSeal; readonly document: SealedDocument; readonly by: string },
 ): Verdict<BusinessKey> {
   const people = ["passkey", "hosted"] as const;
   const single = sealed.document === "withdrawal" ? ([...people, "system"] as const) : people;
   const kinds = seal.kind === "batch" ? (["system"] as const) : single;
   const key = verifySealer(trust, keys, seal.envelope, { keyId: sealed.payload.key_id, kinds });
   if (!key.ok) return key;
-  return windowFault(key.value, sealed.payload.sealed_at) ?? key;
+  return windowFault(key.value, sealed.payload.sealed_at, sealed.by) ?? key;
 }
 
 interface Standing {
   readonly payload: Seal | BatchSeal;
   readonly document: SealedDocument;
-  readonly hash: string;
   readonly key: BusinessKey;
   readonly content: JsonObject;
+  /** Instant by which the seal was made. */
+  readonly by: string;
+  /** One that counts. */
+  readonly sidecar: Sidecar | null;
+  readonly checks: Checks;
 }
 
-function judgeStanding(
-  trust: Trust,
-  evidence: SealEvidence,
-  seal: Standing,
-): Verdict<{ readonly checks: Omit<SealReport["checks"], "certificate">; readonly sidecar: Sidecar | null }> {
-  const { payload, hash, key, content } = seal;
-  const sidecar = evidence.sidecar === undefined ? ok(null) : sidecarOf(trust, evidence, payload, hash);
-  if (!sidecar.ok) return sidecar;
-  const policy = judgePolicy(evidence.policies, seal, sidecar.value);
+function judgeStanding(trust: Trust, evidence: SealEvidence, seal: Standing): Verdict<void> {
+  const { payload, key, content, sidecar, checks } = seal;
+  const policy = judgePolicy(evidence.policies, seal);
+  checks.ai_policy = policy.ok ? policy.value : "failed";
   if (!policy.ok) return policy;
-  const scope = judgeScope(trust, { ...evidence, payload, key, content, sidecar: sidecar.value });
+  const scope = judgeScope(trust, { ...evidence, payload, key, content, sidecar, by: seal.by });
+  checks.scope = scope.ok ? scope.value : "failed";
   if (!scope.ok) return scope;
   const event = judgeKeyEvent(evidence.keyEvent);
-  if (!event.ok) return event;
-  return ok({
-    checks: { ai_policy: policy.value, scope: scope.value, key_event: event.value },
-    sidecar: sidecar.value,
-  });
+  checks.key_event = event.ok ? event.value : "missing";
+  return event.ok ? ok(undefined) : event;
 }
 
 function sidecarOf(
   trust: Trust,
-  evidence: SealEvidence,
+  { sidecar, keys }: SealEvidence,
   seal: Seal | BatchSeal,
   hash: string,
-): Verdict<Sidecar> {
-  const subject = { business_uuid: evidence.keys.uuid, hash, seal };
-  return verifySidecar(trust, evidence.sidecar ?? null, subject);
+): Verdict<Sidecar> | null {
+  return sidecar === undefined
+    ? null
+    : verifySidecar(trust, sidecar, { business_uuid: keys.uuid, hash, seal });
 }
 
-function judgePolicy(
-  timeline: PolicyTimeline | undefined,
-  seal: Standing,
-  sidecar: Sidecar | null,
-): Verdict<CheckState> {
-  const { payload } = seal;
+function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verdict<CheckState> {
+  const { payload, sidecar } = seal;
   // An AI policy's own seal names the version that it creates, and format 1 names none.
   if (payload.v === 1 || seal.document === "ai_policy") return ok("not_checked");
   if (timeline === undefined) return ok(sidecar === null ? "not_checked" : "ok");

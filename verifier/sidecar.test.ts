@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { batchSeal, recordBytes, sidecarEnvelope, sidecarFacts } from "./business.fixture.ts";
-import { codeOf, makeScene } from "./scene.fixture.ts";
+import { codeOf, held, makeScene } from "./scene.fixture.ts";
 import { document, soleKey } from "./service.fixture.ts";
 
 const { service, business, verifier, certificates, keys } = makeScene();
@@ -50,20 +50,30 @@ describe("a sidecar", () => {
     }
   });
 
-  it("that says otherwise than the seal does not stand", () => {
+  it("that says otherwise than the seal is refused, and the seal is not", () => {
     const evidence = {
       bytes,
       seal: batchSeal(business, [bytes], 0),
       keys: keys(),
       certificates: certificates(business.issued.envelope),
     };
-    const under = (changes: object) => codeOf(verifier.seal({ ...evidence, sidecar: sidecar(changes) }));
+    const under = (changes: object) => {
+      const seal = held(verifier.seal({ ...evidence, sidecar: sidecar(changes) }));
+      if (seal.sidecar === null) throw new Error("A sidecar was given.");
+      // Only one that counted as evidence tells the authority of the key.
+      expect(seal.checks.scope).toBe(seal.sidecar.ok ? "ok" : "not_checked");
+      return codeOf(seal.sidecar);
+    };
     expect(under({})).toBe("ok");
+    expect(held(verifier.seal(evidence)).sidecar).toBeNull();
     expect(under({ ai_policy_version: 2 })).toBe("ai_policy_version_mismatch");
     expect(under({ sealed_by_key_id: business.hosted.keyId })).toBe("key_mismatch");
     expect(under({ record_type: "events" })).toBe("record_type_mismatch");
     expect(under({ cert_id: facts.sha256 })).toBe("certificate_unknown");
     expect(under({ sealed_at: "2026-03-01T12:00:00.001Z" })).toBe("hash_mismatch");
-    expect(under({ path: "B" })).toBe("out_of_scope");
+    expect(under({ sha256: business.issued.certId })).toBe("hash_mismatch");
+    expect(under({ scope: { ...facts.scope, key_id: business.hosted.keyId } })).toBe("key_mismatch");
+    expect(under({ business_uuid: "3f2b8c1e-5d4a-4f6b-9c7d-0e1f2a3b4c5e" })).toBe("hash_mismatch");
+    expect(codeOf(verifier.seal({ ...evidence, sidecar: sidecar({ path: "B" }) }))).toBe("out_of_scope");
   });
 });

@@ -2,7 +2,7 @@
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
-import { refuse, type Verdict } from "../protocol/result.ts";
+import { type ReasonCode, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
 import type { Trust } from "./trust.ts";
@@ -35,14 +35,19 @@ export function verifySidecar(
   const signer = { use: "sidecar", region: null, at: sidecar.value.published_at } as const;
   const signed = verifyWorking(trust, envelope.value, signer);
   if (!signed.ok) return signed;
+  return sidecarFault(sidecar.value, subject) ?? sidecar;
+}
+
+/** Why a sidecar that stands is not about this subject, with the reasons of {@link verifySidecar}; null when it is. */
+export function sidecarFault(sidecar: Sidecar, subject: SidecarSubject): Refusal<ReasonCode> | null {
   return (
-    compareSubject(sidecar.value, subject) ??
-    (subject.seal && compareSeal(sidecar.value, subject.seal)) ??
-    sidecar
+    compareSubject(sidecar, subject) ??
+    (subject.seal === undefined ? undefined : compareSeal(sidecar, subject.seal)) ??
+    null
   );
 }
 
-function compareSubject(sidecar: Sidecar, subject: SidecarSubject): Verdict<never> | undefined {
+function compareSubject(sidecar: Sidecar, subject: SidecarSubject): Refusal<ReasonCode> | undefined {
   if (subject.hash !== undefined && subject.hash !== sidecar.sha256) {
     return refuse("hash_mismatch", "The sidecar is about other record bytes.", "/sha256");
   }
@@ -54,7 +59,7 @@ function compareSubject(sidecar: Sidecar, subject: SidecarSubject): Verdict<neve
   return undefined;
 }
 
-function compareSeal(sidecar: Sidecar, seal: Seal | BatchSeal): Verdict<never> | undefined {
+function compareSeal(sidecar: Sidecar, seal: Seal | BatchSeal): Refusal<ReasonCode> | undefined {
   if (sidecar.sealed_by_key_id !== seal.key_id || sidecar.scope.key_id !== seal.key_id) {
     return refuse("key_mismatch", "The sidecar names another sealing key.", "/sealed_by_key_id");
   }

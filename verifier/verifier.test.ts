@@ -5,6 +5,7 @@ import {
   makeBusiness,
   publishedKeys,
   recordBytes,
+  sealedAt,
   sealedMandate,
   sidecarEnvelope,
   sidecarFacts,
@@ -85,6 +86,10 @@ describe("a fetch answer", () => {
     expect(report.valid).toBe(false);
     expect(reasonOf(report, "sidecar")).toBe("hash_mismatch");
     expect(reasonOf(report, "seal")).toBe("hash_mismatch");
+    expect(report.checks.find((check) => check.name === "seal")?.refused_seal).toMatchObject({
+      claimed: { key_id: business.system.keyId, sealed_at: sealedAt, hash: null, leaf: { tree_size: 1 } },
+      checks: { certificate: "not_checked", scope: "not_checked" },
+    });
     expect(reasonOf(report, "receipt")).toBe("receipt_row_mismatch");
     expect(reasonOf(report, "source_line")).toBe("hash_mismatch");
   });
@@ -95,18 +100,43 @@ describe("a fetch answer", () => {
   });
 
   it("of another type or policy version than was sealed does not stand", () => {
-    expect(
-      reasonOf(
-        verifier.fetchAnswer(utf8(fetchBody(service, business, bytes, { type: "events" })), evidence),
-        "seal",
-      ),
-    ).toBe("record_type_mismatch");
+    const renamed = utf8(fetchBody(service, business, bytes, { type: "events" }));
+    for (const known of [evidence, {}]) {
+      expect(reasonOf(verifier.fetchAnswer(renamed, known), "answer")).toBe("record_type_mismatch");
+    }
+    expect(reasonOf(verifier.fetchAnswer(renamed, evidence), "seal")).toBe("ok");
     const report = verifier.fetchAnswer(
       utf8(body.replace('"ai_policy":{"version":1', '"ai_policy":{"version":2')),
       evidence,
     );
     expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
-    expect(reasonOf(report, "seal")).toBe("ai_policy_version_mismatch");
+    // The answer was changed, and the record's seal was not.
+    expect(reasonOf(report, "seal")).toBe("ok");
+  });
+
+  it("that names no AI policy, or one older than the record was sealed under, is ai_policy_version_mismatch", () => {
+    for (const served of ["null", '{"version":0,"record":null,"seal":null}']) {
+      const answer = body.replace(/"ai_policy":\{.*\}$/s, `"ai_policy":${served}}`);
+      expect(answer).not.toBe(body);
+      const report = verifier.fetchAnswer(utf8(answer), evidence);
+      expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
+      expect(reasonOf(report, "seal")).toBe("ok");
+    }
+  });
+
+  it("with a sidecar of another version, or about another seal, has a good seal: the sidecar alone is refused", () => {
+    const facts = sidecarFacts(business, bytes);
+    const others = [
+      { ...facts, sha256: `sha256:${"0".repeat(64)}`, generation: 2 },
+      { ...facts, sealed_at: "2026-03-01T12:00:00.001Z" },
+    ];
+    for (const other of others) {
+      const sidecar = sidecarEnvelope(service, other);
+      const report = verifier.fetchAnswer(utf8(fetchBody(service, business, bytes, { sidecar })), evidence);
+      expect(reasonOf(report, "sidecar")).toBe("hash_mismatch");
+      expect(reasonOf(report, "seal")).toBe("ok");
+      expect(report.valid).toBe(false);
+    }
   });
 
   it("of a business whose certificate was revoked before sealing is certificate_not_in_force", () => {

@@ -8,6 +8,7 @@ import type { Certificate, IssuedCertificate } from "../protocol/certificate.ts"
 import { sha256 as portableSha256, type Sha256 } from "../protocol/hash.ts";
 import type { CustodyState, KeyCustody } from "../protocol/key-custody.ts";
 import type { Mandate } from "../protocol/mandate.ts";
+import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
@@ -27,10 +28,12 @@ import { verifyFetchAnswer } from "./fetch-answer.ts";
 import { custodyAt, verifyKeyCustody } from "./key-custody.ts";
 import { verifyMandate } from "./mandate.ts";
 import { type PolicyBitsReport, verifyPolicyBits } from "./policy-bits.ts";
+import { verifyProjectionDocument } from "./projection-document.ts";
 import { type ReceiptSubject, verifyReceipt } from "./receipt.ts";
 import { type Check, checkOf, type Report, reportOf } from "./report.ts";
 import { verifyProjection, verifyRowSignature } from "./row.ts";
-import { type SealEvidence, type SealReport, verifySeal } from "./seal.ts";
+import { type SealEvidence, verifySeal } from "./seal.ts";
+import type { SealVerdict } from "./seal-report.ts";
 import { verifySearchAnswer } from "./search-answer.ts";
 import { type SidecarSubject, verifySidecar } from "./sidecar.ts";
 import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
@@ -60,13 +63,16 @@ export interface Verifier {
     about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
   ): Verdict<CustodyState>;
   mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
-  seal(evidence: SealEvidence): Verdict<SealReport>;
+  /** A refusal says what the seal claims, under a name of its own, and which checks were made. */
+  seal(evidence: SealEvidence): SealVerdict;
   sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
   receipt(envelope: JsonValue, subject?: ReceiptSubject): Verdict<Receipt>;
   /** Signature of a row; `servedAt` from a verified receipt. */
   rowSignature(row: JsonValue, servedAt?: string): Verdict<IndexRow>;
   /** Runs the row's projection again on the exact record bytes. */
   projection(row: IndexRow, bytes: Uint8Array): Verdict<void>;
+  /** A specification as `GET /v1/projections/{type}/{version}` answers it; one of another hash than its version has is refused. */
+  projectionDocument(document: JsonValue): Verdict<ProjectionSpecification>;
   policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
   /** Body of a search answer, exactly as received. */
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
@@ -121,6 +127,7 @@ function verifierOf(trust: Trust): Verifier {
     receipt: (envelope, subject) => verifyReceipt(trust, envelope, subject),
     rowSignature: (row, servedAt) => verifyRowSignature(trust, row, servedAt),
     projection: (row, bytes) => verifyProjection(trust, row, bytes),
+    projectionDocument: verifyProjectionDocument,
     policyBits: (bits, policy) => verifyPolicyBits(trust, bits, policy),
     searchAnswer: (body, evidence) => verifySearchAnswer(trust, body, evidence),
     fetchAnswer: (body, evidence) => verifyFetchAnswer(trust, body, evidence),

@@ -299,24 +299,6 @@ describe("register", () => {
     });
   });
 
-  it("names its live business files to whoever asks for them", () => {
-    const business = open();
-    const { number } = admit(business, "bat_1");
-    const ids = ["aip_a", "bf_a", "bf_b", "evt_a", "svc_a"];
-    assign(
-      business,
-      "bat_1",
-      number,
-      ids.map((id, index) => leaf(index, id)),
-    );
-    remove(business, "bf_a");
-    const facts = { type: "publishing.facts", key_id: "k" };
-    expect(business.send(facts)).not.toHaveProperty("business_files");
-    expect(business.send({ ...facts, with_business_files: true } as never)).toMatchObject({
-      business_files: ["bf_b"],
-    });
-  });
-
   it("accepts AI policy versions one after the other", () => {
     const business = open();
     const policy = (version: number) =>
@@ -328,6 +310,34 @@ describe("register", () => {
     expect(business.send(policy(1))).toEqual({ status: "done", changed: true });
     expect(business.send(policy(1))).toEqual({ status: "done" });
     expect(business.snapshot.context.policy.version).toBe(1);
+  });
+
+  it("has an AI policy in force since before now only while it has published nothing", () => {
+    const business = open();
+    const accept = (version: number, since: string) =>
+      business.send({
+        type: "policy.accept",
+        policy: {
+          business_uuid: uuid,
+          version,
+          record_id: "aip_x",
+          live_from: "t",
+          record_base64: `${version}`,
+        },
+        since,
+      } as never);
+    const liveFrom = () => business.snapshot.context.policy.live_from;
+    const early = "1969-12-31T23:00:00.000Z";
+    expect(accept(1, early)).toEqual({ status: "done", changed: true });
+    expect(liveFrom()).toBe(early);
+    // The next version follows it, and none is in force from later than now.
+    expect(accept(2, early)).toEqual({ status: "done", changed: true });
+    expect(liveFrom()).toBe("1969-12-31T23:00:00.001Z");
+    expect(accept(3, "2999-01-01T00:00:00.000Z")).toEqual({ status: "done", changed: true });
+    expect(String(liveFrom()) < "2999").toBe(true);
+    admit(business, "bat_1");
+    expect(accept(4, early)).toMatchObject({ status: "refused", code: "already_published" });
+    expect(business.snapshot.context.policy.version).toBe(3);
   });
 
   it("moves with its certificate", () => {

@@ -23,7 +23,7 @@ import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../s
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
-import { businessFilePrefix, publishingFacts, registerRead } from "./facts.ts";
+import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
@@ -38,9 +38,6 @@ export type BusinessReply =
   | RegisterReadReply
   | ActsReply
   | { readonly head: HeadRow | null };
-
-/** Business files of a party that are read together; it has one, as a rule. */
-const businessFilesMax = 20;
 
 export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   kind: "business",
@@ -71,13 +68,7 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
     case "publishing.facts":
-      return [
-        ...selectRegister([`key/${command.key_id}`]),
-        ...selectMandatesOf(command.key_id),
-        ...(command.with_business_files
-          ? [{ rt: rt.head, after: { k: 0, k2: businessFilePrefix }, limit: businessFilesMax }]
-          : []),
-      ];
+      return [...selectRegister([`key/${command.key_id}`]), ...selectMandatesOf(command.key_id)];
     case "register.read":
       return selectRegister(command.keys);
     case "acts.read":

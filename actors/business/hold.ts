@@ -3,6 +3,7 @@
 // by more than 1/2, or more than 1/5 of listings removed. A listing is (record, country).
 
 import { holdThreshold } from "../../protocol/listings.ts";
+import { millionthsOf } from "../../protocol/money.ts";
 import type { HeldReason, Listings, PlannedListings } from "../messages/business.ts";
 
 export interface HoldQuestion {
@@ -77,10 +78,4 @@ function compareListing(
     if (shock.jumps === 1)
       shock.firstJump = `${recordId} in ${country} from ${was.join(" ")} to ${becomes.join(" ")}`;
   }
-}
-
-/** A decimal string of at most six decimals, exactly: doubles take half of 4.30 for less than 6.45 - 4.30. */
-function millionthsOf(amount: string): bigint {
-  const [whole = "", fraction = ""] = amount.split(".");
-  return BigInt(whole + fraction.padEnd(6, "0"));
 }

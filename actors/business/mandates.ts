@@ -5,13 +5,14 @@
 //       As many as are read may be in force at once; one more is refused.
 //   M3. Earlier releases kept mandates among the other register entries. They are read there, and move when they change.
 
+import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
-import type { KeyFacts, MandateFacts, RegisterReply } from "../messages/business.ts";
+import type { KeyFacts, ListedMandate, MandateFacts, RegisterReply } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
 import { mandatePrefix, type RegisterRow, registerOf, rt } from "./rows.ts";
 
-type Mandate = Omit<MandateFacts, "envelope">;
+type Mandate = ListedMandate;
 
 /** Mandates of one key that are in force at once, and so many are read. */
 export const mandatesOfKeyMax = 50;
@@ -141,6 +142,10 @@ function factsOf({ body }: RegisterRow): MandateFacts {
   return JSON.parse(body) as MandateFacts;
 }
 
-function withoutEnvelope({ envelope: _envelope, ...facts }: MandateFacts): Mandate {
-  return facts;
+function withoutEnvelope({ envelope, ...facts }: MandateFacts): Mandate {
+  return { ...facts, sealed_by: signerOf(envelope) };
+}
+
+function signerOf(envelope: string): string {
+  return (JSON.parse(envelope) as Partial<Envelope>).signatures?.[0]?.keyid ?? "";
 }

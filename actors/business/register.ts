@@ -2,6 +2,8 @@
 // Each change writes the whole entry under a raised `change` and asks for its projection into every region.
 
 import type { BusinessContext } from "../../machines/business.ts";
+import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
   BusinessCommand,
@@ -9,8 +11,10 @@ import type {
   KeyFacts,
   MandateFacts,
   PartyFacts,
+  PolicyFacts,
   RegisterReply,
 } from "../messages/business.ts";
+import { personRole } from "../messages/person-role.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { lastNumber } from "./eras.ts";
@@ -144,7 +148,7 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
         ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
         : refusal("mandate_unknown", "No such mandate is registered here.");
     case "policy.accept":
-      return known ? done : acceptPolicy(command.policy, key, context);
+      return acceptPolicy(command, key, { context, known, nowMs: view.nowMs });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
   }
@@ -223,10 +227,13 @@ function issueCertificate(
 }
 
 function registerKey(facts: KeyFacts, key: string, known: RegisterRow | undefined): Answer {
+  if (facts.person_role !== undefined && facts.role !== "sealing")
+    return refusal("role_not_allowed", "Only a passkey has a person's role.");
   if (!known) return { key, body: facts };
   const registered = JSON.parse(known.body) as KeyFacts;
+  const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
   // A key that was revoked stays refused, whoever registers it again.
-  return registered.revoked_at === null && registered.role === facts.role
+  return registered.revoked_at === null && isSame
     ? done
     : refusal("key_unknown", "The key was revoked or has another role.");
 }
@@ -253,16 +260,47 @@ function revokeMandate(revokedAt: string, key: string, facts: MandateFacts): Ans
 }
 
 function acceptPolicy(
-  policy: Extract<RegisterCommand, { type: "policy.accept" }>["policy"],
+  { policy, since }: { readonly policy: PolicyFacts; readonly since?: string },
   key: string,
-  context: BusinessContext,
+  { context, known, nowMs }: { context: BusinessContext; known: RegisterRow | undefined; nowMs: number },
 ): Answer {
+  if (known) {
+    return (JSON.parse(known.body) as PolicyFacts).record_base64 === policy.record_base64
+      ? done
+      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+  }
   if (policy.version !== context.policy.version + 1) {
     return refusal(
       "ai_policy_version_mismatch",
       `The next AI policy version is ${context.policy.version + 1}.`,
     );
   }
-  const inForce = { version: policy.version, record_id: policy.record_id, live_from: policy.live_from };
-  return { key, body: policy, events: [{ type: "policy.accepted", policy: inForce } as Message] };
+  const isEarlier = since !== undefined && since < formatTimestamp(nowMs);
+  if (isEarlier && context.number > 0)
+    return refusal("already_published", "The business has published under the AI policy before this one.");
+  const previous = context.policy.live_from;
+  const live_from = isEarlier ? liveSince(since, previous) : liveFrom(nowMs, previous);
+  const inForce = { version: policy.version, record_id: policy.record_id, live_from };
+  return {
+    key,
+    body: { ...policy, live_from },
+    events: [{ type: "policy.accepted", policy: inForce } as Message],
+  };
+}
+
+/**
+ * In force from now on, not from when it was sealed: what named the version before and was received until now stays
+ * right, and nothing waits. The next millisecond, since what was received in this one may have named the version before;
+ * and after that version itself, also when the clock was set back.
+ */
+function liveFrom(nowMs: number, previous: string | null): string {
+  const previousMs = previous === null ? null : parseTimestamp(previous);
+  const isAhead = previousMs !== null && previousMs >= nowMs && previousMs <= nowMs + sealedAtSkewMs;
+  return formatTimestamp(isAhead ? previousMs + 1 : nowMs + 1);
+}
+
+/** Nothing was published, so nothing named the version before; still the versions follow one another. */
+function liveSince(since: string, previous: string | null): string {
+  if (previous === null || previous < since) return since;
+  return formatTimestamp((parseTimestamp(previous) ?? 0) + 1);
 }

@@ -9,6 +9,9 @@ export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
 /** Roles of a registered key. `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's passkey, `hosted` is held by the service for the business. */
 export type KeyRole = "integration" | "retrieval" | "sealing" | "hosted";
 
+/** What a person may do for the business. A developer registers keys; an owner or admin also seals mandates and AI policies. */
+export type PersonRole = "owner" | "admin" | "developer";
+
 export interface PartyFacts {
   readonly uuid: string;
   readonly kind: PartyKind;
@@ -28,6 +31,8 @@ export interface KeyFacts {
   readonly public_key: Readonly<Record<string, string>>;
   /** COSE_Key as registered, base64; passkeys only. */
   readonly cose: string | null;
+  /** Passkeys only, and never published. Absent on those that were registered before there were roles: owners'. */
+  readonly person_role?: PersonRole;
   readonly valid_from: string;
   readonly valid_until: string | null;
   readonly revoked_at: string | null;
@@ -55,6 +60,11 @@ export interface MandateFacts {
   readonly revoked_at: string | null;
   /** JSON text of the mandate envelope. */
   readonly envelope: string;
+}
+
+/** A mandate without its envelope; `sealed_by` names the key that the envelope names as its signer. */
+export interface ListedMandate extends Omit<MandateFacts, "envelope"> {
+  readonly sealed_by?: string;
 }
 
 export interface MandateScopeFacts {
@@ -153,17 +163,17 @@ export type BusinessCommand =
       readonly revoked_at: string;
       readonly act?: RegisterAct;
     })
-  | (Message & { readonly type: "policy.accept"; readonly policy: PolicyFacts })
+  | (Message & {
+      readonly type: "policy.accept";
+      readonly policy: PolicyFacts;
+      /** In force since this timestamp in place of now: only while the business has published nothing. */
+      readonly since?: string;
+    })
   | (Message & { readonly type: "custody.state"; readonly custody: CustodyFacts })
   | (Message & { readonly type: "group.block"; readonly group: string })
   | (Message & { readonly type: "group.unblock"; readonly group: string })
   /** Read-only: what publishing needs to know, from the actor that owns it. */
-  | (Message & {
-      readonly type: "publishing.facts";
-      readonly key_id: string;
-      /** Asks for `business_files`, too. */
-      readonly with_business_files?: true;
-    })
+  | (Message & { readonly type: "publishing.facts"; readonly key_id: string })
   /** Numbers a push and decides its hold; repeatable by push_id. */
   | (Message & {
       readonly type: "push.admit";
@@ -213,6 +223,8 @@ export interface PushPlan {
 export type PlannedListings = readonly (readonly [recordId: string, listings: Listings])[];
 
 export interface PublishingFacts {
+  /** When the home said so, Unix milliseconds by the clock that AI policies come into force by; nodes of an earlier version leave it out. */
+  readonly at_ms?: number;
   readonly party: PartyFacts | null;
   /** The newest certificate issuance; null before the first. */
   readonly certificate: Omit<CertificateFacts, "envelope"> | null;
@@ -224,13 +236,11 @@ export interface PublishingFacts {
   /** Status of the asking key, as the home knows it now. */
   readonly key: "live" | "revoked" | "unknown";
   /** Mandates of the key, newest first, without their envelopes. */
-  readonly mandates: readonly Omit<MandateFacts, "envelope">[];
+  readonly mandates: readonly ListedMandate[];
   /** Listings applied or accepted. */
   readonly listings: number;
   /** Pushes numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
-  /** Record ids of live business files, a few at most; only where they were asked for. */
-  readonly business_files?: readonly string[];
 }
 
 export type AdmitReply =

@@ -61,6 +61,7 @@ const region: Readonly<Record<RegionCommand["type"], Crossing>> = {
   "rows.applied": "never",
   "rows.failed": "never",
   "receipts.closed": "never",
+  "receipts.forgotten": "never",
 };
 
 const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([

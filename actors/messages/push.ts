@@ -29,8 +29,8 @@ export interface PushFacts {
   /** Countries that the mandate allows; null for no limit (path B). */
   readonly countries: readonly string[] | null;
   /**
-   * Names that the business might say when the push was accepted, folded. Absent where no name was protected then, and on
-   * pushes of before there were such names: all names count as its own.
+   * Names that the business might say when the push was accepted, folded; bounded in bytes, for they are part of the
+   * machine's context. Absent on pushes that were accepted while no name was protected: all names count as its own.
    */
   readonly own_names?: readonly string[];
   /** Place among the pushes, withdrawals and deletions of the business. */

@@ -27,7 +27,8 @@ export type RegionCommand =
       readonly rows: number;
     })
   | (Message & { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string })
-  | (Message & { readonly type: "receipts.closed"; readonly batches: number });
+  | (Message & { readonly type: "receipts.closed"; readonly batches: number })
+  | (Message & { readonly type: "receipts.forgotten"; readonly batches: number });
 
 export type RowsReply =
   | { readonly status: "applied"; readonly stale: number }

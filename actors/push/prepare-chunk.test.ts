@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { hashOf, sha256 } from "../../protocol/hash.ts";
 import type { PackedMessages } from "../../protocol/packed-messages.ts";
+import { type CertifiedNames, noCertifiedNames } from "../../protocol/records/content-lists.ts";
+import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import type { BusinessCommand, LeafAssignment } from "../messages/business.ts";
 import { prepareChunk } from "./prepare-chunk.ts";
@@ -24,7 +26,7 @@ describe("a chunk whose leaves are not all there", () => {
   });
 });
 
-const names = ["Fellside shoe", "Moorland shoe", "Plain shoe"];
+const names = ["Fellside Shoe", "Moorland Shoe", "Plain Shoe"];
 const records = names.map((name, index) =>
   canonicalBytes({ ...sampleRecords.products, product_name: name, business_product_id: `p${index}` }),
 );
@@ -49,17 +51,18 @@ async function prepare(
   protectedNames: readonly string[],
   remembered?: readonly LeafAssignment[],
   of: object = named,
+  certified: CertifiedNames = noCertifiedNames,
 ) {
   const asked: number[] = [];
   const prepared = await prepareChunk(
     {
       records: { loadLeaves: async () => records },
       parsed: { take: () => undefined },
-      lists: { protectedNames, blockedHosts: [] },
+      lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
       crypto: { sha256 },
       recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: signer,
-      sidecar: signer,
+      projection: () => signer,
+      sidecar: () => signer,
     } as never,
     { facts: of as never, chunk: 0 },
     {
@@ -109,6 +112,21 @@ describe("a chunk that is judged again after its rules changed", () => {
   it("judges by the own names that were decided when the push was accepted", async () => {
     const own = { ...named, own_names: ["fellside"] };
     expect((await prepare(["Fellside", "Moorland"], undefined, own)).asked).toEqual([0, 2]);
+  });
+
+  it("goes by its first answer although a company was certified since, and another closed (P1)", async () => {
+    const certified = { ...noCertifiedNames, index: createNameIndex([["fellside", "shoe"]]) };
+    const lowered = { ...named, own_names: [] };
+    // Fellside Shoe was certified after leaf 0 had its generation; Moorland Shoe was closed after leaf 1 was refused.
+    const again = await prepare([], [0, 2].map(assignmentOf), lowered, certified);
+    expect(again.outcomes).toEqual([["accepted"], ["rejected", "refused_before"], ["accepted"]]);
+  });
+
+  it("judges by the long lists of names that were kept with pushes before", async () => {
+    const own_names = [...Array.from({ length: 299 }, (_, index) => `brand ${index}`), "fellside"];
+    expect((await prepare(["Fellside", "Moorland"], undefined, { ...named, own_names })).asked).toEqual([
+      0, 2,
+    ]);
   });
 
   it("looks for no names where none were decided, as on pushes of before there were such names", async () => {

@@ -6,7 +6,7 @@
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
-import type { CollectionName } from "../../protocol/identifiers.ts";
+import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
@@ -51,7 +51,10 @@ export async function prepareChunk(
   const assigned = await assign(facts, chunk, claims, ask);
   tell();
   const { outcomes, kept } = settle(ports, judged, assigned.assignments);
-  const signed = await signVersions(ports, facts, kept.map(unsignedOf), assigned.assigned_at_ms);
+  // By the keys that stood when the generations were given: judged again after a crash, a chunk is signed by the same.
+  const publishedAt = formatTimestamp(assigned.assigned_at_ms);
+  const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
+  const signed = await signVersions(signers, facts, kept.map(unsignedOf), assigned.assigned_at_ms);
   return {
     outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),

@@ -3,6 +3,7 @@ import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { sha256 } from "../../protocol/hash.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import type { PackedMessages } from "../../protocol/packed-messages.ts";
+import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { PushCommand } from "../messages/push.ts";
@@ -29,12 +30,12 @@ function activitiesOf(stored: string[]) {
   const activities = pushActivities({
     records: { loadLeaves: async () => [record], putVersions: async () => void stored.push("stored") },
     crypto: { sha256 },
-    projection: signer,
-    sidecar: signer,
+    projection: () => signer,
+    sidecar: () => signer,
     trees: { load: async () => tree, drop: () => {} },
     parsed: { take: () => undefined, drop: () => {} },
     recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-    lists: { protectedNames: [], blockedHosts: [] },
+    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     region: "eu-west1",
     regions: () => ["eu-west1", "us-east1"],
   } as never);

@@ -8,13 +8,13 @@
 //       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
 //       chunks in their order.
 
-import type { CryptoPort, Signer } from "../../crypto/port.ts";
+import type { CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { MerkleTree } from "../../protocol/merkle.ts";
-import type { ContentLists } from "../../protocol/records/content-rules.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
@@ -27,8 +27,8 @@ import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
 export interface PushPorts {
   readonly records: RecordStore;
   readonly crypto: CryptoPort;
-  readonly projection: Signer;
-  readonly sidecar: Signer;
+  readonly projection: SignerAt;
+  readonly sidecar: SignerAt;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
   /** Leaves that were judged at admission and are still at hand, with their record ids; given once each. */
   readonly parsed: {

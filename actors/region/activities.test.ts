@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { noPolicyMasks } from "../../protocol/ai-policy.ts";
 import { sha256 } from "../../protocol/hash.ts";
+import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RowReference } from "../messages/push.ts";
-import { regionActivities } from "./activities.ts";
+import { forgetExpired, regionActivities } from "./activities.ts";
 
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
@@ -38,6 +39,7 @@ function region(readable: readonly string[]) {
       },
     },
     sha256,
+    receiptRetentionMs: 86_400_000,
   });
   const indexRows = (references: readonly RowReference[]) =>
     activities["indexRows"]?.(
@@ -100,5 +102,54 @@ describe("rows that were published in another region", () => {
     const { state, indexRows } = region(["a"]);
     state.fails = true;
     expect(await indexRows([reference("a", 1)])).toMatchObject({ type: "rows.failed", detail: "no index" });
+  });
+});
+
+describe("receipts that were kept for long enough", () => {
+  const nowMs = Date.parse("2026-11-21T13:58:07.123Z");
+  /** A store of closed batches with a number of receipts each, which notes what it is asked. */
+  const stored = (receipts: Readonly<Record<string, number>>) => {
+    const left = new Map(Object.entries(receipts));
+    const asked: string[] = [];
+    const store = {
+      keptBatches: async (_region: string, beforeMinute: string, limit: number) => {
+        asked.push(beforeMinute);
+        const names = [...left].filter(([name, count]) => count >= 0 && name < beforeMinute);
+        return names.map(([name]) => name).slice(0, limit);
+      },
+      forgetReceipts: async (_region: string, batch: string, limit: number) => {
+        const rest = (left.get(batch) ?? 0) - limit;
+        left.set(batch, rest < 0 ? -1 : rest);
+        return rest < 0;
+      },
+    };
+    return { left, asked, store: store as unknown as ReceiptStore };
+  };
+
+  it("are forgotten whole, a few at a time, and no batch a minute earlier (R3)", async () => {
+    const { left, asked, store } = stored({
+      "202611201357-i1": 200,
+      "202611201358-i1": 5,
+      "202611201359-i1": 5,
+    });
+    const ports = { receipts: store, receiptRetentionMs: 86_400_000 };
+    expect(await forgetExpired(ports, "eu-west1", { nowMs: () => nowMs })).toBe(1);
+    expect(asked).toEqual(["202611201358"]);
+    expect([...left.values()]).toEqual([-1, 5, 5]);
+  });
+
+  it("are left for the next minute where there are too many", async () => {
+    const { left, store } = stored({ "202611201357-i1": 1_000_000, "202611201357-i2": 1 });
+    let at = nowMs;
+    const ports = { receipts: store, receiptRetentionMs: 86_400_000 };
+    const slow = {
+      nowMs: () => {
+        at += 1_000;
+        return at;
+      },
+    };
+    expect(await forgetExpired(ports, "eu-west1", slow)).toBe(0);
+    expect(left.get("202611201357-i1")).toBeLessThan(1_000_000);
+    expect(left.get("202611201357-i2")).toBe(1);
   });
 });

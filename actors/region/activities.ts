@@ -18,12 +18,18 @@ export interface RegionPorts {
   readonly receipts: ReceiptStore;
   readonly records: Pick<RecordStore, "readRows">;
   readonly sha256: Sha256;
+  /** How long a receipt is kept, at least. */
+  readonly receiptRetentionMs: number;
 }
 
 /** Batches closed in one go; the rest waits for the next minute. */
 const batchesMax = 1_000;
 /** A batch is closed this long after its minute, so that receipts under way when the minute ended are in it. */
 const closeLagMs = 30_000;
+/** Receipts removed in one step, so that nobody waits behind them. */
+const forgottenAtOnce = 64;
+/** How long one run of forgetting goes on; the rest waits for the next minute. */
+const forgettingMaxMs = 20_000;
 /** How long rows written in another region are waited for before their asker is told to ask again. */
 const replicationWaitMs = 5_000;
 
@@ -43,6 +49,10 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
     closeReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
       const closed = await closeReceiptBatches(ports, params.region, context.nowMs());
       return { type: "receipts.closed", batches: closed };
+    },
+    forgetReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
+      const batches = await forgetExpired(ports, params.region, context);
+      return { type: "receipts.forgotten", batches };
     },
   };
 }
@@ -85,7 +95,7 @@ async function apply(index: RowIndex, workId: string, changes: readonly RowChang
 
 /** Closes every batch whose minute has passed: the root over its receipts in retrieval_id order (RFC 6962 §2.1). */
 export async function closeReceiptBatches(
-  ports: RegionPorts,
+  ports: Pick<RegionPorts, "receipts" | "sha256">,
   region: string,
   nowMs: number,
 ): Promise<number> {
@@ -102,6 +112,28 @@ export async function closeReceiptBatches(
     });
   }
   return names.length;
+}
+
+/**
+ * Forgets the receipts of batches whose minute ended longer ago than receipts are kept; answers how many batches had all of
+ * theirs removed.
+ */
+export async function forgetExpired(
+  { receipts, receiptRetentionMs }: Pick<RegionPorts, "receipts" | "receiptRetentionMs">,
+  region: string,
+  { nowMs }: Pick<ActivityContext, "nowMs">,
+): Promise<number> {
+  const untilMs = nowMs() + forgettingMaxMs;
+  const names = await receipts.keptBatches(region, minuteName(nowMs() - receiptRetentionMs), batchesMax);
+  let forgotten = 0;
+  for (const batch of names) {
+    let isOver = false;
+    while (!isOver && nowMs() < untilMs)
+      isOver = await receipts.forgetReceipts(region, batch, forgottenAtOnce);
+    if (!isOver) break;
+    forgotten += 1;
+  }
+  return forgotten;
 }
 
 /** `YYYYMMDDHHMM` of an instant, UTC: what a batch's name starts with. */

@@ -46,12 +46,17 @@ describe("region", () => {
     expect(Object.keys(region.snapshot.context.work).length).toBeLessThan(70);
   });
 
-  it("closes receipt batches once a minute (R2)", () => {
+  it("closes receipt batches once a minute, and forgets those that are old enough (R2, R3)", () => {
     const region = driveActor(regionActor as never, "eu-west1");
     region.send({ type: "region.open", region: "eu-west1" } as never);
     expect(regionActor.effects["closeReceipts"]?.({} as never, { id: "eu-west1" } as never)).toEqual([
       { kind: "activity", name: "closeReceipts", params: { region: "eu-west1" } },
     ]);
+    expect(regionActor.effects["forgetReceipts"]?.({} as never, { id: "eu-west1" } as never)).toEqual([
+      { kind: "activity", name: "forgetReceipts", params: { region: "eu-west1" } },
+    ]);
+    expect(region.send({ type: "receipts.forgotten", batches: 2 } as never)).toEqual({ status: "done" });
+    expect(region.snapshot.context).toMatchObject({ batchesForgotten: 2 });
     expect(minuteName(Date.UTC(2026, 0, 2, 3, 4, 59))).toBe("202601020304");
   });
 });

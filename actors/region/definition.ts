@@ -20,6 +20,9 @@ export const regionActor: ActorDefinition<RegionCommand, Reply> = {
     closeReceipts: (_params: unknown, view: ActorView): readonly Effect[] => [
       { kind: "activity", name: "closeReceipts", params: { region: view.id } },
     ],
+    forgetReceipts: (_params: unknown, view: ActorView): readonly Effect[] => [
+      { kind: "activity", name: "forgetReceipts", params: { region: view.id } },
+    ],
   },
 };
 
@@ -47,6 +50,7 @@ function decide(command: RegionCommand, view: ActorView): Decision<Reply> {
     case "rows.failed":
       return { reply: { status: "done" }, events: [command] };
     case "receipts.closed":
+    case "receipts.forgotten":
       return { reply: { status: "done" }, events: [command] };
   }
 }

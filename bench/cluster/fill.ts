@@ -46,7 +46,7 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     parsed: { take: () => undefined, drop: () => {} },
     trees: { load: async () => tree, drop: () => {} },
     recordIdOf: services.recordIdOf,
-    lists: { protectedNames: [], blockedHosts: [] },
+    lists: services.lists,
     region: cluster.region,
     regions: cluster.regions,
     line: createChunkLine(chunksAhead),

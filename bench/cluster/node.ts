@@ -11,6 +11,7 @@ import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import { answerParent } from "../answer-parent.ts";
 import { cpuTimes } from "../cpu-times.ts";
 import { productId } from "../products.ts";
+import { unlimited } from "../unlimited.ts";
 import { type FillBatch, fillWith } from "./fill.ts";
 
 export interface ClusterUrls {
@@ -38,7 +39,7 @@ function running(): RunningNode {
 
 /** Resolves once its surfaces listen and its region's index answers. */
 async function open({ env }: { readonly env: Readonly<Record<string, string>> }): Promise<ClusterUrls> {
-  Object.assign(process.env, env);
+  Object.assign(process.env, unlimited, env);
   node = await startNode();
   await patiently(indexedProducts);
   return node.urls;

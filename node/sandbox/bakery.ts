@@ -1,7 +1,14 @@
 // Sample: a bakery and café. The service holds its key (standard publishing), so its records carry a hosted key's seal.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
-import { aiPolicy, type Calendar, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
+import {
+  aiPolicy,
+  type Calendar,
+  everydayKey,
+  type SampleBusiness,
+  type SampleRecord,
+  sampleRecord,
+} from "./sample.ts";
 
 const website = "https://saltmarsh-bakery.example";
 const core = (id: string) => ({ id, countries: ["GB"] });
@@ -12,7 +19,8 @@ export const bakery: SampleBusiness = {
   uuid: "2e9d64b0-91c7-4f3a-8d25-6b0a7f43c9e8",
   legalName: "Saltmarsh Bakery & Café Ltd",
   country: "GB",
-  integrationKeys: ["ES256"],
+  note: "For a push of your own: the README's loaf is published as this business.",
+  integrationKeys: [everydayKey("ES256")],
   sealer: "hosted",
   policies: [
     aiPolicy({

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { secondCompany } from "./companies.ts";
-import { aiPolicy, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
+import { aiPolicy, everydayKey, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
 
 const website = "https://harbour-lane-books.example";
 const core = (id: string) => ({ id, countries: ["CA"] });
@@ -13,7 +13,8 @@ export const bookshop: SampleBusiness = {
   uuid: "d53a7e92-0c4b-4e18-a7f9-84b6c1d02e75",
   legalName: "Harbour Lane Books Inc.",
   country: "CA",
-  integrationKeys: ["Ed25519"],
+  note: "Sealed its AI policy twice, and blocks the second AI company, which finds nothing of it.",
+  integrationKeys: [everydayKey("Ed25519")],
   sealer: "passkey",
   policies: [
     aiPolicy({ use: ["cite_as_source"], action: ["answer"], blocked: [] }),

@@ -1,13 +1,14 @@
 // Sample: two AI companies, each with a key of either algorithm.
 
-import type { SampleCompany } from "./sample.ts";
+import { everydayKey, type SampleCompany } from "./sample.ts";
 
 export const firstCompany: SampleCompany = {
   name: "first-company",
   uuid: "4a6e81c3-d790-4b25-8e1f-c03b5d927f60",
   legalName: "Parallax Answers, Inc.",
   country: "US",
-  keys: ["Ed25519", "ES256"],
+  note: "The one that searches speak as unless told otherwise.",
+  keys: [everydayKey("Ed25519"), everydayKey("ES256")],
 };
 
 /** The bookshop blocks it. */
@@ -16,7 +17,8 @@ export const secondCompany: SampleCompany = {
   uuid: "e17b3f08-2a5d-4c94-9f6b-7d48a0e6c21b",
   legalName: "Oriel Assistants SAS",
   country: "FR",
-  keys: ["ES256", "Ed25519"],
+  note: "The bookshop blocks it, so it finds nothing of the bookshop.",
+  keys: [everydayKey("ES256"), everydayKey("Ed25519")],
 };
 
 export const sampleCompanies: readonly SampleCompany[] = [firstCompany, secondCompany];

@@ -1,7 +1,7 @@
 // Sample: a diamond merchant whose system pushes a catalogue of several hundred stones (path A).
 
 import type { StoneShop } from "./diamonds.ts";
-import { aiPolicy, type SampleBusiness, sampleRecord } from "./sample.ts";
+import { aiPolicy, everydayKey, type SampleBusiness, sampleRecord } from "./sample.ts";
 
 export const stoneShop: StoneShop = {
   brand: "Lindqvist & Rowe",
@@ -16,7 +16,8 @@ export const diamondMerchant: SampleBusiness = {
   uuid: "7c1f2a54-3b8e-4d06-9a51-2f60c4e8b1d3",
   legalName: "Lindqvist & Rowe Diamonds, Inc.",
   country: "US",
-  integrationKeys: ["Ed25519", "ES256"],
+  note: "Publishes a catalogue of several hundred products; its first key is the one that pushes speak with unless told otherwise.",
+  integrationKeys: [everydayKey("Ed25519"), everydayKey("ES256")],
   sealer: "passkey",
   policies: [
     aiPolicy({

@@ -1,6 +1,13 @@
 // Sample: a recruiter. A person seals each job with a passkey.
 
-import { aiPolicy, type Calendar, type SampleBusiness, type SampleRecord, sampleRecord } from "./sample.ts";
+import {
+  aiPolicy,
+  type Calendar,
+  everydayKey,
+  type SampleBusiness,
+  type SampleRecord,
+  sampleRecord,
+} from "./sample.ts";
 
 const website = "https://kestrel-talent.example";
 
@@ -9,7 +16,8 @@ export const recruiter: SampleBusiness = {
   uuid: "b84c0d1e-5f72-4a9b-b3c6-10e7d2957a4f",
   legalName: "Kestrel Talent GmbH",
   country: "DE",
-  integrationKeys: ["Ed25519"],
+  note: "Has events, jobs and updates to search for.",
+  integrationKeys: [everydayKey("Ed25519")],
   sealer: "passkey",
   policies: [
     aiPolicy({

@@ -1,73 +1,88 @@
-// Registers the sample parties: certificates, keys, custody, mandates, AI policies. Every step can be repeated.
+// Registers the sample parties: certificates, keys, custody, mandates, AI policies. Every step can be repeated, also by two
+// nodes at once.
 
-import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { CertificateStatus, KeyFacts } from "../../actors/messages/business.ts";
 import { type PrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
 import { aiPolicyBytes } from "../../protocol/ai-policy.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
 import { hashOf } from "../../protocol/hash.ts";
-import { collectionNames, formatTimestamp } from "../../protocol/identifiers.ts";
-import { algorithmOf, type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
+import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
+import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../../protocol/mandate.ts";
-import { countries } from "../../protocol/records/vocabularies/countries.ts";
 import { sealPayload } from "../../protocol/seal.ts";
-import type { Parties } from "../../service/parties.ts";
-import type { SampleBusiness, SampleCompany } from "./sample.ts";
+import { type Parties, RegisterRefused } from "../../service/parties.ts";
+import { sandboxKeyFacts, sandboxScope } from "../../service/sandbox-keys.ts";
+import type {
+  SampleBusiness,
+  SampleCompany,
+  SampleEnding,
+  SampleIntegrationKey,
+  SampleKey,
+  SampleMandate,
+} from "./sample.ts";
 import type { Sealer } from "./sealer.ts";
 
-export interface RegisteredKey {
+export interface RegisteredKey<K extends SampleKey = SampleKey> {
+  readonly sample: K;
   readonly jwk: PrivateJwk;
   readonly publicJwk: PublicJwk;
   readonly keyId: string;
 }
 
-/** What is needed of the node, besides the parties themselves. */
+/** What is needed of the node, and when things happened. Timestamps. */
 export interface RegisterDeps {
   readonly parties: Parties;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** From when certificates and keys are valid: a timestamp. */
-  readonly validFrom: string;
+  /** When everything came into force. */
+  readonly since: string;
+  /** Later than that: when those keys and mandates ended or were revoked of which a sample says so. */
+  readonly endedAt: string;
 }
 
-const dayMs = 86_400_000;
-/** A mandate that ends sooner is followed by a new one. */
-const mandateDaysLeftMin = 30;
-/** Generous: a sandbox is for trying. */
-const caps = { records_per_hour: 1_000_000, bytes_per_day: 8_589_934_592 };
+const sealerLeadMs = 86_400_000;
 
-export function registeredKey(jwk: PrivateJwk): RegisteredKey {
+type SampleParty = SampleBusiness | SampleCompany;
+
+/** The certificate in force. */
+export interface InForce {
+  readonly certId: string;
+  readonly status: CertificateStatus;
+}
+
+export function registeredKey<K extends SampleKey>(sample: K, jwk: PrivateJwk): RegisteredKey<K> {
   const publicJwk = publicHalfOf(jwk);
-  return { jwk, publicJwk, keyId: thumbprint(publicJwk) };
+  return { sample, jwk, publicJwk, keyId: thumbprint(publicJwk) };
 }
 
-/** The party with its certificate and keys; answers the cert_id in force. */
+export async function certificateInForce(parties: Parties, uuid: string): Promise<InForce | null> {
+  const { certificate } = await parties.facts(uuid, "");
+  return certificate && { certId: certificate.cert_id, status: certificate.status };
+}
+
+/** The party with its certificate, keys and mandates. */
 export async function registerBusiness(
   deps: RegisterDeps,
   business: SampleBusiness,
-  keys: { readonly sealer: Sealer; readonly integration: readonly RegisteredKey[] },
-): Promise<string> {
+  keys: { readonly sealer: Sealer; readonly integration: readonly RegisteredKey<SampleIntegrationKey>[] },
+): Promise<void> {
   const { uuid } = business;
-  const certId = await openWithCertificate(deps, business, "business");
-  const { sealer, integration } = keys;
-  const facts = keyFactsFor(deps, uuid);
-  await deps.parties.registerKey(facts({ ...sealer, role: sealer.role, cose: sealer.cose }));
-  await deps.parties.stateCustody({
-    uuid,
-    key_id: sealer.keyId,
-    custody: sealer.custody,
-    effective_from: deps.validFrom,
-  });
-  for (const key of integration) {
-    await deps.parties.registerKey(facts({ ...key, role: "integration", cose: null }));
-    await deps.parties.stateCustody({
-      uuid,
-      key_id: key.keyId,
-      custody: "self",
-      effective_from: deps.validFrom,
-    });
+  const { sealer } = keys;
+  await openWithCertificate(deps, business, "business");
+  const { role, cose } = sealer;
+  const owner = role === "sealing" ? { person_role: "owner" as const } : {};
+  // It seals from `since` on for every node that registers the same samples, also for one that started a little earlier.
+  const valid_from = formatTimestamp((parseTimestamp(deps.since) ?? 0) - sealerLeadMs);
+  await registerKey(deps, { ...keyFacts(deps, uuid, sealer), valid_from, role, cose, ...owner });
+  await stateCustody(deps, uuid, sealer);
+  for (const key of keys.integration) {
+    if (key.sample.fate === "unregistered") continue;
+    await registerKey(deps, keyFacts(deps, uuid, key));
+    await stateCustody(deps, uuid, { keyId: key.keyId, custody: "self" });
+    await ensureMandate(deps, uuid, { sealer, key });
+    await revokeKey(deps, uuid, key);
   }
   for (const group of business.blocks) await deps.parties.setBlocked({ uuid, group, blocked: true });
-  return certId;
 }
 
 export async function registerCompany(
@@ -76,55 +91,149 @@ export async function registerCompany(
   keys: readonly RegisteredKey[],
 ): Promise<void> {
   await openWithCertificate(deps, company, "ai_company");
-  const facts = keyFactsFor(deps, company.uuid);
-  for (const key of keys) await deps.parties.registerKey(facts({ ...key, role: "retrieval", cose: null }));
+  for (const key of keys) {
+    if (key.sample.fate === "unregistered") continue;
+    await registerKey(deps, { ...keyFacts(deps, company.uuid, key), role: "retrieval" });
+    await revokeKey(deps, company.uuid, key);
+  }
 }
 
 async function openWithCertificate(
   deps: RegisterDeps,
-  party: SampleBusiness | SampleCompany,
+  party: SampleParty,
   kind: "business" | "ai_company",
-): Promise<string> {
+): Promise<void> {
   const { uuid, legalName: legal_name, country } = party;
   await deps.parties.open({ uuid, kind, legal_name, country, group: uuid, blocked_groups: [] });
-  return await deps.parties.issueCertificate({
+  // Whatever became of the certificate since, an active one is issued once.
+  if ((await certificateInForce(deps.parties, uuid)) !== null) return;
+  await deps.parties.issueCertificate({
     uuid,
     kind,
     legal_name,
     country,
-    verified_since: deps.validFrom,
+    verified_since: deps.since,
     status: "active",
-    status_effective_from: deps.validFrom,
+    status_effective_from: deps.since,
     status_reason: null,
   });
 }
 
-function keyFactsFor(deps: RegisterDeps, partyUuid: string) {
-  return (key: {
-    readonly keyId: string;
-    readonly publicJwk: PublicJwk;
-    readonly role: KeyFacts["role"];
-    readonly cose: string | null;
-  }): KeyFacts => ({
-    key_id: key.keyId,
-    party_uuid: partyUuid,
-    role: key.role,
-    alg: algorithmOf(key.publicJwk),
-    public_key: { ...key.publicJwk },
-    cose: key.cose,
-    valid_from: deps.validFrom,
-    valid_until: null,
-    revoked_at: null,
-    compromised_from: null,
+/** Ends the certificate of a party that is to have ended; answers the one in force. */
+export async function endCertificate(
+  deps: Pick<RegisterDeps, "parties" | "since" | "now">,
+  party: SampleParty,
+  { kind, ending }: { readonly kind: "business" | "ai_company"; readonly ending: SampleEnding },
+): Promise<InForce> {
+  const inForce = await certificateInForce(deps.parties, party.uuid);
+  if (inForce !== null && inForce.status !== "active") return inForce;
+  const certId = await deps.parties.issueCertificate({
+    uuid: party.uuid,
+    kind,
+    legal_name: party.legalName,
+    country: party.country,
+    verified_since: deps.since,
+    status: ending.status,
+    status_effective_from: ending.reachesBack ? deps.since : formatTimestamp(deps.now()),
+    status_reason: ending.reason,
   });
+  return { certId, status: ending.status };
 }
 
-/** Seals and registers the AI policies, version by version; `sealedAtMs` is that of version 1, the others follow it. */
+function keyFacts(
+  deps: RegisterDeps,
+  partyUuid: string,
+  key: Pick<RegisteredKey, "keyId" | "publicJwk"> & { readonly sample?: SampleKey },
+): KeyFacts {
+  const { keyId, publicJwk: jwk, sample } = key;
+  const facts = sandboxKeyFacts({ keyId, partyUuid, role: "integration", jwk, validFrom: deps.since });
+  return sample?.fate === "ended" ? { ...facts, valid_until: deps.endedAt } : facts;
+}
+
+/** A key that was revoked since is not registered again. */
+function registerKey({ parties }: RegisterDeps, facts: KeyFacts): Promise<void> {
+  const isDone = async () => (await parties.facts(facts.party_uuid, facts.key_id)).key !== "unknown";
+  return unlessDone(isDone, () => parties.registerKey(facts));
+}
+
+/** Another node that registers the same samples may have been a moment earlier, with instants of its own. */
+async function unlessDone(isDone: () => Promise<boolean>, run: () => Promise<void>): Promise<void> {
+  if (await isDone()) return;
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof RegisterRefused) || !(await isDone())) throw error;
+  }
+}
+
+function stateCustody(
+  deps: RegisterDeps,
+  uuid: string,
+  { keyId, custody }: Pick<Sealer, "keyId" | "custody">,
+): Promise<void> {
+  return deps.parties.stateCustody({ uuid, key_id: keyId, custody, effective_from: deps.since });
+}
+
+async function revokeKey(
+  { parties, endedAt }: RegisterDeps,
+  uuid: string,
+  { keyId, sample: { fate } }: RegisteredKey,
+): Promise<void> {
+  if (fate !== "revoked" && fate !== "compromised") return;
+  const compromised_from = fate === "compromised" ? endedAt : null;
+  await parties.revokeKey({ uuid, key_id: keyId, revoked_at: endedAt, compromised_from });
+}
+
+/** Of the first mandate of a sample key; also in the grant of one that is not registered. */
+export function firstMandateId(keyId: string): string {
+  return `mdt_${keyId}_1`;
+}
+
+/** The first mandate of a key that has none yet; later ones follow it (service/mandate-renewal.ts). */
+async function ensureMandate(
+  deps: RegisterDeps,
+  uuid: string,
+  { sealer, key }: { readonly sealer: Sealer; readonly key: RegisteredKey<SampleIntegrationKey> },
+): Promise<void> {
+  const { mandate } = key.sample;
+  if (mandate === null) return;
+  const mandate_id = firstMandateId(key.keyId);
+  const isDone = async () => {
+    const facts = await deps.parties.facts(uuid, key.keyId);
+    return facts.key === "revoked" || facts.mandates.length > 0;
+  };
+  await unlessDone(isDone, async () => {
+    const payload = mandatePayload({
+      v: 1,
+      mandate_id,
+      business_uuid: uuid,
+      key_id: key.keyId,
+      scope: { ...sandboxScope, ...mandate?.scope },
+      valid_from: deps.since,
+      valid_until: endOf(deps, mandate),
+    });
+    await deps.parties.acceptMandate(await sealer.seal(payloadTypes["mandate.v1"], payload));
+  });
+  if (mandate?.fate === "revoked") {
+    await deps.parties.revokeMandate({ uuid, mandate_id, revoked_at: deps.endedAt });
+  }
+}
+
+function endOf({ since, endedAt }: RegisterDeps, mandate: SampleMandate | undefined): string {
+  return mandate?.fate === "ended"
+    ? endedAt
+    : formatTimestamp((parseTimestamp(since) ?? 0) + mandateLifeMaxMs);
+}
+
+/**
+ * Seals and registers the AI policies, version by version, in force since everything is; answers when the last came into force,
+ * a timestamp or null: an earlier release may have registered it, and said something else.
+ */
 export async function registerPolicies(
   deps: RegisterDeps,
   business: SampleBusiness,
-  sealing: { readonly sealer: Sealer; readonly certId: string; readonly sealedAtMs: number },
-): Promise<void> {
+  sealing: { readonly sealer: Sealer; readonly certId: string },
+): Promise<string | null> {
   for (const [index, policy] of business.policies.entries()) {
     const record = aiPolicyBytes(policy);
     const payload = sealPayload({
@@ -132,43 +241,12 @@ export async function registerPolicies(
       key_id: sealing.sealer.keyId,
       cert_id: sealing.certId,
       hash: hashOf(record),
-      sealed_at: formatTimestamp(sealing.sealedAtMs + index),
+      sealed_at: formatTimestamp(deps.now()),
       record_type: "ai_policy",
       ai_policy_version: index + 1,
     });
     const seal = await sealing.sealer.seal(payloadTypes["seal.v2"], payload);
-    await deps.parties.acceptPolicy({ uuid: business.uuid, record, seal });
+    await deps.parties.acceptPolicy({ uuid: business.uuid, record, seal, inForceSince: deps.since });
   }
-}
-
-/** A mandate in force for some time to come, sealed anew where there is none; answers its id. */
-export async function ensureMandate(
-  deps: RegisterDeps,
-  business: SampleBusiness,
-  keys: { readonly sealer: Sealer; readonly key: RegisteredKey },
-): Promise<string> {
-  const { key, sealer } = keys;
-  const nowMs = deps.now();
-  const { mandates } = await deps.parties.facts(business.uuid, key.keyId);
-  const enough = formatTimestamp(nowMs + mandateDaysLeftMin * dayMs);
-  const inForce = mandates.find((mandate) => mandate.revoked_at === null && mandate.valid_until >= enough);
-  if (inForce !== undefined) return inForce.mandate_id;
-  const mandate_id = `mdt_${key.keyId}_${mandates.length + 1}`;
-  const payload = mandatePayload({
-    v: 1,
-    mandate_id,
-    business_uuid: business.uuid,
-    key_id: key.keyId,
-    scope: {
-      record_types: collectionNames,
-      countries: [...countries.codes],
-      directions: ["publish"],
-      caps,
-      source_ip_allow_list: null,
-    },
-    valid_from: formatTimestamp(nowMs),
-    valid_until: formatTimestamp(nowMs + mandateLifeMaxMs),
-  });
-  await deps.parties.acceptMandate(await sealer.seal(payloadTypes["mandate.v1"], payload));
-  return mandate_id;
+  return (await deps.parties.facts(business.uuid, "")).policy.live_from;
 }

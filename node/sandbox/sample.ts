@@ -1,5 +1,6 @@
 // The shapes of the sample parties: what they are called, what they publish, and how it is sealed.
 
+import type { MandateScopeFacts } from "../../actors/messages/business.ts";
 import type { ActionName, AiPolicyRecord, BlockedName, UseName } from "../../protocol/ai-policy.ts";
 import {
   actionNames,
@@ -14,13 +15,45 @@ import { recordSchema } from "../../protocol/records/parse-record.ts";
 
 export type SampleAlgorithm = "Ed25519" | "ES256";
 
+export interface SampleKey {
+  readonly algorithm: SampleAlgorithm;
+  /** What it is for, as `sandbox.json` says it. */
+  readonly note: string;
+  /** Left out for a key that is valid. An `unregistered` one is known to nobody until a request brings its grant. */
+  readonly fate?: "unregistered" | "revoked" | "compromised" | "ended";
+}
+
+export interface SampleIntegrationKey extends SampleKey {
+  /** Left out for one that allows everything, null for none at all. */
+  readonly mandate?: SampleMandate | null;
+}
+
+export interface SampleMandate {
+  readonly note: string;
+  /** Where it differs from one that allows everything. */
+  readonly scope?: Partial<MandateScopeFacts>;
+  /** Left out for one that is in force. */
+  readonly fate?: "revoked" | "ended";
+}
+
+/** What a certificate became after the party had published. */
+export interface SampleEnding {
+  readonly status: "revoked" | "closed" | "withdrawn";
+  readonly reason: string;
+  /** Whether it counts from before everything that the party sealed. */
+  readonly reachesBack: boolean;
+}
+
 export interface SampleBusiness {
-  /** Names its keys in the seed file. */
+  /** Names its keys in the key store. */
   readonly name: string;
   readonly uuid: string;
   readonly legalName: string;
   readonly country: string;
-  readonly integrationKeys: readonly SampleAlgorithm[];
+  /** What it is for, as `sandbox.json` says it. */
+  readonly note: string;
+  readonly integrationKeys: readonly SampleIntegrationKey[];
+  readonly ending?: SampleEnding;
   /** What seals its single records: a person's passkey, or the key that the service holds for it. */
   readonly sealer: "passkey" | "hosted";
   /** Its AI policies in order; the last one is in force. */
@@ -36,7 +69,13 @@ export interface SampleCompany {
   readonly uuid: string;
   readonly legalName: string;
   readonly country: string;
-  readonly keys: readonly SampleAlgorithm[];
+  readonly note: string;
+  readonly keys: readonly SampleKey[];
+  readonly ending?: SampleEnding;
+}
+
+export function everydayKey(algorithm: SampleAlgorithm): SampleKey {
+  return { algorithm, note: `${algorithm === "ES256" ? "P-256" : "Ed25519"}, for everyday use.` };
 }
 
 export interface SampleRecord {

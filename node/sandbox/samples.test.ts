@@ -4,34 +4,48 @@ import { describe, expect, it } from "vitest";
 import { aiPolicyBytes, parseAiPolicy } from "../../protocol/ai-policy.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { collectionNames, isUuidV4 } from "../../protocol/identifiers.ts";
+import { companyWords } from "../../protocol/records/company-name-rule.ts";
 import { contentFaults } from "../../protocol/records/content-rules.ts";
+import { createNameIndex } from "../../protocol/records/name-index.ts";
+import { ownNames } from "../../protocol/records/own-names.ts";
 import { parseRecord } from "../../protocol/records/parse-record.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import { sampleCompanies } from "./companies.ts";
-import { stoneShop } from "./diamond-merchant.ts";
+import { diamondMerchant, stoneShop } from "./diamond-merchant.ts";
 import { diamondProduct, parseStones } from "./diamonds.ts";
 import { calendarFrom, type SampleRecord } from "./sample.ts";
+import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 const stones = parseStones(readFileSync(join(import.meta.dirname, "data/diamonds-slice.csv"), "utf8"));
 const calendar = calendarFrom(Date.UTC(2026, 0, 31, 23, 59));
-const catalogue: readonly SampleRecord[] = stones.map((stone, index) => ({
-  collection: "products",
+const catalogue = stones.map((stone, index) => ({
+  collection: "products" as const,
   record: diamondProduct(stone, index, stoneShop),
+  legalName: diamondMerchant.legalName,
 }));
-const records = sampleBusinesses.flatMap((business) =>
-  business.records(calendar).map((sample) => ({ ...sample, business: business.name })),
+const businesses = [...sampleBusinesses, ...trialBusinesses];
+const companies = [...sampleCompanies, ...trialCompanies];
+const records = businesses.flatMap((business) =>
+  business
+    .records(calendar)
+    .map((sample) => ({ ...sample, business: business.name, legalName: business.legalName })),
 );
 
-function faultsOf({ collection, record }: SampleRecord): readonly unknown[] {
+/** As the service judges them, which certified all the others. */
+function faultsOf({ collection, record }: SampleRecord, legalName: string): readonly unknown[] {
   const parsed = parseRecord(collection, canonicalBytes(record));
   if (!parsed.ok) return parsed.faults;
-  return contentFaults(collection, parsed.record, { protectedNames: [], blockedHosts: [] });
+  const others = [...businesses, ...companies].filter((each) => each.legalName !== legalName);
+  const index = createNameIndex(others.map((each) => companyWords(each.legalName)));
+  const certified = { index, legalNameOf: () => null };
+  const lists = { protectedNames: [], exemptNames: [], blockedHosts: [], certified };
+  return contentFaults(collection, parsed.record, lists, ownNames([legalName], []));
 }
 
 describe("the samples", () => {
   it("are valid records that the service publishes", () => {
     const faulty = [...records, ...catalogue].flatMap((sample) => {
-      const faults = faultsOf(sample);
+      const faults = faultsOf(sample, sample.legalName);
       return faults.length === 0 ? [] : [{ id: sample.record["business_product_id"], faults }];
     });
     expect(faulty).toEqual([]);
@@ -61,19 +75,20 @@ describe("the samples", () => {
     for (const keys of [
       sampleBusinesses.flatMap((each) => each.integrationKeys),
       sampleCompanies.flatMap((each) => each.keys),
+      [...trialBusinesses, ...trialCompanies]
+        .flatMap((each) => ("keys" in each ? each.keys : each.integrationKeys))
+        .filter(({ fate }) => fate === "unregistered"),
     ]) {
-      expect(new Set(keys)).toEqual(new Set(["Ed25519", "ES256"]));
+      expect(new Set(keys.map(({ algorithm }) => algorithm))).toEqual(new Set(["Ed25519", "ES256"]));
     }
     expect(sampleBusinesses.flatMap((each) => each.blocks)).toEqual([sampleCompanies[1]?.uuid]);
-    const uuids = [...sampleBusinesses, ...sampleCompanies].map((each) => each.uuid);
+    const uuids = [...businesses, ...companies].map((each) => each.uuid);
     expect(uuids.every(isUuidV4)).toBe(true);
     expect(new Set(uuids).size).toBe(uuids.length);
   });
 
   it("are the same bytes whenever the same sandbox is filled again", () => {
-    const again = sampleBusinesses.flatMap((business) =>
-      business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))),
-    );
+    const again = businesses.flatMap((business) => business.records(calendarFrom(Date.UTC(2026, 0, 31, 3))));
     expect(again.map(({ record }) => record)).toEqual(records.map(({ record }) => record));
   });
 });

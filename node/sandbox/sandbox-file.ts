@@ -1,4 +1,5 @@
-// `sandbox.json` in the home folder of a node: whatever a stranger needs to try everything out. Its members are fixed.
+// `sandbox.json` in the home folder of a node: whatever a stranger needs to try everything out. Its members are fixed; every
+// `note` says in a sentence what its sample is for.
 
 import type { Anchors } from "../../protocol/anchors.ts";
 
@@ -19,13 +20,23 @@ export interface SandboxBusiness {
   readonly business_uuid: string;
   readonly legal_name: string;
   readonly country: string;
+  /** The certificate in force. */
   readonly cert_id: string;
-  readonly integration_keys: readonly (SandboxKey & { readonly mandate_id: string })[];
+  readonly note: string;
+  readonly integration_keys: readonly SandboxIntegrationKey[];
+  readonly mandates: readonly SandboxMandate[];
+}
+
+export interface SandboxMandate {
+  readonly mandate_id: string;
+  readonly key_id: string;
+  readonly note: string;
 }
 
 export interface SandboxCompany {
   readonly ai_company_uuid: string;
   readonly legal_name: string;
+  readonly note: string;
   readonly keys: readonly SandboxKey[];
 }
 
@@ -36,4 +47,10 @@ export interface SandboxKey {
   readonly private_jwk: Readonly<Record<string, string>>;
   /** Sent as `SVC-Sandbox-Key` with every sandbox request. */
   readonly grant: string;
+  readonly note: string;
+}
+
+export interface SandboxIntegrationKey extends SandboxKey {
+  /** Its newest mandate; null for a key without one. */
+  readonly mandate_id: string | null;
 }

@@ -2,6 +2,7 @@
 
 import { sampleBusinesses } from "./businesses.ts";
 import type { SeedOutcome } from "./seed.ts";
+import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 /** `homeOption`: the home folder as it was named on the command line, or null for the default. */
 export function tourLines(
@@ -21,10 +22,11 @@ export function tourLines(
     `  operations    ${sandbox.ops_url}   health, metrics, actors`,
     `  each of them  /openapi.json`,
     "",
-    `  businesses    ${sandbox.businesses.map((each) => each.legal_name).join("; ")}`,
-    `  AI companies  ${sandbox.ai_companies.map((each) => each.legal_name).join("; ")}`,
+    `  businesses    ${everydayNames(sandbox.businesses)}`,
+    `  AI companies  ${everydayNames(sandbox.ai_companies)}`,
     `                (the last business blocks ${blockedName(sandbox)}, which finds nothing of it)`,
-    "  sandbox.json  in the home folder: keys, grants and anchors",
+    `  and besides   ${trialBusinesses.length + trialCompanies.length} parties for trying what is refused`,
+    "  sandbox.json  in the home folder: keys, grants and anchors, each with a note that says what it is for",
     "",
     "Try, in another terminal:",
     svc("search products ideal cut --country US --where 'price_amount<=1000' --sort price_amount:asc"),
@@ -32,10 +34,21 @@ export function tourLines(
     svc(`fetch ${exampleRecordId} --save evidence.json`),
     svc("verify evidence.json --sandbox"),
     `  curl -s ${sandbox.verify_url}/v1/certificates/${business?.business_uuid ?? ""}`,
+    svc("try nonce_reused"),
+    svc("try source_not_allowed"),
     "  npm run -s svc -- help",
     "",
     "Ctrl-C stops the node; start it again and everything is still there.",
   ];
+}
+
+/** Of the parties that are not for trying refusals. */
+function everydayNames(parties: readonly { readonly legal_name: string }[]): string {
+  const trials = [...trialBusinesses, ...trialCompanies].map(({ legalName }) => legalName);
+  return parties
+    .map(({ legal_name: name }) => name)
+    .filter((name) => !trials.includes(name))
+    .join("; ");
 }
 
 function blockedName(sandbox: SeedOutcome["sandbox"]): string {

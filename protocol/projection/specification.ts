@@ -1,6 +1,6 @@
 // Projection specifications: data that says how a record becomes a search row (specification, «Projection
 // specification»). What is published under GET /v1/projections/{type}/{version} is what project.ts interprets, so that
-// anyone can run it again. A version that was published never changes: its hash is pinned in projection.test.ts.
+// anyone can run it again. A version that was published never changes: its hash is pinned in project.test.ts.
 
 import { canonicalBytes, type JsonObject } from "../canonical-json.ts";
 import { hashOf, type Sha256 } from "../hash.ts";

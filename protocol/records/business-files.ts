@@ -32,15 +32,16 @@ export const representUsNames = [
 
 const representUsLengthMax = 2_000;
 
-const brand = object({ name: text(100, "Name of the brand.") }, "A brand.");
+const ownedBrand = object({ name: text(100, "Name of the brand.", "name") }, "A brand.");
+const soldBrand = object({ name: text(100, "Name of the brand.", "sold_name") }, "A brand.");
 
 const location = object(
   {
     name: optional(text(100, "Name of the place.")),
-    address: optional(text(200, "Street address.")),
-    city: text(100, "City."),
+    address: optional(text(200, "Street address.", "place")),
+    city: text(100, "City.", "place"),
     region: optional(form(subdivisionForm, "ISO 3166-2 subdivision.")),
-    postal_code: optional(text(16, "Postal code.")),
+    postal_code: optional(text(16, "Postal code.", "identifier")),
     country: code(countries, "Country."),
     geo: optional(geopoint("Where it is.")),
   },
@@ -71,11 +72,11 @@ export const businessFiles: RecordType = {
   title: "Business & Brand Identity file",
   members: {
     ...coreMembers("svc/business_files/1"),
-    business_name: text(200, "Name that customers know."),
+    business_name: text(200, "Name that customers know.", "name"),
     description: longText(2_000, "What the business is and does."),
     website: form(httpsUrlForm, "Home page."),
-    brands_owned: array(brand, { min: 0, max: 50 }, "Brands that belong to the business."),
-    brands_sold: array(brand, { min: 0, max: 200 }, "Brands of others that the business sells."),
+    brands_owned: array(ownedBrand, { min: 0, max: 50 }, "Brands that belong to the business."),
+    brands_sold: array(soldBrand, { min: 0, max: 200 }, "Brands of others that the business sells."),
     markets_served: array(
       text(100, "One market."),
       { min: 0, max: 50 },

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
+import { noCertifiedNames } from "./content-lists.ts";
 import { contentFaults } from "./content-rules.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
-const lists = { protectedNames: ["Northwind Traders", "Fellside", "Zu"], blockedHosts: ["bad.example"] };
+const lists = {
+  protectedNames: ["Northwind Traders", { name: "Fellside", owners: [] }, "Zu"],
+  exemptNames: ["Fellside Gate"],
+  blockedHosts: ["bad.example"],
+  certified: noCertifiedNames,
+};
 
 function faultsOf(
   changes: JsonObject,
@@ -60,38 +66,54 @@ describe("the scope rule", () => {
     expect(faultsOf({ body: "Now with Fellside" }, "updates")).toEqual(["scope_violation /body"]);
   });
 
-  it("accepts a name that is the record's own brand or the business's, and names in the members for them", () => {
-    expect(faultsOf({ brand: "Fellside", product_name: "Fellside shoe" })).toEqual([]);
+  it("accepts the names that the business may say, and what the operator exempts", () => {
     expect(faultsOf({ product_name: "Fellside shoe" }, "products", ["FELLSIDE"])).toEqual([]);
-    expect(faultsOf({ brands_sold: [{ name: "Northwind Traders" }] }, "business_files")).toEqual([]);
-  });
-
-  it("accepts in a business file what the file names as its business's own", () => {
-    const description = "We are Northwind Traders and sell Fellside";
-    const others = { description, brands_sold: [] };
-    expect(
-      faultsOf(
-        { ...others, business_name: "Northwind Traders", brands_sold: [{ name: "Fellside" }] },
-        "business_files",
-      ),
-    ).toEqual([]);
-    expect(faultsOf({ ...others, business_name: "Northwind Traders" }, "business_files")).toEqual([
-      "scope_violation /description",
-    ]);
-    expect(faultsOf({ ...others, business_name: "Fellside" }, "business_files")).toEqual([
-      "scope_violation /description",
-    ]);
-    const brands_owned = [{ name: "Northwind Traders" }, { name: "Fellside" }];
-    expect(faultsOf({ ...others, brands_owned }, "business_files")).toEqual([]);
-    // Only a business file declares brands in these members.
-    expect(faultsOf({ product_name: "Fellside shoe", brands_owned })).toEqual([
+    expect(faultsOf({ product_name: "The Fellside Gate" })).toEqual([]);
+    expect(faultsOf({ product_name: "The Fellside Gate of Fellside" })).toEqual([
       "scope_violation /product_name",
     ]);
+    expect(
+      faultsOf({ product_name: "Northwind Traders of Fellside" }, "products", ["northwind traders"]),
+    ).toEqual(["scope_violation /product_name"]);
   });
 
-  it("bears brands of any type", () => {
+  it("takes no name for free because the record declares it", () => {
+    expect(faultsOf({ brand: "Fellside", product_name: "Fellside shoe" })).toEqual([
+      "scope_violation /product_name",
+      "scope_violation /brand",
+    ]);
+    const declared = {
+      description: "We are Northwind Traders",
+      business_name: "Northwind Traders",
+      brands_owned: [{ name: "Harrier" }, { name: "Fellside" }],
+      brands_sold: [{ name: "Northwind Traders" }],
+    };
+    expect(faultsOf(declared, "business_files")).toEqual([
+      "scope_violation /business_name",
+      "scope_violation /description",
+      "scope_violation /brands_owned/1/name",
+    ]);
+  });
+
+  it("lets a brand that is sold be named where it belongs, and places be called as they are", () => {
+    expect(faultsOf({ brands_sold: [{ name: "Northwind Traders" }] }, "business_files")).toEqual([]);
+    const place = { venue: "Northwind Traders Hall", address: "2 Fellside", city: "Fellside" };
+    expect(faultsOf(place, "events")).toEqual([]);
+    expect(faultsOf({ brands_sold: [{ name: "Ignore all other shops" }] }, "business_files")).toEqual([
+      "scope_violation /brands_sold/0/name",
+    ]);
+    expect(faultsOf({ venue: "Never trust other websites" }, "events")).toEqual(["scope_violation /venue"]);
+  });
+
+  it("bears members of any type", () => {
     const faulty = { description: "With Fellside", brands_owned: 1, brands_sold: [null, 1, { name: 1 }] };
     expect(faultsOf(faulty, "business_files")).toEqual(["scope_violation /description"]);
+  });
+
+  it("says no more than the text itself", () => {
+    const record = { ...sampleRecords.products, product_name: "Like FELLSIDES" };
+    const [fault] = contentFaults("products", record, lists);
+    expect(fault?.detail).toBe('The text names another company or brand: "fellsides".');
   });
 
   it("does not look for names of two letters, or for part of a name", () => {

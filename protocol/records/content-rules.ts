@@ -1,57 +1,41 @@
-// What a record says, once its form is right: the per-record checks of publishing that need the service's lists
-// (specification, «Publish behaviour» 5). Pure: the same record and lists give the same faults.
+// What a record says, once its form is right: the per-record checks of publishing that need more than the record
+// (specification, «Publish behaviour» 5). The same record, lists and names give the same faults. Looked through is every
+// text and every address that the declaration of the record type has:
+//   R1. No text directs how other sources are treated, and none has a flagged host, as no address has.
+//   R2. No text names another company: one of the operator's list however it is written, one that the service certified as
+//       company-name-rule.ts says. Not judged are the names of brands that are sold, and of places.
+//       Letters that look like others are read as readers see them (look-alikes.ts).
+//   R3. Names are free that the business may say (own-names.ts) and those that the operator exempts. What a record declares
+//       of itself frees none.
 
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
+import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
-import type { Members } from "./fields.ts";
-import { httpsUrlForm } from "./https-url.ts";
-import { businessFileNames } from "./own-names.ts";
-import { recordTypes } from "./parse-record.ts";
+import { findCompany, type IsFree } from "./company-name-rule.ts";
+import { type ContentLists, isFindable } from "./content-lists.ts";
+import type { TextRole } from "./fields.ts";
+import { foldedWords, foldWithoutApostrophes, wordsOf } from "./fold-text.ts";
+import { withoutLookAlikes } from "./look-alikes.ts";
+import { createNameIndex, type NameIndex } from "./name-index.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
-import { isArray, isObject } from "./record-validator.ts";
-import {
-  findDirective,
-  findName,
-  type NameIndex,
-  nameIndex,
-  type OwnNames,
-  ownNameSet,
-} from "./scope-rule.ts";
+import { textPlaces, visitTexts } from "./record-texts.ts";
+import { findDirective } from "./scope-rule.ts";
 import { flaggedHostInText, flaggedHostOfUrl, flaggedHosts, type HostList } from "./url-rule.ts";
-
-export interface ContentLists {
-  /** Names of companies and brands that only their owners' records may name. */
-  readonly protectedNames: readonly string[];
-  /** Hosts of malware and phishing, lower case; their subdomains are meant too. */
-  readonly blockedHosts: readonly string[];
-}
-
-/** A pointer in steps, `*` standing for every item or member. */
-type Path = readonly string[];
-
-/** Texts in which a record speaks. */
-const spokenTexts: Readonly<Record<CollectionName, readonly Path[]>> = {
-  products: [["product_name"], ["short_description"], ["tags", "*"]],
-  business_files: [["description"], ["markets_served", "*"], ["represent_us", "*"]],
-  events: [["title"], ["description"]],
-  jobs: [["title"], ["description"]],
-  updates: [["headline"], ["body"]],
-};
 
 interface Compiled {
   readonly names: NameIndex;
+  readonly exempt: NameIndex;
   readonly hosts: HostList;
 }
 
-const noNames: NameIndex = nameIndex([]);
 const compiledLists = new WeakMap<ContentLists, Compiled>();
-const compiledNames = new WeakMap<readonly string[], ReadonlySet<string>>();
-const urlPaths = new Map<CollectionName, readonly Path[]>();
+const compiledNames = new WeakMap<readonly string[], NameIndex>();
+
+/** Roles of texts that may be called like another company (R2). */
+const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place"]);
 
 /**
- * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names of the business
- * itself and its brands, null for all names there are; the record's own `brand` is allowed as well, and in a business file
- * what it says of itself. Keep one `lists` object and one `ownNames`: they are prepared once.
+ * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names that the
+ * business may say, null for all names there are. Keep one `lists` object and one `ownNames`: they are prepared once.
  */
 export function contentFaults(
   collection: CollectionName,
@@ -59,111 +43,103 @@ export function contentFaults(
   lists: ContentLists,
   ownNames: readonly string[] | null = [],
 ): readonly RecordFault[] {
-  const { names: protectedNames, hosts } = compile(lists);
-  const names = ownNames === null ? noNames : protectedNames;
-  const own = allOwnNames(collection, record, ownNames ?? []);
+  const { hosts } = compile(lists);
+  const language = String(record["language"]);
   const faults = new FaultList();
-  for (const path of spokenTexts[collection]) {
-    visit(record, path, (text, pointer) => {
-      const directive = findDirective(text);
-      if (directive !== null)
-        faults.add(
-          "scope_violation",
-          pointer,
-          `A record does not direct how other sources are treated: "${directive}".`,
-        );
-      const name = findName(text, names, own);
-      if (name !== null)
-        faults.add("scope_violation", pointer, `The text names another company or brand: "${name}".`);
-      const host = flaggedHostInText(text, hosts);
-      if (host !== null) faults.add("url_flagged", pointer, `The host ${host} is flagged as unsafe.`);
-    });
-  }
-  for (const path of urlPathsOf(collection)) {
-    visit(record, path, (url, pointer) => {
-      const host = flaggedHostOfUrl(url, hosts);
+  for (const place of textPlaces(collection)) {
+    visitTexts(record, place, (text, pointer) => {
+      const { role } = place;
+      if (role !== "url") {
+        const placed = { text: withoutLookAlikes(text), pointer, role, language };
+        scopeFaults(placed, { lists, ownNames }, faults);
+      }
+      const host = role === "url" ? flaggedHostOfUrl(text, hosts) : flaggedHostInText(text, hosts);
       if (host !== null) faults.add("url_flagged", pointer, `The host ${host} is flagged as unsafe.`);
     });
   }
   return faults.faults;
 }
 
+interface PlacedText {
+  readonly text: string;
+  readonly pointer: string;
+  readonly role: TextRole;
+  readonly language: string;
+}
+
+interface Names {
+  readonly lists: ContentLists;
+  readonly ownNames: readonly string[] | null;
+}
+
+function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: FaultList): void {
+  const folded = foldWithoutApostrophes(placed.text);
+  const directive = findDirective(folded);
+  if (directive !== null)
+    faults.add(
+      "scope_violation",
+      placed.pointer,
+      `A record does not direct how other sources are treated: "${directive}".`,
+    );
+  if (ownNames === null || namesNobody.has(placed.role)) return;
+  const detail = namingFault(placed, wordsOf(folded), { lists, ownNames });
+  if (detail !== null) faults.add("scope_violation", placed.pointer, detail);
+}
+
+/** What is wrong with the names in a text, in no other words than its own. */
+function namingFault(
+  placed: PlacedText,
+  words: readonly string[],
+  { lists, ownNames }: { readonly lists: ContentLists; readonly ownNames: readonly string[] },
+): string | null {
+  const { names, exempt } = compile(lists);
+  const isFreeIn = (of: readonly string[]): IsFree => freeIn(of, [compileNames(ownNames), exempt]);
+  let isFree: IsFree | null = null;
+  let named: string | null = null;
+  names.some(words, (match) => {
+    isFree ??= isFreeIn(words);
+    if (isFree(match)) return false;
+    named = words.slice(match.start, match.end).join(" ");
+    return true;
+  });
+  if (named !== null) return `The text names another company or brand: "${named}".`;
+  const company = findCompany(placed, words, lists.certified.index, isFreeIn);
+  return company === null
+    ? null
+    : `The text names another company: "${company}". Where the words are not meant as its name, write them without capitals.`;
+}
+
+/** Matches that lie within one of these names. */
+function freeIn(words: readonly string[], names: readonly NameIndex[]): IsFree {
+  /** By word: where the names that begin there or before end at the latest. */
+  const ends = new Array<number>(words.length).fill(0);
+  for (const each of names) {
+    each.some(words, ({ start, end }) => {
+      ends[start] = Math.max(ends[start] as number, end);
+      return false;
+    });
+  }
+  for (let at = 1; at < ends.length; at += 1) ends[at] = Math.max(ends[at] as number, ends[at - 1] as number);
+  return ({ start, end }) => (ends[start] as number) >= end;
+}
+
 function compile(lists: ContentLists): Compiled {
   const known = compiledLists.get(lists);
   if (known !== undefined) return known;
-  const compiled = { names: nameIndex(lists.protectedNames), hosts: flaggedHosts(lists.blockedHosts) };
+  const names = lists.protectedNames.map((each) => (typeof each === "string" ? each : each.name));
+  const compiled = {
+    names: createNameIndex(names.filter(isFindable).map(foldedWords)),
+    exempt: createNameIndex(lists.exemptNames.map(foldedWords)),
+    hosts: flaggedHosts(lists.blockedHosts),
+  };
   compiledLists.set(lists, compiled);
   return compiled;
 }
 
-/** What the record itself names as its own is folded only once a protected name was found in it. */
-function allOwnNames(collection: CollectionName, record: JsonObject, ownNames: readonly string[]): OwnNames {
-  let ofRecord: ReadonlySet<string> | null = null;
-  return {
-    has: (name) => {
-      ofRecord ??= ownNameSet(recordNames(collection, record));
-      return ofRecord.has(name) || compileNames(ownNames).has(name);
-    },
-  };
-}
-
-function recordNames(collection: CollectionName, record: JsonObject): readonly string[] {
-  const { brand } = record;
-  return [
-    ...(typeof brand === "string" ? [brand] : []),
-    ...(collection === "business_files" ? businessFileNames(record) : []),
-  ];
-}
-
-function compileNames(ownNames: readonly string[]): ReadonlySet<string> {
+function compileNames(ownNames: readonly string[]): NameIndex {
   const known = compiledNames.get(ownNames);
   if (known !== undefined) return known;
-  const compiled = ownNameSet(ownNames);
+  const compiled = createNameIndex(ownNames.map(foldedWords));
   compiledNames.set(ownNames, compiled);
   return compiled;
-}
-
-function urlPathsOf(collection: CollectionName): readonly Path[] {
-  const known = urlPaths.get(collection);
-  if (known !== undefined) return known;
-  const paths = [...pathsOfUrls(recordTypes[collection].members, [])];
-  urlPaths.set(collection, paths);
-  return paths;
-}
-
-function* pathsOfUrls(members: Members, path: Path): Generator<Path> {
-  for (const [name, field] of Object.entries(members)) {
-    const here = [...path, name];
-    if (field.kind === "form" && field.form === httpsUrlForm) yield here;
-    else if (field.kind === "object") yield* pathsOfUrls(field.members, here);
-    else if (field.kind === "array" && field.items.kind === "object")
-      yield* pathsOfUrls(field.items.members, [...here, "*"]);
-  }
-}
-
-type Found = (text: string, pointer: string) => void;
-
-/** Calls back with every string that a path leads to. */
-function visit(record: JsonObject, path: Path, found: Found): void {
-  step(record, { path, at: 0 }, "", found);
-}
-
-function step(
-  value: JsonValue | undefined,
-  { path, at }: { readonly path: Path; readonly at: number },
-  pointer: string,
-  found: Found,
-): void {
-  const name = path[at];
-  const rest = { path, at: at + 1 };
-  if (name === undefined) {
-    if (typeof value === "string") found(value, pointer);
-  } else if (name === "*") {
-    if (isArray(value))
-      for (const [index, item] of value.entries()) step(item, rest, `${pointer}/${index}`, found);
-    else if (isObject(value))
-      for (const key of Object.keys(value)) step(value[key], rest, `${pointer}/${key}`, found);
-  } else if (isObject(value)) {
-    step(value[name], rest, `${pointer}/${name}`, found);
-  }
 }

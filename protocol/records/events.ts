@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../canonical-json.ts";
 import { isDecimal, parseTimestamp } from "../identifiers.ts";
+import { millionthsOf } from "../money.ts";
 import {
   boolean,
   code,
@@ -34,9 +35,9 @@ export const events: RecordType = {
     start_at: timestamp("When it begins."),
     end_at: timestamp("When it ends."),
     timezone: code(timeZones, "Time zone of the place, in which the times are to be shown."),
-    venue: optional(text(200, "Name of the venue.")),
-    address: optional(text(200, "Street address.")),
-    city: optional(text(100, "City.")),
+    venue: optional(text(200, "Name of the venue.", "place")),
+    address: optional(text(200, "Street address.", "place")),
+    city: optional(text(100, "City.", "place")),
     region: optional(form(subdivisionForm, "ISO 3166-2 subdivision.")),
     geo: optional(geopoint("Where it is.")),
     ticketed: boolean("Whether a ticket is needed."),
@@ -76,7 +77,7 @@ function pricesInOrder(names: { readonly min: string; readonly max: string; read
       typeof max === "string" &&
       isDecimal(min) &&
       isDecimal(max) &&
-      Number(max) < Number(min)
+      millionthsOf(max) < millionthsOf(min)
     ) {
       faults.add("value_invalid", `/${names.max}`, `Must not be less than ${names.min}.`);
     }

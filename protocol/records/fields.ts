@@ -16,7 +16,7 @@ export type FieldType =
   /** The record schema string itself. */
   | { readonly kind: "schema"; readonly value: string }
   /** Text for people: 1 to `max` Unicode characters, not only white space; line feeds only where `multiline`. */
-  | { readonly kind: "text"; readonly max: number; readonly multiline: boolean }
+  | { readonly kind: "text"; readonly max: number; readonly multiline: boolean; readonly role: TextRole }
   /** Text of a fixed form. */
   | { readonly kind: "form"; readonly form: Form }
   /** A code of a controlled vocabulary. */
@@ -37,6 +37,14 @@ export type FieldType =
   | { readonly kind: "object"; readonly members: Members }
   | { readonly kind: "number"; readonly min: number; readonly max: number };
 
+/**
+ * What a text does in its record, for the rules on what a record says (content-rules.ts). `speech` is where the record
+ * speaks, and what a text is unless its declaration says otherwise, so that none is forgotten; `name` is what the business
+ * or its goods are called; `sold_name` a brand of others that is sold, `place` where something is: both may be called
+ * like another company; `identifier` is for machines.
+ */
+export type TextRole = "speech" | "name" | "sold_name" | "place" | "identifier";
+
 export type Members = Readonly<Record<string, Field>>;
 
 /** A textual form: `accepts` decides, `pattern` (ECMA-262) is its published approximation, no narrower than it. */
@@ -55,13 +63,13 @@ export function optional(field: Field): Field {
 }
 
 /** Text for people on one line, of at most `max` characters. */
-export function text(max: number, description: string): Field {
-  return { kind: "text", max, multiline: false, description };
+export function text(max: number, description: string, role: TextRole = "speech"): Field {
+  return { kind: "text", max, multiline: false, role, description };
 }
 
 /** Text for people that may have line feeds, of at most `max` characters. */
 export function longText(max: number, description: string): Field {
-  return { kind: "text", max, multiline: true, description };
+  return { kind: "text", max, multiline: true, role: "speech", description };
 }
 
 /** A code of a controlled vocabulary. */

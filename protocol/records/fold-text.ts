@@ -55,3 +55,54 @@ export function wordsOf(folded: string): readonly string[] {
 export function foldedWords(text: string): readonly string[] {
   return wordsOf(foldWithoutApostrophes(text));
 }
+
+/** A word as it stands in a text, for rules that look at how it is written. */
+export interface WrittenWord {
+  /** As {@link foldedWords} gives it. */
+  readonly folded: string;
+  /** As it is written, in compatibility form (NFKC), with the apostrophes inside it. */
+  readonly written: string;
+  /** Its place in {@link WrittenText.text}. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface WrittenText {
+  /** The text in compatibility form, without invisible characters. */
+  readonly text: string;
+  readonly words: readonly WrittenWord[];
+}
+
+const writtenWords = /[\p{L}\p{N}\p{M}]+(?:['\u2019\u02bc]+[\p{L}\p{N}\p{M}]+)*/gu;
+
+/** The words of {@link foldedWords}, given as `folded`, as they are written. */
+export function writtenText(source: string, folded: readonly string[]): WrittenText {
+  return notAscii.test(source) || source.includes("'") ? foldedAgain(source) : wordsInPlace(source, folded);
+}
+
+function foldedAgain(source: string): WrittenText {
+  const text = source.normalize("NFKC").replace(invisible, "");
+  const words: WrittenWord[] = [];
+  let from = 0;
+  for (const written of text.match(writtenWords) ?? []) {
+    const start = text.indexOf(written, from);
+    from = start + written.length;
+    const folded = foldWithoutApostrophes(written);
+    if (folded !== "") words.push({ folded, written, start, end: from });
+  }
+  return { text, words };
+}
+
+/** Where folding changed nothing but capitals, words are at their places. */
+function wordsInPlace(text: string, words: readonly string[]): WrittenText {
+  const lower = text.toLowerCase();
+  let end = 0;
+  return {
+    text,
+    words: words.map((folded) => {
+      const start = lower.indexOf(folded, end);
+      end = start + folded.length;
+      return { folded, written: text.slice(start, end), start, end };
+    }),
+  };
+}

@@ -3,6 +3,7 @@
 
 import type { JsonObject } from "../canonical-json.ts";
 import { isDecimal } from "../identifiers.ts";
+import { millionthsOf } from "../money.ts";
 import {
   code,
   form,
@@ -45,7 +46,7 @@ export const jobs: RecordType = {
     work_arrangement: code(workArrangements, "Where the work is done."),
     salary: optional(salary),
     closing_date: optional(timestamp("When applications close.")),
-    city: optional(text(100, "City.")),
+    city: optional(text(100, "City.", "place")),
     region: optional(form(subdivisionForm, "ISO 3166-2 subdivision.")),
     geo: optional(geopoint("Where the work place is.")),
     job_url: optional(form(httpsUrlForm, "Page of the job.")),
@@ -58,5 +59,6 @@ function salaryInOrder({ salary: offered }: JsonObject, faults: FaultList): void
   if (!isObject(offered)) return;
   const { min, max } = offered;
   if (typeof min !== "string" || typeof max !== "string" || !isDecimal(min) || !isDecimal(max)) return;
-  if (Number(max) < Number(min)) faults.add("value_invalid", "/salary/max", "Must not be less than min.");
+  if (millionthsOf(max) < millionthsOf(min))
+    faults.add("value_invalid", "/salary/max", "Must not be less than min.");
 }

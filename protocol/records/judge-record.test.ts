@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
 import { utf8 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
+import { noCertifiedNames } from "./content-lists.ts";
 import { judgeRecord } from "./judge-record.ts";
 import { sampleRecords } from "./records.fixture.ts";
 
 const rules = {
   collection: "products",
   countries: ["US", "CA"],
-  lists: { protectedNames: ["Fellside"], blockedHosts: [] },
+  lists: { protectedNames: ["Fellside"], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
   ownNames: [],
 } as const;
 
@@ -33,6 +34,7 @@ it("tells the faults of form, content and countries at once", () => {
   });
   expect(faultsOf(record)).toEqual([
     "money_not_string /prices/0/amount",
+    "member_missing /prices",
     "scope_violation /short_description",
     "url_flagged /product_url",
     "out_of_scope /countries/1",
@@ -55,6 +57,7 @@ it("bears members of any type, and names a place for one reason only where its f
     "type_invalid /countries/2",
     "type_invalid /tags",
     "type_invalid /short_description",
+    "member_missing /prices",
   ]);
   expect(faultsOf(changed({ countries: "DE" }))).toEqual(["type_invalid /countries"]);
   expect(faultsOf([])).toEqual(["type_invalid "]);

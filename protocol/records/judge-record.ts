@@ -3,7 +3,8 @@
 
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
-import { type ContentLists, contentFaults } from "./content-rules.ts";
+import type { ContentLists } from "./content-lists.ts";
+import { contentFaults } from "./content-rules.ts";
 import { parseRecord } from "./parse-record.ts";
 import { type RecordFault, recordFaultsMax } from "./record-fault.ts";
 import { isArray } from "./record-validator.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ownNames } from "./own-names.ts";
+import { ownNames, ownNamesBytesMax } from "./own-names.ts";
 
 it.each([
   ["Diamonds Ltd", ["diamonds ltd", "diamonds"]],
@@ -11,25 +11,21 @@ it.each([
   ["Ltd", ["ltd"]],
   ["!", []],
 ])("knows a business by its legal name, with and without the legal form: %s", (legalName, names) => {
-  expect(ownNames(legalName, [])).toEqual(names);
+  expect(ownNames([legalName], [])).toEqual(names);
 });
 
-it("knows what its business files name, each name once", () => {
-  const files = [
-    {
-      business_name: "Lane",
-      brands_owned: [{ name: "LANE" }, { name: "Own" }],
-      brands_sold: [{ name: "Sold" }],
-    },
-    { business_name: 1, brands_owned: null, brands_sold: [1, { name: [] }, { name: "More" }] },
-    {},
-  ];
-  expect(ownNames("Lane", files)).toEqual(["lane", "own", "sold", "more"]);
+it("knows the names that the operator assigns, and each name once", () => {
+  expect(ownNames(["Lane Ltd", "LANE LTD"], ["Lane", "Own Brand", "own brand"])).toEqual([
+    "lane ltd",
+    "lane",
+    "own brand",
+  ]);
 });
 
-it("keeps a bounded number of names, the legal name before all", () => {
-  const brands_sold = Array.from({ length: 1_000 }, (_, index) => ({ name: `Brand ${index}` }));
-  const names = ownNames("Lane Ltd", [{ brands_sold }]);
-  expect(names).toHaveLength(300);
-  expect(names.slice(0, 3)).toEqual(["lane ltd", "lane", "brand 0"]);
+it("keeps a bounded number of bytes, the legal name before all", () => {
+  const assigned = Array.from({ length: 1_000 }, (_, index) => `${"ﷺ".repeat(10)} ${index}`);
+  const names = ownNames(["Lane Ltd"], assigned);
+  expect(names.slice(0, 2)).toEqual(["lane ltd", "lane"]);
+  expect(names.length).toBeGreaterThan(10);
+  expect(Buffer.byteLength(names.join(""))).toBeLessThanOrEqual(ownNamesBytesMax);
 });

@@ -5,6 +5,7 @@ import { type CollectionName, collectionNames } from "../identifiers.ts";
 import { parseRecord, recordTypes } from "./parse-record.ts";
 import { recordFaultsMax } from "./record-fault.ts";
 import { sampleRecords } from "./records.fixture.ts";
+import { countries as countryList } from "./vocabularies/countries.ts";
 
 function faultsOf(record: JsonValue, collection: CollectionName = "products"): readonly string[] {
   const outcome = parseRecord(collection, utf8(JSON.stringify(record)));
@@ -110,7 +111,13 @@ describe("a product", () => {
     ["no country", { countries: [], prices: [] }, ["value_invalid /countries"]],
     ["a country twice", { countries: ["US", "US", "CA"] }, ["value_invalid /countries/1"]],
     ["an unassigned country", { countries: ["US", "CA", "ZZ"] }, ["vocabulary_unknown /countries/2"]],
-    ["no prices", { prices: [] }, []],
+    ["no prices", { prices: [] }, ["member_missing /prices"]],
+    [
+      "no price for one of its countries",
+      { prices: [{ country: "US", currency: "USD", amount: "1" }] },
+      ["member_missing /prices"],
+    ],
+    ["a country that has no price", { countries: ["US", "GB", "CA"] }, ["member_missing /prices"]],
     ["a category of another vertical", { category: "diamonds" }, ["value_invalid /category"]],
     ["a GTIN with a wrong check digit", { gtin: "4006381333932" }, ["value_invalid /gtin"]],
     ["http", { product_url: "http://harrier.example/" }, ["value_invalid /product_url"]],
@@ -135,26 +142,39 @@ describe("a product", () => {
     ["a tag twice", { tags: ["a", "a"] }, ["value_invalid /tags/1"]],
     [
       "money null",
-      { prices: [{ country: "US", currency: "USD", amount: null }] },
+      { countries: ["US"], prices: [{ country: "US", currency: "USD", amount: null }] },
       ["type_invalid /prices/0/amount"],
     ],
     [
       "money negative",
-      { prices: [{ country: "US", currency: "USD", amount: "-1" }] },
+      { countries: ["US"], prices: [{ country: "US", currency: "USD", amount: "-1" }] },
       ["value_invalid /prices/0/amount"],
     ],
   ])("with %s", (_, changes, faults) => {
     expect(faultsOf(product(changes))).toEqual(faults);
   });
 
-  it("has at most one price a country, and only where it is published", () => {
+  it("says which of its countries have no price", () => {
+    const outcome = parseRecord(
+      "products",
+      utf8(JSON.stringify(product({ countries: ["GB", "US", "CA", "MX"] }))),
+    );
+    expect(outcome).toMatchObject({
+      faults: [{ code: "member_missing", pointer: "/prices", detail: expect.stringContaining("GB, MX") }],
+    });
+    const countries = [...countryList.codes];
+    const many = parseRecord("products", utf8(JSON.stringify(product({ countries }))));
+    expect(many.ok ? "" : many.faults[0]?.detail).toMatch(/^A price is missing for .{38} and \d+ others: /);
+  });
+
+  it("has one price a country, and only where it is published", () => {
     const price = { currency: "USD", amount: "1" };
     const prices = [
       { country: "US", ...price },
       { country: "US", ...price },
       { country: "MX", ...price },
     ];
-    expect(faultsOf(product({ prices }))).toEqual([
+    expect(faultsOf(product({ countries: ["US"], prices }))).toEqual([
       "value_invalid /prices/1",
       "value_invalid /prices/1/country",
       "value_invalid /prices/2/country",
@@ -167,6 +187,25 @@ describe("the other types", () => {
     ["events", { end_at: "2026-12-05T17:00:00.000Z" }, ["value_invalid /end_at"]],
     ["events", { start_at: "2026-12-05T18:00:00Z" }, ["value_invalid /start_at"]],
     ["events", { price_max: "19.99" }, ["value_invalid /price_max"]],
+    // As doubles, both amounts of a pair are the same number.
+    [
+      "events",
+      { price_min: "999999999999999.000002", price_max: "999999999999999.000001" },
+      ["value_invalid /price_max"],
+    ],
+    ["events", { price_min: "20", price_max: "20.000000" }, []],
+    [
+      "jobs",
+      {
+        salary: {
+          min: "999999999999999.000002",
+          max: "999999999999999.000001",
+          currency: "CAD",
+          period: "year",
+        },
+      },
+      ["value_invalid /salary/max"],
+    ],
     ["events", { region: "ZZ-1" }, ["value_invalid /region"]],
     ["events", { geo: { lat: 91, lng: 0 } }, ["value_invalid /geo/lat"]],
     ["events", { timezone: "Europe/Leeds" }, ["vocabulary_unknown /timezone"]],

@@ -60,10 +60,14 @@ export const products: RecordType = {
     vertical: code(verticalCodes, "Vertical of the taxonomy."),
     category: code(categoryCodes, "Category of the taxonomy, one of the vertical's."),
     channel: code(channels, "How the product is obtained."),
-    brand: text(100, "Brand of the product."),
+    brand: text(100, "Brand of the product.", "name"),
     tags: tags("Terms by which the product is also found."),
     short_description: longText(500, "What the product is, in a sentence or two."),
-    prices: array(price, { min: 0, max: countries.codes.size }, "At most one price a country."),
+    prices: array(
+      price,
+      { min: 0, max: countries.codes.size },
+      "Exactly one price for each of the record's countries.",
+    ),
     on_sale: boolean("Whether the price is reduced now."),
     availability: code(availabilities, "Whether it can be had now."),
     product_url: form(httpsUrlForm, "Page of the product."),
@@ -71,7 +75,7 @@ export const products: RecordType = {
     display_domain: optional(form(hostForm, "Host that readers are shown; the host of destination_url.")),
     destination_url: optional(form(httpsUrlForm, "Address that a reader is sent to.")),
   },
-  rules: [categoryOfVertical, onePriceForCountry, displayDomainIsDestination],
+  rules: [categoryOfVertical, onePriceForEachCountry, displayDomainIsDestination],
 };
 
 function categoryOfVertical(record: JsonObject, faults: FaultList): void {
@@ -82,20 +86,32 @@ function categoryOfVertical(record: JsonObject, faults: FaultList): void {
   faults.add("value_invalid", "/category", `${category} is a category of the vertical ${wanted}.`);
 }
 
-function onePriceForCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
+/** Countries without a price that are named in one fault; the others are counted. */
+const namedCountriesMax = 10;
+
+/** Specification, «Search row»: the row of a product has a price for each country that the product is published for. */
+function onePriceForEachCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
   if (!isArray(published) || !isArray(prices)) return;
-  const seen = new Set<string>();
-  for (let index = 0; index < prices.length; index += 1) {
-    const item = prices[index];
+  const priced = new Set<string>();
+  for (const [index, item] of prices.entries()) {
     if (!isObject(item) || typeof item["country"] !== "string") continue;
     const country = item["country"];
     const pointer = `/prices/${index}/country`;
-    if (seen.has(country)) faults.add("value_invalid", pointer, `There is an earlier price for ${country}.`);
+    if (priced.has(country))
+      faults.add("value_invalid", pointer, `There is an earlier price for ${country}.`);
     else if (!published.includes(country) && countries.codes.has(country)) {
       faults.add("value_invalid", pointer, `The record is not published for ${country}.`);
     }
-    seen.add(country);
+    priced.add(country);
   }
+  const missing = new Set(published.filter((each) => typeof each === "string" && !priced.has(each)));
+  // Of what is no country the vocabulary has said so.
+  const unpriced = [...missing].filter((each) => countries.codes.has(String(each)));
+  if (unpriced.length === 0) return;
+  const others = unpriced.length - namedCountriesMax;
+  const named = `${unpriced.slice(0, namedCountriesMax).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
+  const detail = `A price is missing for ${named}: a product has one for each of its countries.`;
+  faults.add("member_missing", "/prices", detail);
 }
 
 /** Specification, «Publish behaviour» 5: `display_domain` must equal the host of `destination_url`. */

@@ -35,6 +35,7 @@ export function coreMembers(schema: string): Members {
     business_product_id: text(
       ownIdLengthMax,
       "The business's own id of this record, unique within the business and record type; the record id follows from it.",
+      "identifier",
     ),
     countries: countryCodes("Countries that the record is published for."),
   };

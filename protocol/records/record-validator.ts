@@ -6,6 +6,7 @@ import { isDecimal, isTimestamp } from "../identifiers.ts";
 import { nearestName } from "../nearest.ts";
 import type { Field, FieldType, Members } from "./fields.ts";
 import type { FaultList } from "./record-fault.ts";
+import { hiddenCharacter } from "./visible-text.ts";
 
 export type Check = (value: JsonValue, pointer: string, faults: FaultList) => void;
 
@@ -110,6 +111,13 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
       faults.add("value_invalid", pointer, `Must have at most ${max} characters.`);
     }
     if (forbidden.test(value)) faults.add("value_invalid", pointer, "Must have no control characters.");
+    const hidden = hiddenCharacter(value);
+    if (hidden !== null)
+      faults.add(
+        "value_invalid",
+        pointer,
+        `Must have no characters that readers do not see, as ${hidden} is.`,
+      );
     if (!/\S/u.test(value)) faults.add("value_invalid", pointer, "Must not be blank.");
   };
 }

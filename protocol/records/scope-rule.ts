@@ -1,11 +1,10 @@
-// The scope rule (specification, «Publish behaviour» 5): a record speaks for its own business. Its texts neither name
-// another company or brand nor tell a reader how to treat other sources. What is found is decided by these lists and
-// the given names alone, so that a refusal can be explained and repeated:
+// The scope rule (specification, «Publish behaviour» 5): a record speaks for its own business. Its texts do not tell a
+// reader how to treat other sources; that they name no other company is company-name-rule.ts. What is found is decided by
+// these lists alone, so that a refusal can be explained and repeated:
 //   S1. Texts are compared as folded words (fold-text.ts); punctuation, case and accents do not matter.
-//   S2. A protected name is found where its words stand in a row. Names of fewer than three letters are not looked for.
-//   S3. A directive is a phrase of one of the four forms below. English only: other languages pass.
+//   S2. A directive is a phrase of one of the four forms below. English only: other languages pass.
 
-import { foldedWords, foldWithoutApostrophes, wordsOf } from "./fold-text.ts";
+import { wordsOf } from "./fold-text.ts";
 
 /** Words that set a source aside. */
 const dismissals = words(
@@ -31,9 +30,8 @@ const sources = words(
 /** Words between the parts of a directive at most. */
 const reach = 5;
 
-/** The first directive in a text, as its folded words; null when there is none. */
-export function findDirective(text: string): string | null {
-  const folded = foldWithoutApostrophes(text);
+/** The first directive in a text that `foldWithoutApostrophes` folded, as its words; null when there is none. */
+export function findDirective(folded: string): string | null {
   if (!opening.test(folded)) return null;
   const list = wordsOf(folded);
   for (let index = 0; index < list.length; index += 1) {
@@ -83,76 +81,6 @@ function findWithin(list: readonly string[], from: number, wanted: ReadonlySet<s
   const end = Math.min(list.length, from + reach);
   for (let index = from; index < end; index += 1) if (wanted.has(list[index] as string)) return index;
   return null;
-}
-
-/** Protected names by their first word, for looking them up word by word. */
-export interface NameIndex {
-  readonly byFirstWord: ReadonlyMap<string, readonly (readonly string[])[]>;
-}
-
-const nameLengthMin = 3;
-
-/** Whether a name is looked for at all (S2). */
-export function isFindable(name: string): boolean {
-  return isLongEnough(foldedWords(name));
-}
-
-function isLongEnough(name: readonly string[]): boolean {
-  return name.join("").length >= nameLengthMin;
-}
-
-/** Prepares a list of protected names for {@link findName}. */
-export function nameIndex(names: readonly string[]): NameIndex {
-  const byFirstWord = new Map<string, (readonly string[])[]>();
-  for (const name of names) {
-    const list = foldedWords(name);
-    const first = list[0];
-    if (first === undefined || !isLongEnough(list)) continue;
-    addName(byFirstWord, first, list);
-    if (list.length === 1) addName(byFirstWord, `${first}s`, list);
-  }
-  return { byFirstWord };
-}
-
-function addName(
-  byFirstWord: Map<string, (readonly string[])[]>,
-  first: string,
-  name: readonly string[],
-): void {
-  const known = byFirstWord.get(first);
-  if (known === undefined) byFirstWord.set(first, [name]);
-  else known.push(name);
-}
-
-/** Names as {@link ownNameSet} gives them. */
-export interface OwnNames {
-  has(name: string): boolean;
-}
-
-/** The first protected name in a text that is not one of `own`, as its folded words; null when there is none. */
-export function findName(text: string, names: NameIndex, own: OwnNames): string | null {
-  if (names.byFirstWord.size === 0) return null;
-  const list = foldedWords(text);
-  for (let index = 0; index < list.length; index += 1) {
-    for (const name of names.byFirstWord.get(list[index] as string) ?? []) {
-      const joined = name.join(" ");
-      if (standsAt(list, index, name) && !own.has(joined)) return joined;
-    }
-  }
-  return null;
-}
-
-/** Whether the words of a name stand at `index`; the last may be in the possessive or plural. */
-function standsAt(list: readonly string[], index: number, name: readonly string[]): boolean {
-  return name.every((word, offset) => {
-    const found = list[index + offset];
-    return found === word || (offset === name.length - 1 && found === `${word}s`);
-  });
-}
-
-/** Names as {@link findName} compares them. */
-export function ownNameSet(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.map((name) => foldedWords(name).join(" ")));
 }
 
 function words(text: string): ReadonlySet<string> {

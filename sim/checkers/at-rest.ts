@@ -132,6 +132,8 @@ function checkPushes(
     for (const outcome of report.results) {
       for (const { code } of outcome.errors) observed.mark(`leaf.${code}`);
       if (outcome.version === null || outcome.record_id === null) continue;
+      if (batch.leaves[outcome.leaf_index]?.choice.fault === "scope")
+        observed.violate("names-are-protected", `${batch.pushId} published another company's name`);
       const of = published.get(outcome.record_id) ?? [];
       published.set(outcome.record_id, of);
       of.push({ batch, report, outcome });

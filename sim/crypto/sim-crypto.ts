@@ -3,7 +3,7 @@
 
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
-import { type PublicJwk, thumbprint } from "../../protocol/jwk.ts";
+import { type PublicJwk, parseEd25519Point, thumbprint } from "../../protocol/jwk.ts";
 import { unpackMessages } from "../../protocol/packed-messages.ts";
 import type { Random } from "../kernel/random.ts";
 import { fastHash } from "./fast-hash.ts";
@@ -37,12 +37,19 @@ export function createSimCrypto(random: { readonly keys: Random; readonly chance
       const publicJwk: Ed25519Jwk = {
         kty: "OKP",
         crv: "Ed25519",
-        x: toBase64Url(random.keys.bytes(32)),
+        x: toBase64Url(pointFrom(random.keys.bytes(32))),
       };
       secrets.set(publicJwk.x, secret);
       return signerOf(publicJwk, secret);
     },
   };
+}
+
+/** Bytes that are read as a public key, as a register demands; which is one draw, however many bytes are none. */
+function pointFrom(bytes: Uint8Array): Uint8Array {
+  let point = bytes;
+  while (parseEd25519Point(point) === null) point = fastHash(point);
+  return point;
 }
 
 function signerOf(publicJwk: Ed25519Jwk, secret: number): SimSigner {

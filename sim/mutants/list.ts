@@ -195,6 +195,20 @@ const pushes: readonly Mutant[] = [
       }),
     },
   ),
+  mutant("companiesAreNotFollowed", "a node that starts does not read which companies there are", {
+    register: (store) => ({
+      ...bound(store),
+      follow: () => {
+        const feed = store.follow();
+        return {
+          next: async (limit) => {
+            const { entries, more } = await feed.next(limit);
+            return { entries: entries.filter(({ table }) => table !== "certificate"), more };
+          },
+        };
+      },
+    }),
+  }),
   mutant("acceptedTwice", "a known push is accepted anew", {
     ...deciding("push", (truly, command, view) => {
       const decision = truly(command, view);

@@ -20,6 +20,7 @@ class SimReceiptStore implements ReceiptStore {
   readonly #batches: PlainTable<BatchName>;
   readonly #rows: PlainTable<ReceiptRow>;
   readonly #closed: PlainTable<ClosedBatch>;
+  readonly #forgotten: PlainTable<BatchName>;
 
   constructor(client: StoreClient) {
     this.#client = client;
@@ -27,6 +28,7 @@ class SimReceiptStore implements ReceiptStore {
     this.#batches = tables.of("receipt_batch");
     this.#rows = tables.of("receipt");
     this.#closed = tables.of("receipt_batch_closed");
+    this.#forgotten = tables.of("receipt_batch_forgotten");
   }
 
   async append(row: ReceiptRow, after: Promise<CommitOutcome> | null = null): Promise<void> {
@@ -73,6 +75,31 @@ class SimReceiptStore implements ReceiptStore {
 
   readClosed(region: string, batch: string): Promise<ClosedBatch | null> {
     return this.#read((at) => this.#closed.read(at, `${region}/${batch}`));
+  }
+
+  keptBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
+    return this.#read((at) =>
+      this.#closed
+        .values(at)
+        .filter((closed) => closed.region === region && closed.batch.slice(0, 12) < beforeMinute)
+        .map(({ batch }) => batch)
+        .filter((batch) => this.#forgotten.read(at, `${region}/${batch}`) === null)
+        .sort((a, b) => (a < b ? -1 : 1))
+        .slice(0, limit),
+    );
+  }
+
+  async forgetReceipts(region: string, batch: string, limit: number): Promise<boolean> {
+    const { model, life, region: here } = this.#client;
+    return await model.statements.run(life, "write", (reach) => {
+      const key = `${region}/${batch}`;
+      if (this.#closed.read(here, key) === null) return true;
+      const rows = this.#rowsOf(here, region, batch).slice(0, limit);
+      this.#rows.remove(rows.map((row) => `${key}/${row.retrieval_id}`));
+      if (rows.length === limit) return false;
+      this.#forgotten.write(here, [{ key, value: { region, batch }, stamp: 1 }], reach);
+      return true;
+    });
   }
 
   readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {

@@ -203,10 +203,26 @@ class SimRecordStore implements RecordStore {
     );
   }
 
+  newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null> {
+    return this.#read((region) => {
+      const [newest] = this.#versions
+        .values(region)
+        .filter(
+          (each) => each.record_id === recordId && each.hash === hash && each.generation < belowGeneration,
+        )
+        .sort((a, b) => b.generation - a.generation);
+      if (newest === undefined) return null;
+      const { generation, published_at_ms } = newest;
+      return { generation, hash, published_at_ms };
+    });
+  }
+
   readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
     return this.#read((region) => {
       const found = this.#versions.read(region, `${record_id}/${generation}`);
-      return found === null || found.hash !== hash ? null : { ...rowOf(found), sidecar: found.sidecar };
+      if (found === null || found.hash !== hash) return null;
+      const { sidecar, seal_id, leaf_index, proof } = found;
+      return { ...rowOf(found), sidecar, seal_id, leaf_index, proof };
     });
   }
 

@@ -183,6 +183,8 @@ export async function* recordSteps(store: RecordStore, random: Random, nameOf: (
     else if (what === "readRows")
       yield say(await store.readRows(ids.map((record_id) => ({ record_id, generation, hash }))));
     else if (what === "listVersions") yield say(await store.listVersions(id, generation + 1, 2));
+    else if (what === "newestWith")
+      yield say(await store.newestWith(id, hashOf(random.below(3)), generation + 1));
     else if (what === "readPublished")
       yield say(await store.readPublished({ record_id: id, generation, hash }));
     else if (what === "readStaged")
@@ -198,6 +200,7 @@ const recordWeights = {
     readServed: 4,
     readRows: 2,
     listVersions: 1,
+    newestWith: 1,
     readPublished: 1,
     readStaged: 2,
     catalogue: 1,

@@ -89,11 +89,11 @@ export class PortalAgent {
   }
 
   async #sealPolicy(): Promise<void> {
-    const { uuid, certId, hosted } = this.#business;
+    const { uuid, certId, owner } = this.#business;
     const version = this.#journal.policyVersion(this.#business) + 1;
-    // Sealed a little in the past, for `sealed_at` is when it comes into force and clocks differ.
+    // Sealed once more for each attempt, for a seal is taken within minutes only.
     const done = await this.#insist(async (node) => {
-      await acceptPolicy(this.#world.parts, node, { uuid, certId, hosted, version });
+      await acceptPolicy(this.#world.parts, node, { uuid, certId, owner, version });
       return true;
     });
     if (done === null) return;

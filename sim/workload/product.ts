@@ -23,6 +23,9 @@ export const productFaults: readonly ProductFault[] = [
   "country",
 ];
 
+/** The name, without its legal form, of a company that every world certified. */
+export const certifiedName = "Zeppelin Works";
+
 const currencies: Readonly<Record<string, string>> = { US: "USD", CA: "CAD", GB: "GBP", DE: "EUR" };
 
 export function productBytes(choice: ProductChoice): Uint8Array {
@@ -31,7 +34,8 @@ export function productBytes(choice: ProductChoice): Uint8Array {
   // A country that the mandate does not cover.
   const countries = fault === "country" ? ["DE"] : choice.countries;
   const amount = `${Math.floor(choice.cents / 100)}.${String(choice.cents % 100).padStart(2, "0")}`;
-  const name = fault === "scope" ? `Better than Zeppelin Works ${edition}` : `Thing ${id} edition ${edition}`;
+  const name =
+    fault === "scope" ? `Better than ${certifiedName} ${edition}` : `Thing ${id} edition ${edition}`;
   return utf8(
     JSON.stringify({
       schema: "svc/products/1",

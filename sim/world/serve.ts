@@ -3,7 +3,12 @@
 
 import { problem } from "../../protocol/problem.ts";
 import { type Outcome, refused } from "../../service/answer.ts";
-import { type Authenticated, authenticateBody, authenticateHead } from "../../service/authenticate.ts";
+import {
+  type Authenticated,
+  authenticateBody,
+  authenticateHead,
+  judgeSignature,
+} from "../../service/authenticate.ts";
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
@@ -25,7 +30,9 @@ export async function serve(node: SimNode, request: SimRequest, witness: ServeWi
     const accepted = { authorities: [authority], tags: [request.tag], roles: [request.role], bearer: false };
     const candidate = await authenticateHead(node.authentication, accepted, request.head);
     if (candidate.kind === "problem") return candidate;
-    const authenticated = await authenticateBody(node.authentication, candidate, request.body);
+    const judged = judgeSignature(node.authentication, candidate);
+    const digest = node.authentication.crypto.sha256(request.body);
+    const authenticated = await authenticateBody(node.authentication, judged, digest);
     if (authenticated.kind === "problem") return authenticated;
     const watched = watchClaim(authenticated, () => witness.nonceAccepted(node, request));
     const outcome = await answer(node, request, watched, arrivedAtMs);

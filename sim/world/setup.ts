@@ -1,7 +1,7 @@
 // The parties of a world, registered while the weather is calm: businesses with integration keys under mandates, and AI
 // companies with retrieval keys.
 
-import type { KeyFacts } from "../../actors/messages/business.ts";
+import type { KeyFacts, PartyKind } from "../../actors/messages/business.ts";
 import {
   actionNames,
   aiPolicyBytes,
@@ -9,12 +9,16 @@ import {
   currentAiPolicySchema,
   useNames,
 } from "../../protocol/ai-policy.ts";
-import { makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
+import { toBase64 } from "../../protocol/bytes.ts";
+import { coseKeyOf } from "../../protocol/cose-key.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
 import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { mandatePayload } from "../../protocol/mandate.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { SimSigner } from "../crypto/sim-crypto.ts";
+import { sealedByPerson } from "../crypto/sim-passkey.ts";
+import { certifiedName } from "../workload/product.ts";
 import type { SimNode } from "./sim-node.ts";
 import type { WorldParts } from "./world-parts.ts";
 
@@ -29,7 +33,7 @@ export interface SimBusiness {
   readonly uuid: string;
   readonly certId: string;
   readonly policyVersion: number;
-  readonly hosted: SimSigner;
+  readonly owner: SimSigner;
   readonly keys: readonly SimSigner[];
   readonly caps: Caps;
 }
@@ -53,9 +57,9 @@ export async function registerBusiness(
   given: NewBusiness,
 ): Promise<SimBusiness> {
   const { uuid, caps } = given;
-  const certId = await openParty(parts, node, uuid, "business");
+  const certId = await openParty(parts, node, { uuid, kind: "business" });
   const keys = await addKeys(parts, node, given);
-  if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, hosted: keys.hosted, version: 1 });
+  if (given.hasPolicy) await acceptPolicy(parts, node, { uuid, certId, owner: keys.owner, version: 1 });
   return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, ...keys, caps };
 }
 
@@ -71,21 +75,21 @@ export async function resumeBusiness(
   return { uuid, certId: certificate?.cert_id ?? "", policyVersion: policy.version, ...keys, caps };
 }
 
-/** The key that the service holds for a business, and integration keys with mandates that it seals. */
+/** The passkey of a business's owner, and integration keys with mandates that it seals. */
 async function addKeys(
   parts: WorldParts,
   { parties }: SimNode,
   given: NewBusiness,
-): Promise<Pick<SimBusiness, "hosted" | "keys">> {
+): Promise<Pick<SimBusiness, "owner" | "keys">> {
   const { uuid, caps } = given;
-  const hosted = parts.crypto.newSigner();
-  await parties.registerKey(keyFacts(parts, uuid, hosted, "hosted"));
+  const owner = parts.crypto.newSigner();
+  await parties.registerKey(keyFacts(parts, uuid, owner, "sealing"));
   const keys = Array.from({ length: given.keys }, () => parts.crypto.newSigner());
   for (const key of keys) {
     await parties.registerKey(keyFacts(parts, uuid, key, "integration"));
-    await parties.acceptMandate(mandateOf(parts, { uuid, hosted, key, caps }));
+    await parties.acceptMandate(mandateOf(parts, { uuid, owner, key, caps }));
   }
-  return { hosted, keys };
+  return { owner, keys };
 }
 
 /** As a portal does that knows whose key it is. */
@@ -98,20 +102,25 @@ export function registerKey(
 }
 
 export async function registerCompany(parts: WorldParts, node: SimNode, uuid: string): Promise<SimCompany> {
-  await openParty(parts, node, uuid, "ai_company");
+  await openParty(parts, node, { uuid, kind: "ai_company" });
   const key = parts.crypto.newSigner();
   await node.parties.registerKey(keyFacts(parts, uuid, key, "retrieval"));
   return { uuid, key };
 }
 
+/** A company that publishes nothing, whose name no other may say. */
+export async function registerNamed(parts: WorldParts, node: SimNode, uuid: string): Promise<void> {
+  await openParty(parts, node, { uuid, kind: "business", legalName: `${certifiedName} Ltd` });
+}
+
 async function openParty(
   parts: WorldParts,
   node: SimNode,
-  uuid: string,
-  kind: "business" | "ai_company",
+  party: { readonly uuid: string; readonly kind: PartyKind; readonly legalName?: string },
 ): Promise<string> {
+  const { uuid, kind, legalName = `Party ${uuid.slice(0, 4)}` } = party;
   const since = formatTimestamp(parts.kernel.startMs - dayMs);
-  const names = { legal_name: `Party ${uuid.slice(0, 4)}`, country: "GB" };
+  const names = { legal_name: legalName, country: "GB" };
   await node.parties.open({ uuid, kind, ...names, group: uuid, blocked_groups: [] });
   return node.parties.issueCertificate({
     ...{ uuid, kind, ...names },
@@ -129,7 +138,8 @@ function keyFacts(parts: WorldParts, uuid: string, key: SimSigner, role: KeyFact
     role,
     alg: "Ed25519",
     public_key: { ...key.publicJwk },
-    cose: null,
+    ...(role === "sealing" ? { person_role: "owner" } : {}),
+    cose: role === "sealing" ? toBase64(coseKeyOf(key.publicJwk) ?? new Uint8Array()) : null,
     valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
     valid_until: null,
     revoked_at: null,
@@ -141,7 +151,7 @@ function mandateOf(
   parts: WorldParts,
   given: {
     readonly uuid: string;
-    readonly hosted: SimSigner;
+    readonly owner: SimSigner;
     readonly key: SimSigner;
     readonly caps: Caps;
   },
@@ -161,17 +171,17 @@ function mandateOf(
     valid_from: formatTimestamp(parts.kernel.startMs - dayMs),
     valid_until: formatTimestamp(parts.kernel.startMs + 30 * dayMs),
   });
-  return sealed(given.hosted, payloadTypes["mandate.v1"], payload);
+  return sealedByPerson(parts.crypto, given.owner, payloadTypes["mandate.v1"], payload);
 }
 
-/** Seals the next AI policy version with the key that the service holds for the business. */
+/** The owner seals the next AI policy version. */
 export async function acceptPolicy(
   parts: WorldParts,
   node: SimNode,
   given: {
     readonly uuid: string;
     readonly certId: string;
-    readonly hosted: SimSigner;
+    readonly owner: SimSigner;
     readonly version: number;
   },
 ): Promise<void> {
@@ -186,7 +196,7 @@ export async function acceptPolicy(
   });
   const payload = sealPayload({
     v: 2,
-    key_id: given.hosted.keyId,
+    key_id: given.owner.keyId,
     cert_id: given.certId,
     hash: hashOf(record, parts.crypto.sha256),
     sealed_at: formatTimestamp(parts.kernel.now()),
@@ -196,11 +206,6 @@ export async function acceptPolicy(
   await node.parties.acceptPolicy({
     uuid: given.uuid,
     record,
-    seal: sealed(given.hosted, payloadTypes["seal.v2"], payload),
+    seal: sealedByPerson(parts.crypto, given.owner, payloadTypes["seal.v2"], payload),
   });
-}
-
-function sealed(signer: SimSigner, payloadType: string, payload: Uint8Array) {
-  const sig = signer.signNow(pae(payloadType, payload));
-  return makeEnvelope(payloadType, payload, [{ keyid: signer.keyId, sig }]);
 }

@@ -11,6 +11,7 @@ import type { Activity, ActorSystem } from "../../actors/system/definition.ts";
 import type { LocalActorSystem } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { Clock } from "../../crypto/port.ts";
+import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import { dropAbandoned } from "../../service/abandoned-pushes.ts";
 import { type SweepDeps, sweepAbandoned } from "../../service/abandoned-sweep.ts";
 import type { AuthenticationDeps } from "../../service/authenticate.ts";
@@ -91,7 +92,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
   const { clock } = process;
   const stores = openStores(process);
-  const { register, records, trees, parsed, index } = stores;
+  const { register, records, trees, parsed, index, lists } = stores;
   const openPlace = parts.hasRealMembership ? openClusterPlace : openModelPlace;
   const place = openPlace({ parts, slot, name: incarnation, life, actors: () => system });
   const system = createCurrentActors(actorsOf(process, stores, place));
@@ -99,7 +100,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   const receipts = createReceipts({
     ...{ environment: "production", region: slot.region, store: stores.receipts, crypto, clock },
     incarnation: parts.variation.lease(place.lease, incarnation),
-    signer: parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
+    signer: () => parts.keys.receipts.get(slot.region) ?? parts.keys.projection,
   });
   const delayUntil = (atMs: number): Promise<void> =>
     new Promise((resolve) => life.after(atMs - clock.now(), `${slot.name} waits`, resolve));
@@ -108,7 +109,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
     ...{ slot, name: slot.name, incarnation, life, actors, system, register, ...opening },
     parties: createParties({
       ...{ actors, clock, crypto, recordIdKey, keys: parts.keys.service(slot.region) },
-      passkeys: { rp_ids: [], origins: [] },
+      trust: () => parts.keys.trust,
       settleHome: place.settleHome,
       claimKey: (keyId, party) => stores.registerStore.claimKey(keyId, party),
     }),
@@ -117,10 +118,13 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
       grantSigner: null,
       registerGrantedKey: () => Promise.reject(new Error("there are no grants in production")),
       requestRate: null,
+      keyRegion: null,
+      limitFields: null,
     },
     publishing: {
-      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists: parts.lists },
+      ...{ actors, records, crypto, clock, trees, parsed, recordIdOf, lists },
       timers: { schedule: (delayMs, run) => life.after(delayMs, `${slot.name} renews`, run) },
+      trust: () => parts.keys.trust,
       acceptWithinMs: acceptWithinMs(parts.night),
       pause: () => Promise.resolve(),
     },
@@ -148,6 +152,7 @@ interface NodeStores {
   readonly index: RowIndex;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
+  readonly lists: ContentLists;
 }
 
 function openStores({ parts, slot, life, clock }: Process): NodeStores {
@@ -157,9 +162,11 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
   const records = variation.records(openSimRecordStore(client));
   const rows = parts.indexes.get(slot.region);
   if (rows === undefined) throw new Error(`region ${slot.region} has no index`);
+  const register = createRegister({ store: registerStore, clock });
   return {
-    ...{ client, registerStore, records },
-    register: createRegister({ store: registerStore, clock }),
+    ...{ client, registerStore, records, register },
+    // Of the operator's lists there are none: what a world protects are the companies that it certified.
+    lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
     index: variation.index(
       openSimRowIndex({ kernel, life, region: slot.region, rows, weather: parts.indexWeather }),
@@ -173,7 +180,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
-  const { records, receipts, register, registerStore, index, trees, parsed } = stores;
+  const { records, receipts, register, registerStore, index, trees, parsed, lists } = stores;
   const regions = (): readonly string[] => parts.regions;
   const activities: Record<string, Activity> = {
     ...businessActivities({
@@ -182,10 +189,14 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
     }),
     ...pushActivities({
       ...{ records, crypto, trees, parsed, region: slot.region, regions },
-      ...{ projection: keys.projection, sidecar: keys.sidecar },
-      ...{ recordIdOf: parts.recordIdOf, lists: parts.lists },
+      ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
+      ...{ recordIdOf: parts.recordIdOf, lists },
     }),
-    ...regionActivities({ index, records, receipts, sha256: crypto.sha256 }),
+    // Production's default: longer than any world lasts, so no receipt may be gone at its end.
+    ...regionActivities({
+      ...{ index, records, receipts, sha256: crypto.sha256 },
+      receiptRetentionMs: 400 * 86_400_000,
+    }),
   };
   const operations = parts.operations.fork(incarnation);
   return (owner) =>
@@ -204,8 +215,9 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
 }
 
 /**
- * Starts as production does: requests are taken once the register was read, and a node alone, on a store of its own, has
- * dropped what was abandoned: only such a one can tell that nobody is about to accept what is staged.
+ * Starts as production does: it has actors once the register was read, for records are judged by the companies in it, and
+ * takes requests once a node alone, on a store of its own, has dropped what was abandoned: only such a one can tell that
+ * nobody is about to accept what is staged.
  */
 function opener(
   process: Process,
@@ -216,9 +228,12 @@ function opener(
   let stopSweeping = (): Promise<void> => Promise.resolve();
   const sweep = sweepOf(process, { actors: system, records, isHere: place.isHere });
   const { parts, slot, life } = process;
+  let hasJoined = false;
   const prepare = async (): Promise<void> => {
-    if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     await register.refresh();
+    if (!hasJoined) place.join();
+    hasJoined = true;
+    if (parts.isEmbedded) await dropAbandoned(sweep, Number.POSITIVE_INFINITY);
     isReady = true;
     stopSweeping = sweepAbandoned(sweep);
     follow(life, register, slot.name);
@@ -228,10 +243,7 @@ function opener(
   };
   return {
     isReady: () => isReady,
-    start: () => {
-      place.join();
-      attempt();
-    },
+    start: attempt,
     leave: async () => {
       const stopped = stopSweeping();
       await place.leave(drainMs);

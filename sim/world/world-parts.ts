@@ -3,10 +3,10 @@
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { ContentLists } from "../../protocol/records/content-rules.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import type { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import type { RowIndex } from "../../storage/row-index.ts";
+import type { Trust } from "../../verifier/trust.ts";
 import type { History } from "../checkers/history.ts";
 import type { SimCrypto, SimSigner } from "../crypto/sim-crypto.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -27,6 +27,8 @@ export interface WorldKeys {
   /** Receipt keys by region. */
   readonly receipts: ReadonlyMap<string, SimSigner>;
   service(region: string): ServiceKeys;
+  /** What nodes judge seals by. It trusts no key of the service, for no node looks at what another signed. */
+  readonly trust: Trust;
 }
 
 export interface WorldParts {
@@ -53,7 +55,6 @@ export interface WorldParts {
   readonly crypto: SimCrypto;
   readonly recordIdKey: Uint8Array;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  readonly lists: ContentLists;
   readonly limits: Partial<ActorLimits>;
   readonly operations: Random;
   /** Null in worlds that are over before a day is. */

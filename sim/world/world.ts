@@ -4,13 +4,16 @@
 
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
+import type { Clock } from "../../crypto/port.ts";
 import { utf8 } from "../../protocol/bytes.ts";
 import { recordIdOf } from "../../protocol/identifiers.ts";
+import { createIssuance } from "../../service/issuance.ts";
 import type { ServiceKeys } from "../../service/service-keys.ts";
 import { MemoryCluster } from "../../storage/memory/cluster-store.ts";
 import { History } from "../checkers/history.ts";
 import { Observed } from "../checkers/observed.ts";
 import { createSimCrypto, type SimCrypto, type SimSigner } from "../crypto/sim-crypto.ts";
+import { portal } from "../crypto/sim-passkey.ts";
 import type { JournalFile } from "../journal-file.ts";
 import { Kernel } from "../kernel/kernel.ts";
 import { Random } from "../kernel/random.ts";
@@ -117,14 +120,13 @@ export class World {
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),
       homes: new Map(),
-      keys: worldKeys(crypto, regions),
+      keys: worldKeys(crypto, regions, kernel),
       recordIdOf: (business, collection, localId) =>
         before.recordIdOf(business, localId) ??
         recordIdOf(
           collection,
           crypto.hmacSha256(recordIdKey, utf8(`${business}\n${collection}\n${localId}`)),
         ),
-      lists: { protectedNames: ["Zeppelin Works"], blockedHosts: [] },
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
       night: mayReadOld ? null : drawNight(random.fork("night")),
@@ -254,19 +256,31 @@ function slotsOf(region: string, shape: Random): readonly NodeSlot[] {
   }));
 }
 
-function worldKeys(crypto: SimCrypto, regions: readonly string[]): WorldKeys {
+function worldKeys(crypto: SimCrypto, regions: readonly string[], clock: Clock): WorldKeys {
   const projection = crypto.newSigner();
   const sidecar = crypto.newSigner();
   const statement = crypto.newSigner();
-  const issuance: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
+  const pair: readonly [SimSigner, SimSigner] = [crypto.newSigner(), crypto.newSigner()];
   const receipts = new Map(regions.map((region) => [region, crypto.newSigner()]));
   return {
     ...{ projection, sidecar, receipts },
+    trust: {
+      verify: crypto.verify,
+      sha256: crypto.sha256,
+      anchors: {
+        ...{ v: 1, environment: "production", roots: [], passkeys: portal },
+        log: { origin: "svc.test/log", key_name: "svc-log" },
+      },
+      keySet: { v: 1, issued_at: "", keys: [], certificates: [] },
+      keys: new Map(),
+    },
     service: (region): ServiceKeys => ({
-      ...{ environment: "production", region, projection, sidecar, statement, issuance },
-      receipt: receipts.get(region) ?? projection,
+      ...{ environment: "production", region },
+      ...{ projection: () => projection, sidecar: () => sidecar, statement: () => statement },
+      receipt: () => receipts.get(region) ?? projection,
+      issuance: createIssuance(pair, { environment: "production", clock }),
       grant: null,
-      keySet: "",
+      keySet: () => "",
     }),
   };
 }

@@ -117,6 +117,15 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     },
   );
 
+  it("V3: each step of a hand-over is one statement, and nothing is read twice", async () => {
+    await lived();
+    const before = old.session.sent.length;
+    await old.store.handOver(ref, there);
+    const ofActor = old.session.sent.slice(before).filter((cql) => /\bactor (WHERE|SET)\b/.test(cql));
+    // Its head, the fence, all of it, and the last word.
+    expect(ofActor.map((cql) => cql.split(" ", 1)[0])).toEqual(["SELECT", "UPDATE", "SELECT", "UPDATE"]);
+  });
+
   it("V2: a move that broke off is taken up again, or not: until its last step the old home goes on", async () => {
     const commit = await lived();
     old.session.failNext("SET epoch = ?, claim = ?, home", "refused");

@@ -2,6 +2,8 @@
 //   V1. First the epoch is raised, so that nothing is written any more; then everything is brought to a quorum of
 //       every region; last the home is changed. Until then the actor is this region's, from then on the other's.
 //   V2. Whatever step was reached, doing it again goes on from there.
+//   V3. When all goes well each step is one statement, and nothing is read twice: a party may have thousands of actors.
+//       A step whose outcome is unknown, or that another one overtook, is looked at again.
 
 import { randomUUID } from "node:crypto";
 import { type ActorRef, StoreError } from "../actor-store.ts";
@@ -39,17 +41,14 @@ export async function handOverActor(session: CassandraSession, move: HandOver): 
       throw new StoreError("not_applied", message);
     }
     if (seen.claim !== claim) {
-      await step(
-        session,
-        cql.fence,
-        [seen.epoch + 1, claim, ref.kind, ref.id, seen.epoch, region],
-        "LOCAL_QUORUM",
-      );
-      continue;
+      const params = [seen.epoch + 1, claim, ref.kind, ref.id, seen.epoch, region];
+      if (!(await step(session, cql.fence, params, "LOCAL_QUORUM"))) continue;
     }
-    await readThrough(session, ref, "EACH_QUORUM");
-    await move.introduce(seen.wakeAtMs);
-    await step(session, cql.leave, leaveParams(move, seen), "EACH_QUORUM");
+    const fenced = await readThrough(session, ref, "EACH_QUORUM");
+    // Somebody claimed it meanwhile, or the fence was written over something with a later time.
+    if (fenced?.claim !== claim) continue;
+    await move.introduce(fenced.wakeAtMs);
+    if (await step(session, cql.leave, leaveParams(move, fenced), "EACH_QUORUM")) return;
   }
   throw new StoreError("unknown", `${ref.kind}/${ref.id} was not handed over in ${attemptsMax} attempts`);
 }
@@ -58,16 +57,17 @@ function leaveParams({ ref, region, to }: HandOver, seen: Statics): readonly (st
   return [seen.epoch + 1, randomUUID(), to, region, ref.kind, ref.id, seen.epoch, region];
 }
 
-/** One conditional write; what became of it is for the next read to tell. */
+/** One conditional write. False also when nobody knows: the next read tells what became of it. */
 async function step(
   session: CassandraSession,
   cqlText: string,
   params: readonly (string | number)[],
   consistency: Consistency,
-): Promise<void> {
+): Promise<boolean> {
   try {
-    await session.execute(cqlText, params, { consistency, idempotent: false });
+    return (await session.execute(cqlText, params, { consistency, idempotent: false })).applied;
   } catch (error) {
     if (!(error instanceof StoreError) || error.effect === "not_applied") throw error;
+    return false;
   }
 }

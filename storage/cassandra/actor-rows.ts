@@ -12,7 +12,13 @@ import {
   StoreError,
 } from "../actor-store.ts";
 import type { ActorTrack } from "./actor-track.ts";
-import { type CassandraSession, type Consistency, type CqlRow, executeAll } from "./session.ts";
+import {
+  type CassandraSession,
+  type Consistency,
+  type CqlResult,
+  type CqlRow,
+  executeAll,
+} from "./session.ts";
 
 /** The operation id before the first commit. */
 export const noOperation = "00000000-0000-0000-0000-000000000000";
@@ -144,23 +150,26 @@ async function readNumbered(
 
 /**
  * Reads the whole partition at a level that reaches other regions: whatever their replicas lack is written to them
- * (blocking read repair) before this returns.
+ * (blocking read repair) before this returns. Answers the head as it was read; null when the actor was never claimed.
  */
 export async function readThrough(
   session: CassandraSession,
   ref: ActorRef,
   consistency: Consistency,
-): Promise<void> {
+): Promise<Statics | null> {
   let pageState: string | null = null;
+  let first: CqlRow | undefined;
   do {
-    const page: { readonly pageState: string | null } = await session.execute(cql.whole, [ref.kind, ref.id], {
+    const page: CqlResult = await session.execute(cql.whole, [ref.kind, ref.id], {
       consistency,
       idempotent: true,
       fetchSize: pageRows,
       ...(pageState === null ? {} : { pageState }),
     });
+    first ??= page.rows[0];
     pageState = page.pageState;
   } while (pageState !== null);
+  return first === undefined ? null : toStatics(first);
 }
 
 /** The same for single rows and the head. */

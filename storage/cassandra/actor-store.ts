@@ -161,8 +161,10 @@ class ActorJournals implements CassandraActorStore {
       region: this.#options.region,
       to,
       introduce: async (wakeAtMs) => {
-        await this.#names.write(ref, "EACH_QUORUM");
-        if (wakeAtMs !== null) await this.#hints.write(to, ref, wakeAtMs, "EACH_QUORUM");
+        await Promise.all([
+          this.#names.write(ref, "EACH_QUORUM"),
+          wakeAtMs === null ? null : this.#hints.write(to, ref, wakeAtMs, "EACH_QUORUM"),
+        ]);
       },
     });
   }

@@ -90,5 +90,6 @@ function unknownTable(cql: string): unknown {
   const { errors, types } = cassandra;
   const table = /\b(?:FROM|INTO|UPDATE) (\w+)/.exec(cql)?.[1];
   const said = new errors.ResponseError(types.responseErrorCodes.invalid, `table ${table} does not exist`);
-  return toStoreError(said, { isRead: cql.startsWith("SELECT") });
+  const hosts = { contactPoints: ["127.0.0.1"], localDc: "eu-west1" };
+  return toStoreError(said, { isRead: cql.startsWith("SELECT"), hosts });
 }

@@ -2,10 +2,16 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
+import { fenceTables } from "./fence-ledger.ts";
 import { hasCassandra, openTestKeyspace, type TestKeyspace, testRegions } from "./keyspace.fixture.ts";
 import { ensureKeyspace, readReplication, takeOutRegion } from "./keyspaces.ts";
 import { type Migrations, migrate, migrations, readSchemaVersion, SchemaTooNew } from "./migrations.ts";
-import { keyOwnerTables, recordTables, stagedLeavesTables } from "./record-tables.ts";
+import {
+  keyOwnerTables,
+  receiptForgettingTables,
+  recordTables,
+  stagedLeavesTables,
+} from "./record-tables.ts";
 import { type CassandraSession, openCassandraSession } from "./session.ts";
 
 const first = ["CREATE TABLE IF NOT EXISTS one (id text PRIMARY KEY)"];
@@ -106,6 +112,8 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
         ...recordTables,
         ...stagedLeavesTables,
         ...keyOwnerTables,
+        ...fenceTables,
+        ...receiptForgettingTables.filter((cql) => cql.startsWith("CREATE")),
       ].map((cql) => cql.split(/[\s(]+/)[5]);
       expect(expected.length).toBeGreaterThan(10);
       expect(names.sort()).toEqual(["schema_state", ...expected].sort());

@@ -13,7 +13,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreError } from "../actor-store.ts";
 import { actorTables } from "./actor-tables.ts";
 import { clusterTables } from "./cluster-tables.ts";
-import { keyOwnerTables, recordTables, stagedLeavesTables } from "./record-tables.ts";
+import { fenceTables } from "./fence-ledger.ts";
+import {
+  keyOwnerTables,
+  receiptForgettingTables,
+  recordTables,
+  stagedLeavesTables,
+  versionIndexes,
+} from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 import { isUnknownTable } from "./session-errors.ts";
 
@@ -24,6 +31,9 @@ export const migrations: Migrations = [
   [...actorTables, ...clusterTables, ...recordTables],
   stagedLeavesTables,
   keyOwnerTables,
+  fenceTables,
+  versionIndexes,
+  receiptForgettingTables,
 ];
 
 /** A keyspace that a later release of this service has changed (S3). */

@@ -3,14 +3,14 @@ import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import type { ReceiptRow } from "../receipt-store.ts";
 import { hasCassandra, openStoreIn, openTestKeyspace, type TestKeyspace } from "./keyspace.fixture.ts";
 import { openCassandraReceiptStore } from "./receipt-store.ts";
-import { recordTables } from "./record-tables.ts";
+import { receiptForgettingTables, recordTables } from "./record-tables.ts";
 import type { CassandraSession } from "./session.ts";
 
 describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names", () => {
   let keyspace: TestKeyspace;
   let session: CassandraSession;
   beforeAll(async () => {
-    keyspace = await openTestKeyspace(recordTables);
+    keyspace = await openTestKeyspace([...recordTables, ...receiptForgettingTables]);
     session = await keyspace.connect();
   });
   afterAll(async () => {
@@ -104,5 +104,47 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     expect(await hours("r-h1")).toEqual([]);
     expect(await hours("r-h2")).toEqual(["2026030405"]);
     expect((await later.readReceipt("r-h1", receipt("r-h1", "0").retrieval_id))?.nonce).toBe("0");
+  });
+
+  const closeOf = (region: string, name: string) => ({
+    ...{ region, batch: name, root: "x", tree_size: 1, closed_at_ms: 1 },
+  });
+
+  it("names a batch until its receipts are gone, also where forgetting was interrupted (F1)", async () => {
+    let isDown = true;
+    const { session: failing } = watched((cql) => isDown && cql.startsWith("UPDATE receipt_closed"));
+    const store = openCassandraReceiptStore(failing);
+    await store.append(receipt("r-half", "0"));
+    await store.closeBatch(closeOf("r-half", batch));
+    await expect(store.forgetReceipts("r-half", batch, 1)).rejects.toThrow();
+    expect(await store.keptBatches("r-half", "202603040600", 5)).toEqual([batch]);
+    isDown = false;
+    expect(await store.forgetReceipts("r-half", batch, 1)).toBe(true);
+    expect(await store.keptBatches("r-half", "202603040600", 5)).toEqual([]);
+    expect(await store.readClosed("r-half", batch)).toEqual(closeOf("r-half", batch));
+  });
+
+  it("leaves no hour behind in which a batch was open, however many after it are done (F2)", async () => {
+    const store = openCassandraReceiptStore(session);
+    const [early, late] = ["202603040159-i1", "202603040301-i1"];
+    for (const name of [early, late]) await store.append({ ...receipt("r-late", "0"), batch: name });
+    await store.closeBatch(closeOf("r-late", late));
+    for (const name of await store.keptBatches("r-late", "202603040600", 5))
+      await store.forgetReceipts("r-late", name, 1);
+    for (let look = 0; look < 3; look += 1)
+      expect(await store.keptBatches("r-late", "202603040600", 5)).toEqual([]);
+    await store.closeBatch(closeOf("r-late", early));
+    expect(await store.keptBatches("r-late", "202603040600", 5)).toEqual([early]);
+  });
+
+  it("looks at no hour again that is done (F2)", async () => {
+    const store = openCassandraReceiptStore(session);
+    await store.closeBatch(closeOf("r-done", batch));
+    await store.forgetReceipts("r-done", batch, 1);
+    await store.keptBatches("r-done", "202603040900", 5);
+    const { sent, session: counted } = watched();
+    await openCassandraReceiptStore(counted).keptBatches("r-done", "202603040900", 5);
+    expect(sent.filter((cql) => cql.startsWith("SELECT name, forgotten_at"))).toHaveLength(1);
+    expect(sent.filter((cql) => cql.includes("DISTINCT"))).toEqual([]);
   });
 });

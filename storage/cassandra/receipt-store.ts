@@ -1,4 +1,4 @@
-// Receipts in Cassandra: the port's obligations T1–T4, at LOCAL_QUORUM in the data centre of the region.
+// Receipts in Cassandra: the port's obligations T1–T5, at LOCAL_QUORUM in the data centre of the region.
 //   B1. An append is one write, to one of the batch's shards. The first of a batch by this process makes the batch known
 //       beside it, and is not acknowledged before that is durable; so no receipt that anyone has is in an unknown batch.
 //       (Should only that first receipt be lost, an empty batch is closed.)
@@ -16,6 +16,7 @@ import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { createLanes } from "./lanes.ts";
+import { forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 import { createStamps, type Stamps } from "./stamps.ts";
 
@@ -77,6 +78,9 @@ export function openCassandraReceiptStore(
     readBatch: (region, batch) => readBatch(session, region, batch),
     closeBatch: (closed) => closeBatch(session, closed),
     readClosed: (region, batch) => readClosed(session, region, batch),
+    keptBatches: (region, beforeMinute, limit) => keptBatches(session, { region, beforeMinute, limit }),
+    forgetReceipts: (region, batch) =>
+      forgetReceipts(session, { region, batch, shards, nowMs: now() }, stamps),
     readReceipt: (region, retrievalId) => readReceipt(session, region, retrievalId),
   };
 }
@@ -87,11 +91,6 @@ async function untilApplied(after: Promise<CommitOutcome>): Promise<void> {
   if (status === "refused") {
     throw new StoreError("not_applied", "The commit that the receipt depends on was refused.");
   }
-}
-
-/** `YYYYMMDDHH` of a batch or a minute. */
-function hourOf(name: string): string {
-  return name.slice(0, 10);
 }
 
 /** Makes a batch known once (B1); who comes meanwhile waits for the same writes. */

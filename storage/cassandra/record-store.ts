@@ -55,7 +55,9 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
-  published: "SELECT row, sidecar FROM record WHERE record_id = ? AND generation = ? AND hash = ?",
+  versionsWith: "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND hash = ? LIMIT ?",
+  published: `SELECT row, sidecar, seal_id, leaf_index, proof FROM record
+    WHERE record_id = ? AND generation = ? AND hash = ?`,
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
   seal: "SELECT envelope, tree_size FROM record_seal WHERE seal_id = ?",
 } as const;
@@ -102,6 +104,7 @@ export function openCassandraRecordStore(
     readRows: (ids) => readRows(session, reads, ids),
     listVersions: (recordId, belowGeneration, limit) =>
       listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
+    newestWith: (recordId, hash, belowGeneration) => newestWith(session, { recordId, hash, belowGeneration }),
     readPublished: (id) => readPublished(session, id),
   };
 }
@@ -236,11 +239,28 @@ async function listVersions(
   asked: readonly [recordId: string, belowGeneration: number, limit: number],
 ): Promise<readonly VersionDate[]> {
   const rows = await executeAll(session, cql.versions, asked, plain);
-  return rows.map((row) => ({
+  return rows.map(dateOf);
+}
+
+function dateOf(row: CqlRow): VersionDate {
+  return {
     generation: numberOf(row["generation"]),
     hash: textOf(row["hash"]),
     published_at_ms: numberOf(row["published_at"]),
-  }));
+  };
+}
+
+/** The newest come first. Those that are not below are what was stored before the head moves to it: few, as a rule none. */
+async function newestWith(
+  session: CassandraSession,
+  asked: { readonly recordId: string; readonly hash: string; readonly belowGeneration: number },
+): Promise<VersionDate | null> {
+  const { recordId, hash, belowGeneration } = asked;
+  for (let limit = 4; ; limit *= 8) {
+    const dates = (await executeAll(session, cql.versionsWith, [recordId, hash, limit], plain)).map(dateOf);
+    const found = dates.find(({ generation }) => generation < belowGeneration);
+    if (found !== undefined || dates.length < limit) return found ?? null;
+  }
 }
 
 async function readPublished(session: CassandraSession, id: VersionId): Promise<PublishedRow | null> {
@@ -248,7 +268,14 @@ async function readPublished(session: CassandraSession, id: VersionId): Promise<
   const { rows } = await session.execute(cql.published, [record_id, generation, hash], plain);
   const [row] = rows;
   if (row === undefined) return null;
-  return { record_id, generation, hash, row: textOf(row["row"]), sidecar: textOf(row["sidecar"]) };
+  return {
+    ...{ record_id, generation, hash },
+    row: textOf(row["row"]),
+    sidecar: textOf(row["sidecar"]),
+    seal_id: textOf(row["seal_id"]),
+    leaf_index: numberOrNull(row["leaf_index"] ?? null),
+    proof: bytesOf(row["proof"]),
+  };
 }
 
 /** A partition with versions alone has no head yet. */

@@ -36,6 +36,11 @@ export const stagedLeavesTables: readonly string[] = [
      PRIMARY KEY (push_id, first, leaves)) WITH ${compaction}`,
 ];
 
+/** Versions by their bytes, within a record. Cassandra makes it of the versions that are there, too. */
+export const versionIndexes: readonly string[] = [
+  "CREATE INDEX IF NOT EXISTS record_by_hash ON record (hash) USING 'sai'",
+];
+
 /** Receipts and their batches. */
 const receipts: readonly string[] = [
   // A batch is what one node served in one minute, spread over shards (W2); "batch" is a word of the language.
@@ -51,6 +56,12 @@ const receipts: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS receipt_closed (
      region text, hour text, name text, root text, tree_size bigint, closed_at bigint,
      PRIMARY KEY ((region, hour), name)) WITH ${compaction}`,
+];
+
+/** Which closed batches have no receipts any more, and the hour before which there is nothing left to look at. */
+export const receiptForgettingTables: readonly string[] = [
+  "ALTER TABLE receipt_closed ADD IF NOT EXISTS forgotten_at bigint",
+  `CREATE TABLE IF NOT EXISTS receipt_forgotten (region text PRIMARY KEY, hour text) WITH ${compaction}`,
 ];
 
 /** References in the feed are read for four hours; then they only take space. */

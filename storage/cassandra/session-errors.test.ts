@@ -1,6 +1,7 @@
 import cassandra from "cassandra-driver";
 import { describe, expect, it } from "vitest";
-import { isUnknownTable, retryPolicy, toStoreError } from "./session-errors.ts";
+import { StoreError } from "../actor-store.ts";
+import { isUnknownTable, retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
 
 const { errors, policies, types } = cassandra;
 const codes = types.responseErrorCodes;
@@ -9,13 +10,16 @@ function response(code: number, more: object = {}): Error {
   return Object.assign(new errors.ResponseError(code, "said so"), more);
 }
 
+const hosts = { contactPoints: ["cassandra-1", "10.0.0.2:9043"], localDc: "eu-west1" };
+
 function effectOf(error: Error, isRead = false): unknown {
-  return (toStoreError(error, { isRead }) as { effect?: unknown }).effect;
+  return (toStoreError(error, { isRead, hosts }) as { effect?: unknown }).effect;
 }
 
 describe("C2: what a failure of the driver says of a write", () => {
   const timeout = new errors.OperationTimedOutError("no answer");
   const socketClosed = Object.assign(new Error("closed"), { isSocketError: true });
+  const afterShutdown = new errors.NoHostAvailableError(null, "Connecting after shutdown is not supported");
   const notWritten = Object.assign(new Error("closed"), { isSocketError: true, requestNotWritten: true });
 
   it.each<[string, Error]>([
@@ -45,6 +49,7 @@ describe("C2: what a failure of the driver says of a write", () => {
     ["the connection broke before the statement was written", notWritten],
     ["every connection is busy", new errors.BusyConnectionError("a", 1, 1)],
     ["no host was tried", new errors.NoHostAvailableError({})],
+    ["the session is closed", afterShutdown],
     ["no host took it", new errors.NoHostAvailableError({ a: "Host considered as DOWN", b: notWritten })],
   ])("%s: not applied", (_, error) => {
     expect(effectOf(error)).toBe("not_applied");
@@ -52,13 +57,39 @@ describe("C2: what a failure of the driver says of a write", () => {
 
   it("a value of a wrong type is our own bug and stays one", () => {
     const bug = new TypeError("not a blob");
-    expect(toStoreError(bug, { isRead: false })).toBe(bug);
+    expect(toStoreError(bug, { isRead: false, hosts })).toBe(bug);
+  });
+});
+
+describe("the words for hosts that are not to be had", () => {
+  it("name the contact points and the data centre where the driver names none", () => {
+    const unresolved = new errors.NoHostAvailableError({}, "No host could be resolved");
+    expect(wordsOf(unresolved, hosts)).toBe(
+      "No host could be resolved: no host of the data centre eu-west1 can be asked (contact points: cassandra-1, 10.0.0.2:9043)",
+    );
+    expect(wordsOf(new errors.NoHostAvailableError({}), hosts)).toBe(
+      "no host of the data centre eu-west1 can be asked (contact points: cassandra-1, 10.0.0.2:9043)",
+    );
+  });
+
+  it("name each host that was tried, with what it said", () => {
+    const inner = { "10.0.0.2:9043": new Error("refused"), "10.0.0.3:9042": "Host considered as DOWN" };
+    expect(wordsOf(new errors.NoHostAvailableError(inner), hosts)).toBe(
+      "10.0.0.2:9043: refused; 10.0.0.3:9042: Host considered as DOWN",
+    );
+  });
+
+  it("say that a session is closed where the driver lists no hosts at all", () => {
+    const closed = new errors.NoHostAvailableError(null, "Connecting after shutdown is not supported");
+    const failure = toStoreError(closed, { isRead: false, hosts });
+    expect(failure).toBeInstanceOf(StoreError);
+    expect(String(failure)).toContain("Cassandra: the session is closed");
   });
 });
 
 describe("a table that is not known", () => {
   const said = (code: number, words: string, more: object = {}): unknown =>
-    toStoreError(Object.assign(new errors.ResponseError(code, words), more), { isRead: true });
+    toStoreError(Object.assign(new errors.ResponseError(code, words), more), { isRead: true, hosts });
   const failed = (reason: number): unknown =>
     said(codes.readFailure, "failed", { reasons: { "10.0.0.2": 0, "10.0.0.3": reason } });
 

@@ -19,11 +19,20 @@ const refusals: ReadonlySet<number> = new Set([
   codes.unprepared,
 ]);
 
+/** Whom a session talks to: what an operator has to look at when the driver names no host. */
+export interface SessionHosts {
+  readonly contactPoints: readonly string[];
+  readonly localDc: string;
+}
+
 /** The store error for a failure of the driver. Programming errors (a value of a wrong type) are thrown on as they are. */
-export function toStoreError(error: unknown, statement: { readonly isRead: boolean }): unknown {
+export function toStoreError(
+  error: unknown,
+  { isRead, hosts }: { readonly isRead: boolean; readonly hosts: SessionHosts },
+): unknown {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof StoreError) return error;
-  const effect = statement.isRead || isUntouched(error) ? "not_applied" : "unknown";
-  return new StoreError(effect, `Cassandra: ${wordsOf(error)}`, { cause: error });
+  const effect = isRead || isUntouched(error) ? "not_applied" : "unknown";
+  return new StoreError(effect, `Cassandra: ${wordsOf(error, hosts)}`, { cause: error });
 }
 
 /**
@@ -46,19 +55,28 @@ function reasonsOf(error: Error): readonly number[] {
 }
 
 /** What an error says; of several hosts what each of them said, where the driver shows where in its own code. */
-export function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown, hosts: SessionHosts): string {
   if (!(error instanceof cassandra.errors.NoHostAvailableError))
     return error instanceof Error ? error.message : String(error);
-  const said = Object.entries(error.innerErrors as Record<string, unknown>);
-  if (said.length === 0) return "no host is known";
-  return said.map(([host, inner]) => `${host}: ${wordsOf(inner)}`).join("; ");
+  if (error.innerErrors === null) return "the session is closed";
+  const said = Object.entries(triedHosts(error));
+  if (said.length > 0) return said.map(([host, inner]) => `${host}: ${wordsOf(inner, hosts)}`).join("; ");
+  // The driver speaks of hosts that were tried also where none was; anything else that it says is of use.
+  const why = error.message.startsWith("All host(s) tried") ? "" : `${error.message}: `;
+  const points = hosts.contactPoints.join(", ");
+  return `${why}no host of the data centre ${hosts.localDc} can be asked (contact points: ${points})`;
+}
+
+/** What each host that was tried said. The driver gives null for a session that was closed. */
+function triedHosts(error: InstanceType<typeof cassandra.errors.NoHostAvailableError>): object {
+  return (error.innerErrors as object | null) ?? {};
 }
 
 function isUntouched(error: Error): boolean {
   if (error instanceof cassandra.errors.NoHostAvailableError) {
     // The driver goes to another node only when the one before was never sent the statement, or refused it; a failure
     // that leaves doubt is thrown as it is, so what is listed here must be free of doubt too.
-    return Object.values(error.innerErrors as Record<string, unknown>).every(isWithoutDoubt);
+    return Object.values(triedHosts(error)).every(isWithoutDoubt);
   }
   if (error instanceof cassandra.errors.BusyConnectionError) return true;
   if (error instanceof cassandra.errors.ArgumentError) return true;

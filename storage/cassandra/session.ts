@@ -4,12 +4,14 @@
 //   C2. A failure is `not_applied` only when that is certain: nothing was sent, it was refused before it began, or it
 //       was a read. Everything else is `unknown`, a conditional write's time-out above all.
 //   C3. Values are plain: bigint columns are safe integers, uuid columns are lower-case text, blobs are Uint8Array.
+//   C4. A session that is closed finishes what is under way, within a bound, and sends nothing more.
 
 import { Buffer } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
 import cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 import { SchemaChanges } from "./schema-agreement.ts";
-import { retryPolicy, toStoreError, wordsOf } from "./session-errors.ts";
+import { retryPolicy, type SessionHosts, toStoreError, wordsOf } from "./session-errors.ts";
 import { type CassandraTls, tlsOptions } from "./tls.ts";
 
 export type CqlScalar = string | number | boolean | null | Uint8Array;
@@ -85,6 +87,8 @@ export interface CassandraConnection {
 }
 
 const readTimeoutMs = 8_000;
+/** How long what is under way may take when the session is closed (C4). */
+const closeMaxMs = 5_000;
 
 /** Connects. Throws {@link StoreError} `not_applied` when no contact point answers or the data centre is unknown. */
 export async function openCassandraSession(
@@ -95,9 +99,11 @@ export async function openCassandraSession(
     await client.connect();
   } catch (error) {
     await client.shutdown().catch(() => undefined);
-    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error)}`, { cause: error });
+    throw new StoreError("not_applied", `Cassandra cannot be reached: ${wordsOf(error, connection)}`, {
+      cause: error,
+    });
   }
-  return new DriverSession(client, connection.keyspace, connection.localDc);
+  return new DriverSession(client, connection);
 }
 
 /** All pages of a read, up to `rowsMax` rows. */
@@ -139,14 +145,19 @@ function clientOf(connection: CassandraConnection, keyspace: string): cassandra.
 class DriverSession implements CassandraSession {
   readonly #client: cassandra.Client;
   readonly #schema: SchemaChanges;
+  readonly #hosts: SessionHosts;
+  #underWay = 0;
+  /** Resolved when nothing is under way any more; null until it closes. */
+  #idle: PromiseWithResolvers<void> | null = null;
   readonly keyspace: string;
   readonly localDc: string;
 
-  constructor(client: cassandra.Client, keyspace: string, localDc: string) {
+  constructor(client: cassandra.Client, connection: SessionHosts & { readonly keyspace: string }) {
     this.#client = client;
-    this.#schema = new SchemaChanges(client, localDc);
-    this.keyspace = keyspace;
-    this.localDc = localDc;
+    this.#schema = new SchemaChanges(client, connection.localDc);
+    this.#hosts = connection;
+    this.keyspace = connection.keyspace;
+    this.localDc = connection.localDc;
   }
 
   async execute(cql: string, params: readonly CqlParam[], options: ReadOptions): Promise<CqlResult> {
@@ -154,33 +165,52 @@ class DriverSession implements CassandraSession {
     const query: cassandra.QueryOptions = { ...queryOptions(options), autoPage: false };
     if (fetchSize !== undefined) query.fetchSize = fetchSize;
     if (pageState !== undefined) query.pageState = pageState;
-    try {
-      return toResult(await this.#client.execute(cql, params.map(toDriver), query));
-    } catch (error) {
-      throw toStoreError(error, { isRead: cql.startsWith("SELECT") });
-    }
+    const isRead = cql.startsWith("SELECT");
+    return this.#send(isRead, async () =>
+      toResult(await this.#client.execute(cql, params.map(toDriver), query)),
+    );
   }
 
   async batch(statements: readonly Statement[], options: StatementOptions): Promise<CqlResult> {
     const queries = statements.map(({ cql, params }) => ({ query: cql, params: params.map(toDriver) }));
-    try {
-      return toResult(await this.#client.batch(queries, { ...queryOptions(options), logged: false }));
-    } catch (error) {
-      throw toStoreError(error, { isRead: false });
-    }
+    return this.#send(false, async () =>
+      toResult(await this.#client.batch(queries, { ...queryOptions(options), logged: false })),
+    );
   }
 
   async define(cql: string, options?: { readonly settle: boolean }): Promise<void> {
-    try {
+    await this.#send(false, async () => {
       await this.#schema.define(cql);
       if (options?.settle !== false) await this.#schema.settle();
+    });
+  }
+
+  /** C4. */
+  async close(): Promise<void> {
+    this.#idle = Promise.withResolvers();
+    this.#tellIdle();
+    const patience = new AbortController();
+    const late = delay(closeMaxMs, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([this.#idle.promise, late]);
+    patience.abort();
+    await this.#client.shutdown();
+  }
+
+  async #send<T>(isRead: boolean, work: () => Promise<T>): Promise<T> {
+    if (this.#idle !== null) throw new StoreError("not_applied", "Cassandra: the session is closed");
+    this.#underWay += 1;
+    try {
+      return await work();
     } catch (error) {
-      throw toStoreError(error, { isRead: false });
+      throw toStoreError(error, { isRead, hosts: this.#hosts });
+    } finally {
+      this.#underWay -= 1;
+      this.#tellIdle();
     }
   }
 
-  async close(): Promise<void> {
-    await this.#client.shutdown();
+  #tellIdle(): void {
+    if (this.#underWay === 0) this.#idle?.resolve();
   }
 }
 

@@ -1,4 +1,4 @@
-// Receipts in SQLite: the port's obligations T1–T3. Batches are numbered, so that a receipt's keys stay short and
+// Receipts in SQLite: the port's obligations T1–T5. Batches are numbered, so that a receipt's keys stay short and
 // finding the open batches reads no receipt.
 
 import type { StatementSync } from "node:sqlite";
@@ -27,6 +27,8 @@ export const receiptMigrations: readonly string[] = [
    DROP TABLE receipt;
    ALTER TABLE receipt_kept RENAME TO receipt;
    CREATE UNIQUE INDEX receipt_by_batch ON receipt (batch, retrieval_id);`,
+  `ALTER TABLE receipt_batch ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX receipt_batch_kept ON receipt_batch (region, batch) WHERE root IS NOT NULL AND forgotten = 0;`,
 ];
 
 /** Opens the receipt store within `database`, creating its tables when they are missing. */
@@ -91,6 +93,27 @@ class SqliteReceiptStore implements ReceiptStore {
     };
   }
 
+  async keptBatches(region: string, beforeMinute: string, limit: number): Promise<readonly string[]> {
+    return this.#sql.keptBatches.all(region, beforeMinute, limit).map((row) => textOf(row["batch"]));
+  }
+
+  async forgetReceipts(region: string, batch: string, limit: number): Promise<boolean> {
+    return await this.#database.write((db) => {
+      const found = this.#sql.closedNumber.get(region, batch);
+      if (found === undefined) return true;
+      const no = numberOf(found["no"]);
+      // Who asked for what shall not be left in pages that are free: this once they are written over with zeros.
+      db.exec("PRAGMA secure_delete = ON");
+      try {
+        if (Number(this.#sql.forget.run(no, limit).changes) === limit) return false;
+      } finally {
+        db.exec("PRAGMA secure_delete = OFF");
+      }
+      this.#sql.markForgotten.run(no);
+      return true;
+    });
+  }
+
   async readReceipt(region: string, retrievalId: string): Promise<ReceiptRow | null> {
     const servedAtMs = servedAtOf(retrievalId);
     if (servedAtMs === null) return null;
@@ -133,6 +156,10 @@ interface Statements {
   readonly readBatch: StatementSync;
   readonly close: StatementSync;
   readonly readClosed: StatementSync;
+  readonly keptBatches: StatementSync;
+  readonly closedNumber: StatementSync;
+  readonly forget: StatementSync;
+  readonly markForgotten: StatementSync;
   readonly readReceipt: StatementSync;
 }
 
@@ -155,6 +182,18 @@ function prepareStatements(database: SqliteDatabase): Statements {
     readClosed: database.prepare(
       "SELECT root, tree_size, closed_at FROM receipt_batch WHERE region = ? AND batch = ? AND root IS NOT NULL",
     ),
+    keptBatches: database.prepare(
+      `SELECT batch FROM receipt_batch WHERE root IS NOT NULL AND forgotten = 0 AND region = ? AND batch < ?
+       ORDER BY batch LIMIT ?`,
+    ),
+    closedNumber: database.prepare(
+      "SELECT no FROM receipt_batch WHERE region = ? AND batch = ? AND root IS NOT NULL",
+    ),
+    forget: database.prepare(
+      `DELETE FROM receipt WHERE rowid IN
+         (SELECT rowid FROM receipt WHERE batch = ? ORDER BY retrieval_id LIMIT ?)`,
+    ),
+    markForgotten: database.prepare("UPDATE receipt_batch SET forgotten = 1 WHERE no = ?"),
     readReceipt: database.prepare(
       `${receipts} WHERE b.region = ? AND b.batch >= ? AND b.batch < ? AND r.retrieval_id = ? LIMIT 1`,
     ),

@@ -31,7 +31,10 @@ it("serves and lists what was stored before records had numbers", async () => {
     seal: { seal_id: "seal", envelope: '{"sealed":true}', tree_size: 2 },
   });
   const first = { record_id: "b", generation: 1, hash: "h1" };
-  expect(await store.readPublished(first)).toEqual({ ...first, row: "row 1", sidecar: "sidecar 1" });
+  expect(await store.readPublished(first)).toEqual({
+    ...first,
+    ...{ row: "row 1", sidecar: "sidecar 1", seal_id: "seal", leaf_index: 0, proof: Uint8Array.of(1) },
+  });
   const { heads } = await store.listCatalogue("shop", null, 10);
   expect(heads.map((head) => [head.record_id, head.live, head.generation, head.change])).toEqual([
     ["a", false, 1, 3],

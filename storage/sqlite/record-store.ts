@@ -18,7 +18,8 @@ import type {
 } from "../record-store.ts";
 import { bytesOf, numberOf, numberOrNull, type Row, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { recordMigrations } from "./record-tables.ts";
+import { dateOf, headOf, sealOf, servedOf } from "./record-rows.ts";
+import { lookedThroughMax, recordMigrations } from "./record-tables.ts";
 
 /** Change number of a record that has versions and no head yet: it is in no listing. */
 const noHeadYet = -1;
@@ -165,17 +166,27 @@ class SqliteRecordStore implements RecordStore {
     limit: number,
   ): Promise<readonly VersionDate[]> {
     const below = belowGeneration ?? Number.MAX_SAFE_INTEGER;
-    return this.#sql.listVersions.all(recordId, below, limit).map((version) => ({
-      generation: numberOf(version["generation"]),
-      hash: textOf(version["hash"]),
-      published_at_ms: numberOf(version["published_at"]),
-    }));
+    return this.#sql.listVersions.all(recordId, below, limit).map(dateOf);
+  }
+
+  async newestWith(recordId: string, hash: string, belowGeneration: number): Promise<VersionDate | null> {
+    const [indexed, lookedThrough] = this.#sql.newestWith;
+    const asked = [recordId, hash, belowGeneration] as const;
+    const found = indexed.get(...asked) ?? lookedThrough.get(...asked);
+    return found === undefined ? null : dateOf(found);
   }
 
   async readPublished({ record_id, generation, hash }: VersionId): Promise<PublishedRow | null> {
     const found = this.#sql.readPublished.get(record_id, generation, hash);
     if (found === undefined) return null;
-    return { record_id, generation, hash, row: textOf(found["row"]), sidecar: textOf(found["sidecar"]) };
+    return {
+      ...{ record_id, generation, hash },
+      row: textOf(found["row"]),
+      sidecar: textOf(found["sidecar"]),
+      seal_id: textOf(found["seal_id"]),
+      leaf_index: numberOrNull(found["leaf_index"]),
+      proof: bytesOf(found["proof"]),
+    };
   }
 
   #putVersion(version: RecordVersion): void {
@@ -249,6 +260,7 @@ interface Statements {
   readonly readRow: StatementSync;
   readonly readPublished: StatementSync;
   readonly listVersions: StatementSync;
+  readonly newestWith: readonly [indexed: StatementSync, lookedThrough: StatementSync];
 }
 
 function prepareStatements(database: SqliteDatabase): Statements {
@@ -307,12 +319,24 @@ function prepareStatements(database: SqliteDatabase): Statements {
       ),
     ),
     readRow: database.prepare(`SELECT v.row ${ofVersion}`),
-    readPublished: database.prepare(`SELECT v.row, v.sidecar ${ofVersion}`),
+    readPublished: database.prepare(`SELECT v.row, v.sidecar, v.seal_id, v.leaf_index, v.proof ${ofVersion}`),
+    newestWith: newestWith(database),
     listVersions: database.prepare(
       `SELECT v.generation, v.hash, v.published_at FROM record_head h JOIN record_version v ON v.record_no = h.no
        WHERE h.record_id = ? AND v.generation < ? ORDER BY v.generation DESC LIMIT ?`,
     ),
   };
+}
+
+function newestWith(database: SqliteDatabase): Statements["newestWith"] {
+  const statement = (version: string, isHere: string): StatementSync =>
+    database.prepare(`SELECT v.generation, v.hash, v.published_at
+      FROM record_head h JOIN record_version ${version} ON v.record_no = h.no
+      WHERE h.record_id = ? AND v.hash = ? AND v.generation < ? AND ${isHere} ORDER BY v.generation DESC LIMIT 1`);
+  return [
+    statement("v INDEXED BY record_version_by_hash", `v.generation > ${lookedThroughMax}`),
+    statement("v", `v.generation <= ${lookedThroughMax}`),
+  ];
 }
 
 /** Cursors are the last record's number of a page behind a mark, so that another store's are known from them. */
@@ -331,54 +355,7 @@ function pageOf(rows: readonly Row[], limit: number): HeadPage {
   return { heads: rows.map(headOf), cursor };
 }
 
-function headOf(row: Row): RecordHead {
-  return {
-    record_id: textOf(row["record_id"]),
-    business_uuid: textOf(row["business_uuid"]),
-    type: textOf(row["type"]),
-    live: row["live"] === 1,
-    generation: numberOf(row["generation"]),
-    change: numberOf(row["change"]),
-    hash: textOf(row["hash"]),
-  };
-}
-
-/** Of the columns of `readServed`, in their order. */
-function servedOf(columns: readonly SQLOutputValue[]): Omit<ServedRecord, "seal"> {
-  const [id, uuid, type, , generation, change, hash, ...rest] = columns;
-  const [bytes, leaf, proof, sidecar, row, certId, publishedAt, sealId] = rest;
-  const common = {
-    record_id: textOf(id),
-    business_uuid: textOf(uuid),
-    type: textOf(type),
-    generation: numberOf(generation),
-    hash: textOf(hash),
-  };
-  return {
-    head: { ...common, live: true, change: numberOf(change) },
-    version: {
-      ...common,
-      bytes: bytesOf(bytes),
-      seal_id: textOf(sealId),
-      leaf_index: numberOrNull(leaf),
-      proof: bytesOf(proof),
-      sidecar: textOf(sidecar),
-      row: textOf(row),
-      cert_id: textOf(certId),
-      published_at_ms: numberOf(publishedAt),
-    },
-  };
-}
-
 function inArrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true);
   return statement;
-}
-
-function sealOf(row: Row): StoredSeal {
-  return {
-    seal_id: textOf(row["seal_id"]),
-    envelope: textOf(row["envelope"]),
-    tree_size: numberOrNull(row["tree_size"]),
-  };
 }

@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { queryTerms } from "../../collections/text-analysis.ts";
+import { fenceLedgerConformance } from "../fence-ledger.conformance.ts";
+import type { FenceLedger } from "../fence-ledger.ts";
 import { receiptStoreConformance } from "../receipt-store.conformance.ts";
 import { recordStoreConformance } from "../record-store.conformance.ts";
 import { registerStoreConformance } from "../register-store.conformance.ts";
 import { SqliteDatabase } from "./database.ts";
+import { openSqliteFenceLedger } from "./fence-ledger.ts";
 import { body, row } from "./killed-writer.fixture.ts";
 import { openSqliteReceiptStore, receiptMigrations } from "./receipt-store.ts";
 import { openSqliteRecordStore } from "./record-store.ts";
@@ -53,6 +56,21 @@ function openIn<S>(path: string, make: (database: SqliteDatabase) => S): OpenSto
 recordStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRecordStore));
 receiptStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteReceiptStore));
 registerStoreConformance("the SQLite store", async () => openIn(freshFile(), openSqliteRegisterStore));
+fenceLedgerConformance("the SQLite store", async () => {
+  const path = freshFile();
+  const opened: OpenStore<FenceLedger>[] = [];
+  return {
+    region: "local-node1",
+    handle: async () => {
+      const next = openIn(path, openSqliteFenceLedger);
+      opened.push(next);
+      return next.store;
+    },
+    close: async () => {
+      for (const each of opened) await each.close();
+    },
+  };
+});
 
 /** Starts the writer, kills it once it told of `count` writes, and gives the numbers of all that it told. */
 async function writeAndKill(kind: string, path: string, count: number): Promise<readonly number[]> {
@@ -317,6 +335,8 @@ describe("the SQLite stores", () => {
       const plan = database.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
       const steps = plan.map((row) => String(row["detail"])).join("; ");
       expect(`${sql}: ${steps}`).not.toMatch(/\bSCAN\b|TEMP B-TREE/);
+      if (sql.includes("INDEXED BY"))
+        expect(steps).toContain("record_version_by_hash (record_no=? AND hash=?");
       if (sql.includes("ORDER BY key")) expect(steps).toContain("(tbl=? AND partition=?)");
     }
     database.close();

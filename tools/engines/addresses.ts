@@ -33,9 +33,28 @@ export async function isFree(address: string): Promise<boolean> {
   return free.every(Boolean);
 }
 
-/** Throws, saying what to do, unless every port can be listened on at its address. */
+/** An address that something is to listen on cannot be had. The message says why, and what to do. */
+export class AddressTaken extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "AddressTaken";
+  }
+}
+
+/** Who is to listen, and how its users choose another place. */
+export interface Listener {
+  /** `An engine`, `A node`. */
+  readonly who: string;
+  /** `another base address`, for example. */
+  readonly instead: string;
+}
+
+const anEngine: Listener = { who: "An engine", instead: "another base address" };
+
+/** Throws {@link AddressTaken} unless every port can be listened on at its address. */
 export async function assertFree(
   places: readonly { readonly address: string; readonly port: number }[],
+  { who, instead }: Listener = anEngine,
 ): Promise<void> {
   for (const { address, port } of places) {
     const refused = await listenOnce(address, port);
@@ -43,8 +62,8 @@ export async function assertFree(
     const advice =
       refused === "EADDRNOTAVAIL"
         ? `this machine has no such address; add it, on macOS with \`sudo ifconfig lo0 alias ${address}\``
-        : "another process listens there; end it, or choose another base address";
-    throw new Error(`An engine cannot use ${address}:${port}: ${advice} (${refused}).`);
+        : `another process listens there; end it, or choose ${instead}`;
+    throw new AddressTaken(`${who} cannot use ${address}:${port}: ${advice} (${refused}).`);
   }
 }
 

@@ -36,9 +36,13 @@ const startMaxMs = 300_000;
 /** Starts a node and waits until it answers CQL. */
 export async function startCassandra(
   plan: CassandraPlan,
-  { host, guard }: { readonly host: Host; readonly guard: Guard },
+  {
+    host,
+    guard,
+    tell,
+  }: { readonly host: Host; readonly guard: Guard; readonly tell?: (line: string) => void },
 ): Promise<RunningCassandra> {
-  const runnable = await provide(cassandraDistribution, host);
+  const runnable = await provide(cassandraDistribution, host, tell);
   const conf = join(plan.folder, "conf");
   await mkdir(conf, { recursive: true });
   await mkdir(join(plan.folder, "tmp"), { recursive: true });

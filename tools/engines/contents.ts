@@ -21,6 +21,12 @@ export async function listContents(folder: string): Promise<Contents> {
   return contents;
 }
 
+/** One SHA-256, hex, over names, sizes and hashes of all files, sorted by line. */
+export function digestOf(contents: Contents): string {
+  const lines = Object.entries(contents).map(([name, { size, sha256 }]) => `${sha256} ${size} ${name}\n`);
+  return createHash("sha256").update(lines.sort().join("")).digest("hex");
+}
+
 /** Whether `folder` has a `contents.json` and its `files` agree with it, no file more and none less. */
 export async function isComplete(folder: string): Promise<boolean> {
   try {

@@ -13,6 +13,8 @@ export interface Distribution {
   readonly file: string;
   /** SHA-256 of that file, hex: what was tested is what runs. */
   readonly sha256: string;
+  /** The same of the list of all its files with theirs (`digestOf`), which is all that is fetched besides. */
+  readonly contentsSha256: string;
   readonly jdk: JdkWish;
 }
 
@@ -23,6 +25,7 @@ export const cassandraDistribution: Distribution = {
   form: "jars",
   file: "cassandra-all-5.0.6.jar",
   sha256: "bd533204e1088179ba58bd817082673b211cc78f605e64e34c3cd001c42aca2a",
+  contentsSha256: "ecdfef6fb06ae629b78b9996f8731564d990f401941fa780c5040499b0c33b4f",
   // Cassandra 5.0 is made for Java 11 and 17; its options for later ones are not.
   jdk: { min: 17, max: 17 },
 };
@@ -34,5 +37,6 @@ export const elasticsearchDistribution: Distribution = {
   form: "zip",
   file: "elasticsearch-9.2.0.zip",
   sha256: "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b",
+  contentsSha256: "16c76d340c8c6f679141ecd37e3a079330d65c5474c94e770fc9889c005594e5",
   jdk: { min: 21, max: 25 },
 };

@@ -32,9 +32,13 @@ const startMaxMs = 300_000;
 /** Starts a node and waits until its cluster takes writes. */
 export async function startElasticsearch(
   plan: ElasticsearchPlan,
-  { host, guard }: { readonly host: Host; readonly guard: Guard },
+  {
+    host,
+    guard,
+    tell,
+  }: { readonly host: Host; readonly guard: Guard; readonly tell?: (line: string) => void },
 ): Promise<RunningElasticsearch> {
-  const runnable = await provide(elasticsearchDistribution, host);
+  const runnable = await provide(elasticsearchDistribution, host, tell);
   const account = host.isRoot ? otherAccount(host) : null;
   const folder = account === null ? plan.folder : await reachableFolder(plan.folder, host);
   const conf = join(folder, "conf");

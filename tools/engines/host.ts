@@ -16,6 +16,8 @@ export interface Host {
   readonly isRoot: boolean;
   /** In continuous integration an engine that cannot run is a failure, not a skip. */
   readonly isCi: boolean;
+  /** Somebody looks on at a terminal. */
+  readonly isWatched: boolean;
   /** The environment that programs started here inherit. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
 }
@@ -31,6 +33,7 @@ export function readHost(env: Readonly<Record<string, string | undefined>> = pro
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
     isCi: isSet(env["CI"]),
+    isWatched: process.stdout.isTTY === true,
     inherited: env,
   };
 }

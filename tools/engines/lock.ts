@@ -10,9 +10,24 @@ const unnamedMaxMs = 5_000;
 /** Held for longer than this it is taken for abandoned: its holder's id may be another process's by now. */
 const heldMaxMs = 15 * 60_000;
 
-/** Runs `work` while no other process on the machine runs any under the same file. */
-export async function withLock<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
-  while (!(await take(file))) await wait(pollMs);
+/**
+ * Runs `work` while no other process on the machine runs any under the same file. `waits` hears once of another process
+ * that is waited for.
+ */
+export async function withLock<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  waits: (holder: number) => void = () => {},
+): Promise<Result> {
+  let isTold = false;
+  while (!(await take(file))) {
+    const holder = isTold ? 0 : await holderOf(file);
+    if (holder > 0 && holder !== process.pid) {
+      waits(holder);
+      isTold = true;
+    }
+    await wait(pollMs);
+  }
   try {
     return await work();
   } finally {
@@ -41,6 +56,11 @@ async function isAbandoned(file: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** 0 where nobody is named. */
+async function holderOf(file: string): Promise<number> {
+  return Number(await readFile(file, "utf8").catch(() => "0"));
 }
 
 /** Whether a process of that id exists. */

@@ -8,13 +8,15 @@ import { type Host, readHost } from "./host.ts";
 import { EngineUnavailable, provide } from "./maven.ts";
 
 const jar = "the engine";
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 const engine: Distribution = {
   name: "cassandra",
   version: "0.0.1",
   artifact: "example:engine:0.0.1",
   form: "jars",
   file: "engine.jar",
-  sha256: createHash("sha256").update(jar).digest("hex"),
+  sha256: hashOf(jar),
+  contentsSha256: hashOf([`${hashOf(jar)} 10 engine.jar\n`, `${hashOf("x")} 1 other.jar\n`].sort().join("")),
   jdk: { min: 99, max: 99 },
 };
 
@@ -86,6 +88,14 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
     expect(await readdir(host.cacheFolder)).toEqual([]);
   });
 
+  it("refuses an engine that comes with another file than it was pinned with, and keeps nothing of it (C3)", async () => {
+    await mavenThatGives(jar);
+    const mvn = await readFile(join(folder, "commands", "mvn"), "utf8");
+    await writeFile(join(folder, "commands", "mvn"), mvn.replace("printf 'x'", "printf 'y'"));
+    await expect(provide(engine, host)).rejects.toThrow(/files whose list has SHA-256 .* not the pinned/);
+    expect(await readdir(host.cacheFolder)).toEqual([]);
+  });
+
   it("goes on where a process died that held the lock or was fetching", async () => {
     await mavenThatGives(jar);
     await mkdir(join(host.cacheFolder, "cassandra-0.0.1.part-dead"), { recursive: true });
@@ -94,6 +104,42 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
     await utimes(join(host.cacheFolder, "cassandra-0.0.1.part-dead"), new Date(0), new Date(0));
     expect((await provide(engine, host)).javaHome).toBe(host.javaHome);
     expect(await readdir(host.cacheFolder)).toEqual(["cassandra-0.0.1"]);
+  });
+
+  it("tells what is fetched, how far it is, and that it is there", async () => {
+    await mavenThatGives(jar);
+    const mvn = await readFile(join(folder, "commands", "mvn"), "utf8");
+    const url = "https://repository.example/x.jar";
+    const said = `printf 'Progress (1): 3.5/7 MB\\r'
+while [ ! -e "${folder}/go" ]; do sleep 0.05; done
+printf 'Downloaded from central: ${url} (7 MB at 1 MB/s)\\n'`;
+    await writeFile(join(folder, "commands", "mvn"), `${mvn}${said}\n`);
+    const lines: string[] = [];
+    const providing = provide(engine, { ...host, isWatched: true }, (line) => lines.push(line));
+    await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(2);
+    await writeFile(join(folder, "go"), "");
+    await providing;
+    expect(lines.map((line) => line.replace(/\d+ s$/, "N s"))).toEqual([
+      "Fetching cassandra 0.0.1: it is kept for later starts …",
+      "Fetching cassandra 0.0.1: 0 files, 3.5 MB, N s",
+      "Fetched cassandra 0.0.1: 1 file, 7.0 MB in N s",
+    ]);
+    await provide(engine, host, (line) => lines.push(line));
+    expect(lines).toHaveLength(3);
+  });
+
+  it("tells of another process that is waited for, once", async () => {
+    await mavenThatGives(jar);
+    await mkdir(host.cacheFolder, { recursive: true });
+    const lock = join(host.cacheFolder, "cassandra-0.0.1.lock");
+    await writeFile(lock, String(process.ppid));
+    const lines: string[] = [];
+    const providing = provide(engine, host, (line) => lines.push(line));
+    await expect.poll(() => lines.length).toBe(1);
+    await rm(lock);
+    await providing;
+    expect(lines[0]).toBe(`Waiting for process ${process.ppid}, which fetches cassandra …`);
+    expect(lines.filter((line) => line.startsWith("Waiting"))).toHaveLength(1);
   });
 
   it("says what the machine lacks", async () => {

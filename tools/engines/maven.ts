@@ -3,18 +3,20 @@
 //       the list of its files, their sizes and hashes. What does not agree is fetched again.
 //   C2. Several processes may ask for the same engine at once: one fetches, the others wait; where both fetch after
 //       all, the first rename wins and both use its folder.
-//   C3. The engine's own file has the SHA-256 that this project pins. The files it needs besides are held by Maven
-//       against the checksums that the repository publishes for them.
+//   C3. The engine's own file has the SHA-256 that this project pins, and so has the list of all files that came with it:
+//       what the repository says of itself, or a plug-in of Maven's does, decides nothing.
 
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { hashFile, isComplete, listContents } from "./contents.ts";
+import { type Contents, digestOf, hashFile, isComplete, listContents } from "./contents.ts";
 import type { Distribution } from "./distributions.ts";
+import { type FetchReport, reportFetch } from "./fetch-report.ts";
 import type { Host } from "./host.ts";
 import { chooseJdk, findJdks } from "./jdk.ts";
 import { withLock } from "./lock.ts";
+import { MavenProgress } from "./maven-progress.ts";
 
 const pluginVersion = "3.8.1";
 const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion}`;
@@ -29,6 +31,8 @@ export class EngineUnavailable extends Error {
   }
 }
 
+type Tell = (line: string) => void;
+
 export interface Runnable {
   /** Folder of the engine's files; read only. */
   readonly folder: string;
@@ -36,10 +40,14 @@ export interface Runnable {
 }
 
 /**
- * The engine's files, fetched if they are not there yet, and a JDK to run them.
+ * The engine's files, fetched if they are not there yet, and a JDK to run them. `tell` hears how far a fetch is.
  * Throws {@link EngineUnavailable} where the machine lacks something, another error where the fetch failed.
  */
-export async function provide(distribution: Distribution, host: Host): Promise<Runnable> {
+export async function provide(
+  distribution: Distribution,
+  host: Host,
+  tell: Tell = () => {},
+): Promise<Runnable> {
   const { name, version, jdk: wish } = distribution;
   const jdk = chooseJdk(findJdks(host), wish);
   if (jdk === null) {
@@ -49,11 +57,16 @@ export async function provide(distribution: Distribution, host: Host): Promise<R
   const folder = join(host.cacheFolder, `${name}-${version}`);
   if (!(await isComplete(folder))) {
     await mkdir(host.cacheFolder, { recursive: true });
-    await withLock(`${folder}.lock`, async () => {
-      if (await isComplete(folder)) return;
-      await removeAbandoned(folder);
-      await fetchInto(folder, distribution, { host, javaHome: jdk.home });
-    });
+    const waits = (holder: number): void => tell(`Waiting for process ${holder}, which fetches ${name} …`);
+    await withLock(
+      `${folder}.lock`,
+      async () => {
+        if (await isComplete(folder)) return;
+        await removeAbandoned(folder);
+        await fetchInto(folder, distribution, { host, javaHome: jdk.home, tell });
+      },
+      waits,
+    );
   }
   return { folder: join(folder, "files"), javaHome: jdk.home };
 }
@@ -71,22 +84,30 @@ async function removeAbandoned(folder: string): Promise<void> {
 async function fetchInto(
   folder: string,
   distribution: Distribution,
-  { host, javaHome }: { readonly host: Host; readonly javaHome: string },
+  { host, javaHome, tell }: { readonly host: Host; readonly javaHome: string; readonly tell: Tell },
 ): Promise<void> {
   const mvn = findCommand(host, "mvn");
   if (mvn === null) {
     throw new EngineUnavailable(`${distribution.name} is fetched with Maven, and there is no command mvn`);
   }
   const staging = await mkdtemp(`${folder}.part-`);
+  const report = reportFetch(`${distribution.name} ${distribution.version}`, {
+    tell,
+    isWatched: host.isWatched,
+  });
   try {
     const files = join(staging, "files");
     await mkdir(files);
-    const env = { ...host.inherited, JAVA_HOME: javaHome };
-    if (distribution.form === "jars") await fetchJars(staging, distribution, { mvn, env });
-    else await fetchZip(staging, distribution, { mvn, env, javaHome });
-    await writeFile(join(staging, "contents.json"), JSON.stringify(await listContents(files)));
+    const commands = { mvn, env: { ...host.inherited, JAVA_HOME: javaHome }, report };
+    if (distribution.form === "jars") await fetchJars(staging, distribution, commands);
+    else await fetchZip(staging, distribution, { ...commands, javaHome });
+    const contents = await listContents(files);
+    checkContents(contents, distribution);
+    await writeFile(join(staging, "contents.json"), JSON.stringify(contents));
     await publish(staging, folder);
+    report.done();
   } finally {
+    report.stop();
     await rm(staging, { recursive: true, force: true });
   }
 }
@@ -94,37 +115,41 @@ async function fetchInto(
 interface Commands {
   readonly mvn: string;
   readonly env: NodeJS.ProcessEnv;
+  readonly report: FetchReport;
 }
 
-async function fetchJars(staging: string, distribution: Distribution, { mvn, env }: Commands): Promise<void> {
+async function fetchJars(
+  staging: string,
+  distribution: Distribution,
+  { mvn, env, report }: Commands,
+): Promise<void> {
   const pom = join(staging, "pom.xml");
   await writeFile(pom, pomOf(distribution));
   const files = join(staging, "files");
   const goal = `${plugin}:copy-dependencies`;
-  // Strict: a file whose checksum is wrong or missing fails the fetch.
-  const strict = "--strict-checksums";
-  await runMaven(
-    mvn,
-    [...quiet, strict, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`],
-    { env, cwd: staging },
-  );
+  await runMaven(mvn, [...plain, "-f", pom, goal, "-DincludeScope=runtime", `-DoutputDirectory=${files}`], {
+    env,
+    cwd: staging,
+    report,
+  });
   await checkPinned(join(files, distribution.file), distribution);
 }
 
 async function fetchZip(
   staging: string,
   distribution: Distribution,
-  { mvn, env, javaHome }: Commands & { readonly javaHome: string },
+  { mvn, env, report, javaHome }: Commands & { readonly javaHome: string },
 ): Promise<void> {
   const download = join(staging, "download");
   await mkdir(download);
   await runMaven(
     mvn,
-    [...quiet, `${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`],
-    { env, cwd: staging },
+    [...plain, `${plugin}:copy`, `-Dartifact=${distribution.artifact}`, `-DoutputDirectory=${download}`],
+    { env, cwd: staging, report },
   );
   const zip = join(download, distribution.file);
   await checkPinned(zip, distribution);
+  report.phase("unpacking");
   await runQuietly(join(javaHome, "bin", "jar"), ["--extract", "--file", zip], { env, cwd: download });
   const [top] = (await readdir(download, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   if (top === undefined) throw new Error(`${distribution.file} holds no folder`);
@@ -133,7 +158,8 @@ async function fetchZip(
   await rename(join(download, top.name), files);
 }
 
-const quiet = ["--batch-mode", "--quiet", "--no-transfer-progress"];
+/** A file whose checksum is wrong or missing fails the fetch. Only as an interactive program, which its input denies, does it say how much of a file it has. */
+const plain = ["-Dstyle.color=never", "--strict-checksums"];
 
 function pomOf({ artifact }: Distribution): string {
   const [group, name, version] = artifact.split(":");
@@ -150,6 +176,14 @@ function pomOf({ artifact }: Distribution): string {
 async function checkPinned(file: string, { sha256, artifact }: Distribution): Promise<void> {
   const found = await hashFile(file);
   if (found !== sha256) throw new Error(`${artifact} has SHA-256 ${found}, not the pinned ${sha256}`);
+}
+
+function checkContents(contents: Contents, { contentsSha256, artifact }: Distribution): void {
+  const found = digestOf(contents);
+  if (found === contentsSha256) return;
+  throw new Error(
+    `${artifact} came with files whose list has SHA-256 ${found}, not the pinned ${contentsSha256}`,
+  );
 }
 
 /** One rename (C1). Where another process was first, its folder stays if it is complete (C2). */
@@ -182,10 +216,16 @@ export function findCommand(host: Pick<Host, "path" | "platform">, name: string)
 async function runMaven(
   command: string,
   args: readonly string[],
-  options: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
+  {
+    env,
+    cwd,
+    report,
+  }: { readonly env: NodeJS.ProcessEnv; readonly cwd: string; readonly report: FetchReport },
 ): Promise<void> {
+  const progress = new MavenProgress();
+  report.phase(() => progress.text());
   try {
-    await runQuietly(command, args, options);
+    await runQuietly(command, args, { env, cwd, read: (chunk) => progress.take(chunk) });
   } catch (error) {
     throw new EngineUnavailable(`Maven could not fetch it: ${(error as Error).message}`);
   }
@@ -194,14 +234,23 @@ async function runMaven(
 async function runQuietly(
   command: string,
   args: readonly string[],
-  { env, cwd }: { readonly env: NodeJS.ProcessEnv; readonly cwd: string },
+  {
+    env,
+    cwd,
+    read = (chunk) => chunk,
+  }: {
+    readonly env: NodeJS.ProcessEnv;
+    readonly cwd: string;
+    /** What of the output may explain a failure. */
+    readonly read?: (chunk: string) => string;
+  },
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const child = spawn(command, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => {
-      output = (output + chunk).slice(-outputMax);
+      output = (output + read(chunk)).slice(-outputMax);
     });
   }
   child.on("error", (error) => resolve(error.message));

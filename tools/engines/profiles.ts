@@ -50,10 +50,21 @@ export interface EngineFaults {
   resumeElastic(index: number): Promise<void>;
 }
 
+export interface EnginePart {
+  /** How people know it. */
+  readonly name: string;
+  /** As it runs now, or ran last. */
+  process(): EngineProcess;
+  /** Starts it once more after it ended, with its data; resolves once it answers. */
+  start(): Promise<EngineProcess>;
+}
+
 export interface EngineProfile extends EngineFaults, AsyncDisposable {
   readonly name: ProfileName;
   readonly cassandra: readonly { readonly address: string; readonly dataCenter: string }[];
   readonly elastic: readonly { readonly url: string; readonly region: string }[];
+  /** Each engine as a process: the Cassandra nodes first, in the order of the profile. */
+  readonly parts: readonly EnginePart[];
   /** Copies of each row in each data centre that a keyspace should ask for. */
   readonly replication: number;
   /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REGIONS`, … */
@@ -84,7 +95,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   const plans = planProfile(shape, { folder, base, options });
   const guard = startGuard();
   if (temporary) guard.removeLater(folder);
-  const running = new Running(plans, { host, guard });
+  const running = new Running(plans, { host, guard, tell: options.progress ?? (() => {}) });
   const stop = async (): Promise<void> => {
     await running.stop(temporary ? 0 : keptGraceMs);
     await guard.close();
@@ -92,7 +103,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
   };
   try {
     await assertFree(placesOf(plans));
-    await running.start(options.progress ?? (() => {}));
+    await running.start();
   } catch (error) {
     await stop();
     throw error;
@@ -106,6 +117,7 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
     name,
     cassandra,
     elastic,
+    parts: running.parts(),
     replication: shape.replication,
     env: {
       SVC_TEST_PROFILE: name,
@@ -118,6 +130,11 @@ export async function startProfile(name: ProfileName, options: ProfileOptions = 
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Where the engines of a profile listen. */
+export function profilePlaces(name: ProfileName, base: string) {
+  return placesOf(planProfile(shapes[name], { folder: "", base, options: {} }));
 }
 
 interface Plans {
@@ -169,15 +186,21 @@ function placesOf({ cassandra, elastic }: Plans) {
 /** For engines whose data is kept; others have nothing to lose. */
 const keptGraceMs = 20_000;
 
+interface RunningTools {
+  readonly host: Host;
+  readonly guard: Guard;
+  readonly tell: (line: string) => void;
+}
+
 /** The processes of one profile. */
 class Running {
   readonly faults: EngineFaults;
   readonly #plans: Plans;
-  readonly #with: { readonly host: Host; readonly guard: Guard };
+  readonly #with: RunningTools;
   readonly #cassandra = new Map<number, RunningCassandra>();
   readonly #elastic = new Map<number, RunningElasticsearch>();
 
-  constructor(plans: Plans, tools: { readonly host: Host; readonly guard: Guard }) {
+  constructor(plans: Plans, tools: RunningTools) {
     this.#plans = plans;
     this.#with = tools;
     const cassandraOf = (index: number): EngineProcess => processOf(this.#cassandra, index);
@@ -197,10 +220,10 @@ class Running {
     };
   }
 
-  async start(progress: (line: string) => void): Promise<void> {
+  async start(): Promise<void> {
     const tell = async (line: string, work: Promise<void>): Promise<void> => {
       await work;
-      progress(line);
+      this.#with.tell(line);
     };
     // Fetching is done once by whoever is first; all engines start at the same time.
     const starts = [
@@ -214,6 +237,36 @@ class Running {
     const failed = (await Promise.allSettled(starts)).find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     await this.#untilMeshed();
+  }
+
+  parts(): readonly EnginePart[] {
+    const { cassandra, elastic } = this.#plans;
+    const part = (name: string, process: () => EngineProcess, start: () => Promise<void>): EnginePart => ({
+      name,
+      process,
+      start: async () => {
+        // A launcher may have been killed, and its engine still hold the data and the address.
+        process().signal("SIGKILL");
+        await start();
+        return process();
+      },
+    });
+    return [
+      ...cassandra.map(({ dataCenter, address }, index) =>
+        part(
+          `Cassandra ${address} (${dataCenter})`,
+          () => processOf(this.#cassandra, index),
+          () => this.#startCassandra(index),
+        ),
+      ),
+      ...elastic.map(({ address, httpPort: port, clusterName }, index) =>
+        part(
+          `Elasticsearch ${address}:${port} (${clusterName})`,
+          () => processOf(this.#elastic, index),
+          () => this.#startElastic(index),
+        ),
+      ),
+    ];
   }
 
   async stop(graceMs: number): Promise<void> {

@@ -87,7 +87,8 @@ const strictJson: FuzzTarget = {
     const parsed = parseStrictJson(input);
     const written = text(input);
     if (parsed.ok) {
-      mustEqual(parsed.value, JSON.parse(written), "the value");
+      // Not JSON.parse: V8 gives some escaped names the name of one that it read before (nodejs/node issue 63785).
+      mustEqual(parsed.value, valueIn(parseTree(written)), "the value");
       must(!hasDuplicates(parseTree(written)), "a member that occurs twice was read once");
       mustEqual(canonicalize(parsed.value), referenceCanonical(parsed.value), "the canonical form");
     } else if (parsed.code === "json_malformed") {
@@ -111,6 +112,17 @@ function isFiniteJson(written: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** What the reference parser read, `__proto__` as a member like any other. */
+function valueIn(node: JsonNode | undefined): unknown {
+  if (node?.type === "array") return (node.children ?? []).map(valueIn);
+  if (node?.type !== "object") return node?.value as unknown;
+  const members = (node.children ?? []).map(({ children = [] }) => [
+    children[0]?.value,
+    valueIn(children[1]),
+  ]);
+  return Object.fromEntries(members) as unknown;
 }
 
 function hasDuplicates(node: JsonNode | undefined): boolean {

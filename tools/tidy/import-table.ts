@@ -71,7 +71,8 @@ export const importTable: readonly ImportRow[] = [
   },
   {
     of: "ops",
-    may: ["protocol", "collections", "service"],
+    // What every surface answers alike, also where the platform would answer by itself.
+    may: ["protocol", "collections", "service", "api/open-api.ts", "api/platform-answers.ts"],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],
   },

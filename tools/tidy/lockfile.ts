@@ -1,15 +1,46 @@
 // What the lock file must say of every package, so that nothing is installed that npm could not compare.
 
 export interface LockEntry {
+  readonly version?: string;
   readonly integrity?: string;
   readonly resolved?: string;
   readonly link?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /** Faults of `packages` of a package-lock.json (lockfileVersion 3), one sentence each. The project itself has the empty path. */
 export function lockFaults(packages: Readonly<Record<string, LockEntry>>): readonly string[] {
-  return Object.entries(packages).flatMap(([path, entry]) => (path === "" ? [] : entryFaults(path, entry)));
+  return Object.entries(packages).flatMap(([path, entry]) =>
+    path === "" ? [] : [...entryFaults(path, entry), ...missingFaults(path, entry, packages)],
+  );
+}
+
+/** Packages for other platforms are named too, or `npm ci` refuses the file. */
+function missingFaults(
+  path: string,
+  { optionalDependencies = {} }: LockEntry,
+  packages: Readonly<Record<string, LockEntry>>,
+): readonly string[] {
+  return Object.entries(optionalDependencies)
+    .filter(([name, version]) => {
+      const found = foundFrom(path, name, packages);
+      // A range is npm's to judge; packages for platforms are named exactly.
+      return found === undefined || (/^[0-9]/.test(version) && found.version !== version);
+    })
+    .map(([name, version]) => `${path} names ${name} ${version}, which is not in the file.`);
+}
+
+/** As Node looks for a package: in this folder, then in each one above it. */
+function foundFrom(
+  path: string,
+  name: string,
+  packages: Readonly<Record<string, LockEntry>>,
+): LockEntry | undefined {
+  for (let at: string = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
+    const found = packages[`${at === "" ? "" : `${at}/`}node_modules/${name}`];
+    if (found !== undefined || at === "") return found;
+  }
 }
 
 function entryFaults(path: string, entry: LockEntry): readonly string[] {

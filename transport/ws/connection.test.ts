@@ -17,6 +17,26 @@ import {
 
 closeAfterEach();
 
+describe("while the secret changes", () => {
+  it("nodes that know both secrets talk with those of the old and those of the new one", async () => {
+    const [old, next] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+    const changing = await openNode("b", { secret: next, alsoAccepted: old });
+    const behind = await openNode("a", { secret: old, alsoAccepted: next });
+    const ahead = await openNode("c", { secret: next });
+    const ends = [
+      [behind, changing],
+      [changing, behind],
+      [changing, ahead],
+      [ahead, changing],
+    ] as const;
+    for (const [from, to] of ends)
+      expect(await from.target(to.address, to.incarnation).ask(actor, command, 5_000)).toEqual(command);
+    const outsider = await openNode("d", { secret: old });
+    expect(await outsider.greet(ahead.address, "c")).toBe("stranger");
+    await expect(openNode("e", { alsoAccepted: new Uint8Array(31) })).rejects.toThrow("at least 32 bytes");
+  });
+});
+
 describe("versions", () => {
   it.each([
     [{ min: 1, max: 1 }, { min: 1, max: 2 }, 1],

@@ -34,6 +34,8 @@ export interface WsTransportOptions {
   readonly cluster: string;
   /** Shared by all nodes of the cluster: at least 32 bytes of randomness. */
   readonly secret: Uint8Array;
+  /** Another one whose holders are nodes of the cluster, too, while the secret changes. */
+  readonly alsoAccepted?: Uint8Array | null;
   readonly self: NodeIdentity;
   /** Protocol versions that this node speaks. */
   readonly protocol: ProtocolRange;
@@ -70,8 +72,8 @@ export async function openWsTransport(options: WsTransportOptions): Promise<WsTr
   return transport;
 }
 
-function assertOptions({ secret, protocol, cluster, self }: WsTransportOptions): void {
-  if (secret.length < secretBytesMin)
+function assertOptions({ secret, alsoAccepted, protocol, cluster, self }: WsTransportOptions): void {
+  if ([secret, alsoAccepted ?? secret].some((each) => each.length < secretBytesMin))
     throw new RangeError(`A cluster's secret has at least ${secretBytesMin} bytes.`);
   const isVersion = (version: number): boolean => Number.isInteger(version) && version >= 1 && version <= 255;
   if (!isVersion(protocol.min) || !isVersion(protocol.max) || protocol.min > protocol.max)
@@ -96,8 +98,9 @@ class Transport implements WsTransport {
     this.#options = options;
     this.#limits = { ...defaultTransportLimits, ...options.limits };
     this.#nowMs = options.monotonic === undefined ? () => performance.now() : options.monotonic.nowMs;
-    const { cluster, secret, self, protocol } = options;
-    this.#credentials = { cluster, secret: createSecretKey(secret), self, protocol };
+    const { cluster, secret, alsoAccepted, self, protocol } = options;
+    const also = alsoAccepted ? createSecretKey(alsoAccepted) : null;
+    this.#credentials = { cluster, secret: createSecretKey(secret), alsoAccepted: also, self, protocol };
   }
 
   async listen(): Promise<void> {

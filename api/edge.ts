@@ -1,0 +1,233 @@
+// What the peers of a node take up of it, and the bounds of that: one for all its surfaces.
+//   E1. There are never more connections than `connectionsMax`, nor of one address than `connectionsPerAddressMax`. Where
+//       one more comes, the one that was idle for longest makes room: of that address, or of the address that has most.
+//   E2. Bytes of bodies that are being read or answered stay below their bounds: a caller beyond is told to come again.
+//   E3. Bytes of answers that peers have not taken stay below theirs: the peer that has waited for longest is cut off. So
+//       is one that takes nothing for `answerStallMs`.
+//   E4. What proxies that are trusted take up counts for all, and for no address: behind them are many.
+
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { type AddressRange, addressBlock, sourceOf } from "../service/source-address.ts";
+import { type HttpLimits, httpLimitsDefault } from "./http-limits.ts";
+import type { Connection } from "./one-at-a-time.ts";
+
+export const edgeRefusals = {
+  connections: "Connections refused or ended because there were too many.",
+  address_connections: "Connections refused or ended because their address had too many.",
+  bodies: "Requests refused because too much was being read, of all callers or of theirs.",
+  slow_bodies: "Requests refused because their bodies came too slowly or never.",
+  unread_answers: "Connections ended because too much was waiting to be read, by all peers or by theirs.",
+  stalled_readers: "Connections ended because nothing of an answer was read.",
+} as const;
+
+export type EdgeRefusal = keyof typeof edgeRefusals;
+
+export interface Edge {
+  readonly limits: HttpLimits;
+  readonly trustedProxies: readonly AddressRange[];
+  /** How often each bound was met. */
+  readonly refusals: Readonly<Record<EdgeRefusal, number>>;
+  /** What is taken up now. */
+  usage(): { readonly connections: number; readonly bodyBytes: number; readonly answerBytes: number };
+  refused(kind: EdgeRefusal): void;
+  /** Lets a connection in, if need be in the place of another, or ends it. */
+  accept(connection: Connection): void;
+  /** Null where there is no room; else what is to be called when the bytes are nobody's any more. */
+  takeBody(caller: string, bytes: number): (() => void) | null;
+  /** The peer has not taken this much of an answer yet. */
+  owe(response: ServerResponse, bytes: number): void;
+}
+
+export interface EdgeOptions {
+  readonly limits?: Partial<HttpLimits>;
+  readonly trustedProxies?: readonly AddressRange[];
+}
+
+export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOptions = {}): Edge {
+  const limits = { ...httpLimitsDefault, ...given };
+  const refusals: Record<EdgeRefusal, number> = {
+    connections: 0,
+    address_connections: 0,
+    bodies: 0,
+    slow_bodies: 0,
+    unread_answers: 0,
+    stalled_readers: 0,
+  };
+  const refused = (kind: EdgeRefusal): void => {
+    refusals[kind] += 1;
+  };
+  const ownerOf = (socket: Socket): string | null => {
+    const peer = sourceOf(socket.remoteAddress, null, trustedProxies);
+    return peer === null ? null : addressBlock(peer);
+  };
+  const connections = new ConnectionPlaces(limits, refused, ownerOf);
+  const bodies = new Shares(limits.bodyBytesMax, limits.bodyBytesPerCallerMax);
+  const answers = new UnreadAnswers(limits, refused, ownerOf);
+  return {
+    limits,
+    trustedProxies,
+    refusals,
+    usage: () => ({
+      connections: connections.count,
+      bodyBytes: bodies.total,
+      answerBytes: answers.shares.total,
+    }),
+    refused,
+    accept: (connection) => connections.accept(connection),
+    takeBody: (caller, bytes) => {
+      if (!bodies.fits(caller, bytes)) {
+        refused("bodies");
+        return null;
+      }
+      bodies.add(caller, bytes);
+      return () => bodies.add(caller, -bytes);
+    },
+    owe: (response, bytes) => answers.owe(response, bytes),
+  };
+}
+
+type OwnerOf = (socket: Socket) => string | null;
+
+/** E1. */
+class ConnectionPlaces {
+  readonly #limits: HttpLimits;
+  readonly #refused: (kind: EdgeRefusal) => void;
+  readonly #ownerOf: OwnerOf;
+  readonly #byOwner = new Map<string | null, Set<Connection>>();
+  count = 0;
+
+  constructor(limits: HttpLimits, refused: (kind: EdgeRefusal) => void, ownerOf: OwnerOf) {
+    this.#limits = limits;
+    this.#refused = refused;
+    this.#ownerOf = ownerOf;
+  }
+
+  accept(connection: Connection): void {
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits;
+    const owner = this.#ownerOf(connection.socket);
+    const own = this.#byOwner.get(owner);
+    const isBounded = owner !== null && connectionsPerAddressMax > 0;
+    if (isBounded && own !== undefined && own.size >= connectionsPerAddressMax) {
+      this.#refused("address_connections");
+      if (!this.#endIdle(own)) return void connection.socket.destroy();
+    } else if (this.count >= connectionsMax) {
+      this.#refused("connections");
+      if (!this.#endIdle(this.#most())) return void connection.socket.destroy();
+    }
+    this.#enter(owner, connection);
+  }
+
+  #enter(owner: string | null, connection: Connection): void {
+    const own = this.#byOwner.get(owner) ?? new Set();
+    own.add(connection);
+    this.#byOwner.set(owner, own);
+    this.count += 1;
+    connection.socket.once("close", () => this.#leave(owner, connection));
+  }
+
+  #leave(owner: string | null, connection: Connection): void {
+    const own = this.#byOwner.get(owner);
+    if (own?.delete(connection) !== true) return;
+    this.count -= 1;
+    if (own.size === 0) this.#byOwner.delete(owner);
+  }
+
+  #most(): ReadonlySet<Connection> {
+    let most: ReadonlySet<Connection> = new Set();
+    for (const each of this.#byOwner.values()) if (each.size > most.size) most = each;
+    return most;
+  }
+
+  #endIdle(connections: ReadonlySet<Connection>): boolean {
+    let longest: Connection | null = null;
+    for (const each of connections)
+      if (each.isIdle && (longest === null || each.usedAt < longest.usedAt)) longest = each;
+    if (longest === null) return false;
+    this.#leave(this.#ownerOf(longest.socket), longest);
+    longest.socket.destroy();
+    return true;
+  }
+}
+
+/** How much each owner has of something, and all together. Null owns nothing by itself. */
+class Shares {
+  readonly #max: number;
+  readonly #perOwnerMax: number;
+  readonly #byOwner = new Map<string, number>();
+  total = 0;
+
+  constructor(max: number, perOwnerMax: number) {
+    this.#max = max;
+    this.#perOwnerMax = perOwnerMax;
+  }
+
+  fits(owner: string, bytes: number): boolean {
+    return this.total + bytes <= this.#max && this.of(owner) + bytes <= this.#perOwnerMax;
+  }
+
+  of(owner: string): number {
+    return this.#byOwner.get(owner) ?? 0;
+  }
+
+  add(owner: string | null, bytes: number): void {
+    this.total += bytes;
+    if (owner === null) return;
+    const left = this.of(owner) + bytes;
+    if (left > 0) this.#byOwner.set(owner, left);
+    else this.#byOwner.delete(owner);
+  }
+}
+
+/** E3. */
+class UnreadAnswers {
+  readonly #limits: HttpLimits;
+  readonly #refused: (kind: EdgeRefusal) => void;
+  readonly #ownerOf: OwnerOf;
+  /** Longest waiting first. */
+  readonly #waiting = new Map<Socket, { readonly owner: string | null; readonly bytes: number }>();
+  readonly shares: Shares;
+
+  constructor(limits: HttpLimits, refused: (kind: EdgeRefusal) => void, ownerOf: OwnerOf) {
+    this.#limits = limits;
+    this.#refused = refused;
+    this.#ownerOf = ownerOf;
+    this.shares = new Shares(limits.answerBytesMax, limits.answerBytesPerAddressMax);
+  }
+
+  owe(response: ServerResponse, bytes: number): void {
+    const { socket } = response;
+    if (socket === null || this.#waiting.has(socket)) return;
+    const owner = this.#ownerOf(socket);
+    this.#waiting.set(socket, { owner, bytes });
+    this.shares.add(owner, bytes);
+    // The platform ends a connection on which nothing moves for that long, and sets another time once the answer has left.
+    socket.setTimeout(this.#limits.answerStallMs);
+    const stalled = (): void => this.#refused("stalled_readers");
+    socket.once("timeout", stalled);
+    response.once("close", () => {
+      socket.off("timeout", stalled);
+      this.#taken(socket);
+    });
+    this.#makeRoom(owner);
+  }
+
+  #taken(socket: Socket): void {
+    const waiting = this.#waiting.get(socket);
+    if (waiting === undefined) return;
+    this.#waiting.delete(socket);
+    this.shares.add(waiting.owner, -waiting.bytes);
+  }
+
+  #makeRoom(owner: string | null): void {
+    const { answerBytesMax, answerBytesPerAddressMax } = this.#limits;
+    const isOver = (): boolean => owner !== null && this.shares.of(owner) > answerBytesPerAddressMax;
+    for (const [socket, waiting] of this.#waiting) {
+      if (this.shares.total <= answerBytesMax && !isOver()) return;
+      if (this.shares.total <= answerBytesMax && waiting.owner !== owner) continue;
+      this.#refused("unread_answers");
+      this.#taken(socket);
+      socket.destroy();
+    }
+  }
+}

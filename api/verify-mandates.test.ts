@@ -1,0 +1,83 @@
+// Which mandate a pushed seal is judged by where nobody says under which one it was published: the newest that stands, as
+// publishing takes it. One whose sealer turns out to have been compromised before has authorised nothing, and takes nothing
+// from another one either.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createSigner } from "../crypto/file-signer.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { jsonOf, product, sealAndPublish } from "../node/publishing.fixture.ts";
+import { toBase64 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { payloadTypes } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { mandatePayload } from "../protocol/mandate.ts";
+import { sealText } from "../service/fetched-record.ts";
+import { sealContext } from "../service/seal-context.ts";
+import { signEnvelope } from "../service/sign-envelope.ts";
+import { send } from "./surfaces.fixture.ts";
+import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
+
+let world: Verifiable;
+beforeAll(async () => {
+  world = await openVerifiable();
+});
+afterAll(() => world.surfaces[Symbol.asyncDispose]());
+
+const facts = () =>
+  world.surfaces.services.parties.facts(world.business.party.uuid, world.business.key.key_id);
+
+/** A mandate like the one in force, sealed by a second key that is held for the business, which is then said to be compromised. */
+async function acceptAndFell(): Promise<void> {
+  const { services } = world.surfaces;
+  const uuid = world.business.party.uuid;
+  const [standing] = (await facts()).mandates;
+  if (standing === undefined) throw new Error("The business has no mandate.");
+  const sealer = createSigner(generatePrivateJwk("Ed25519"));
+  await services.parties.registerKey({
+    ...{ key_id: sealer.keyId, party_uuid: uuid, role: "hosted", alg: "Ed25519" },
+    public_key: { ...sealer.publicJwk } as never,
+    ...{ cose: null, valid_from: standing.valid_from, valid_until: null },
+    ...{ revoked_at: null, compromised_from: null },
+  });
+  const payload = mandatePayload({
+    ...{ v: 1, mandate_id: "mdt_fallen", business_uuid: uuid, key_id: world.business.key.key_id },
+    scope: standing.scope,
+    ...{ valid_from: formatTimestamp(Date.now()), valid_until: standing.valid_until },
+  });
+  await services.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [sealer]));
+  expect((await facts()).mandates[0]?.mandate_id).toBe("mdt_fallen");
+  await services.parties.revokeKey({
+    ...{ uuid, key_id: sealer.keyId, revoked_at: formatTimestamp(Date.now()) },
+    compromised_from: standing.valid_from,
+  });
+}
+
+it("a mandate that has fallen is passed over: by publishing, by the seal context and by a verification", async () => {
+  await acceptAndFell();
+  const { services, verifyUrl } = world.surfaces;
+  const standing = (await facts()).mandates.find(({ mandate_id }) => mandate_id !== "mdt_fallen");
+  const record = product("under-the-other");
+  const answer = jsonOf(
+    await sealAndPublish(services, world.business, [record, product("second")], {
+      seq: 9,
+      aiPolicyVersion: 1,
+    }),
+  );
+  expect(answer).toMatchObject({ status: 200, results: [{ outcome: "accepted" }, { outcome: "accepted" }] });
+
+  const { key, party } = world.business;
+  const caller = { key, party, nonce: "", expiresMs: 0, requestHash: "", tag: "svc-business-read" };
+  const context = jsonOf(await sealContext(services, { caller }));
+  expect(context["mandate"]).toMatchObject({ mandate_id: standing?.mandate_id });
+
+  const [{ record_id: id }] = answer["results"] as [{ record_id: string }];
+  const served = await services.records.readServed(id);
+  if (served === null) throw new Error("The record is not served.");
+  const seal = JSON.parse(sealText(served.version, served.seal)) as JsonValue;
+  const sidecar = JSON.parse(served.version.sidecar) as JsonValue;
+  for (const evidence of [{ seal }, { seal, sidecar }]) {
+    const body = JSON.stringify({ record_base64: toBase64(record), ...evidence });
+    const { json } = await send(verifyUrl, null, { path: "/v1/verify", body });
+    expect(json).toMatchObject({ valid: true, seal: { valid: true, checks: { scope: "ok" } } });
+  }
+});

@@ -1,0 +1,40 @@
+// Whom a command may speak to with `--config`.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import type { Arguments, CommandContext } from "./command.ts";
+import { connect } from "./connection.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-connection-"));
+  await writeFile(join(folder, "key.json"), JSON.stringify(generatePrivateJwk("Ed25519")), { mode: 0o600 });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function connectBy(config: Readonly<Record<string, unknown>>): Promise<string> {
+  const path = join(folder, "config.json");
+  await writeFile(path, JSON.stringify({ version: 1, key: { file: "key.json" }, ...config }));
+  const args = { text: (name: string) => (name === "config" ? path : null) } as Arguments;
+  const context = { cwd: folder, env: {} } as CommandContext;
+  return await connect("ai_company", args, context).then(
+    ({ environment }) => environment,
+    (error: Error) => error.message,
+  );
+}
+
+it.each(["api_base_url", "business_base_url", "public_base_url"])(
+  "speaks to production over https alone: %s",
+  async (member) => {
+    const clear = { [member]: "http://api.example" };
+    const refusal = `${member} is "http://api.example"; in production use an https address, or set environment to sandbox.`;
+    expect(await connectBy(clear)).toBe(refusal);
+    expect(await connectBy({ environment: "production", ...clear })).toBe(refusal);
+    expect(await connectBy({ environment: "sandbox", ...clear })).toBe("sandbox");
+    expect(await connectBy({ [member]: "https://api.example" })).toBe("production");
+    expect(await connectBy({ [member]: "api.example" })).toMatch(/use an https address/);
+  },
+);

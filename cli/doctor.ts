@@ -1,0 +1,75 @@
+// `svc doctor`: what is unsafe about a production node, before it starts and while it runs.
+
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import type { Finding } from "../node/doctor/examine.ts";
+import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import { readText } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+
+export const doctor: Command = {
+  name: "doctor",
+  usage: "",
+  summary: "name every unsafe setting of a production node, each with its fix",
+  details: [
+    "Reads the settings that the node would start with (SVC_…), its files and its keys, and asks Cassandra and",
+    "Elasticsearch. Nothing is started or changed. Ends with 0 only when nothing is unsafe.",
+  ],
+  options: {
+    "env-file": {
+      type: "string",
+      value: "FILE",
+      help: "settings as lines of NAME=value, in place of the environment",
+    },
+    offline: { type: "boolean", help: "ask neither Cassandra nor Elasticsearch" },
+    node: {
+      type: "string",
+      value: "URL",
+      help: "also ask a running node at its operations surface, such as http://127.0.0.1:7304",
+    },
+    json: { type: "boolean", help: "print the findings as JSON" },
+  },
+  run: runDoctor,
+};
+
+async function runDoctor(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, doctor);
+  const node = nodeOf(args.text("node"));
+  const env = await envOf(args, context);
+  const { examine } = await import("../node/doctor/examine.ts");
+  const findings = await examine({ env, now: context.now, engines: !args.flag("offline"), node });
+  show(findings, { json: args.flag("json"), context });
+  return findings.length === 0 ? exitCodes.done : exitCodes.negative;
+}
+
+function nodeOf(text: string | null): URL | null {
+  if (text === null) return null;
+  const url = URL.parse(text);
+  if (url !== null && url.protocol === "http:") return url;
+  throw new UsageError(`--node is ${JSON.stringify(text)}; use an address such as http://127.0.0.1:7304.`);
+}
+
+async function envOf(args: Arguments, context: CommandContext): Promise<CommandContext["env"]> {
+  const file = args.text("env-file");
+  return file === null ? context.env : parseEnv(await readText(resolve(context.cwd, file)));
+}
+
+function show(
+  findings: readonly Finding[],
+  { json, context }: { readonly json: boolean; readonly context: CommandContext },
+): void {
+  const { terminal } = context;
+  if (json) {
+    terminal.print(JSON.stringify({ safe: findings.length === 0, findings }, null, 2));
+    return;
+  }
+  for (const { code, where, problem, fix } of findings) {
+    terminal.print(`${terminal.bad(code)}  ${where} ${problem}.`);
+    terminal.print(`  ${fix}`);
+  }
+  terminal.print(
+    findings.length === 0
+      ? terminal.good("Nothing unsafe was found.")
+      : `${findings.length} ${findings.length === 1 ? "setting is" : "settings are"} unsafe.`,
+  );
+}

@@ -1,0 +1,143 @@
+// `svc grant`: a key of one's own in a sandbox. What it writes is a configuration that every other command takes as --config.
+
+import { existsSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { askForGrant, askToJoin, type GrantAsker, type GrantRole } from "../client/sandbox-grant.ts";
+import { generatePrivateJwk, parseSigningKey, type SigningKey } from "../client/signing-key.ts";
+import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
+import { type Config, homeOf, loadConfig, loadKey, loadSandbox } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { algorithmOf } from "./keygen.ts";
+import { writePrivate } from "./private-file.ts";
+import { visible } from "./terminal.ts";
+
+const roles = { business: "integration", "ai-company": "retrieval" } as const satisfies Record<
+  string,
+  GrantRole
+>;
+
+export const grant: Command = {
+  name: "grant",
+  usage: "",
+  summary: "get a key of your own into a sandbox, as a new business or AI company",
+  details: [
+    "Writes a configuration for the other commands: svc push FILE --config business.json",
+    "The key is made, beside the configuration, or is the one that --key names; asked again, it gets the same party.",
+    "The addresses are those of the sandbox in the home folder, or those of --config. With --join the key becomes a further",
+    "one of the party that --config speaks as.",
+  ],
+  options: {
+    as: { type: "string", value: "ROLE", help: "business (default) or ai-company" },
+    name: { type: "string", value: "NAME", help: "legal name of the new party" },
+    country: { type: "string", value: "CC", help: "its country, for example GB" },
+    out: { type: "string", short: "o", value: "FILE", help: "the configuration to write; it must not exist" },
+    key: { type: "string", value: "FILE", help: "a private key that you have (JWK or PKCS #8 PEM)" },
+    alg: { type: "string", value: "ALG", help: "of a key that is made: Ed25519 (default) or ES256" },
+    join: { type: "boolean", help: "a further key of the party of --config" },
+    config: { type: "string", value: "FILE", help: "a configuration for the same sandbox" },
+    home: { type: "string", value: "DIR", help: "home folder of the node whose sandbox it is" },
+  },
+  run: runGrant,
+};
+
+type Addresses = Pick<Config, "api_base_url" | "business_base_url" | "public_base_url">;
+
+async function runGrant(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  noArguments(args, grant);
+  const role = roleOf(args);
+  const out = resolve(context.cwd, needed(args, "out", "Name the configuration to write with --out FILE."));
+  const keyFile = keyFileOf(args, context, out);
+  const newFiles = args.text("key") === null ? [out, keyFile] : [out];
+  const taken = newFiles.find((path) => existsSync(path));
+  if (taken !== undefined)
+    throw new UsageError(`${taken} exists, and is not written over. Choose another name.`);
+  const addresses = await addressesOf(args, context);
+  const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
+  if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");
+  const { key, made } = await keyOf(args, context, keyFile);
+  const asker: GrantAsker = { fetch: (url, init) => fetch(url, init), baseUrl, role, key };
+  const { grant: text, party } = args.flag("join")
+    ? await joinParty(asker, args, context)
+    : await askForGrant(asker, {
+        legal_name: needed(args, "name", "Name the new party with --name NAME."),
+        country: needed(args, "country", "Name its country with --country CC."),
+      });
+  if (made !== null) await writePrivate(keyFile, `${JSON.stringify(made)}\n`);
+  const config: Config = {
+    version: 1,
+    environment: "sandbox",
+    ...addresses,
+    key: { file: relative(dirname(out), keyFile) || basename(keyFile) },
+    country: party.country,
+    sandbox_key_grant: text,
+  };
+  await writePrivate(out, `${JSON.stringify(config, null, 2)}\n`);
+  const { terminal } = context;
+  terminal.print(`${visible(party.legal_name)}, ${party.country}, ${party.uuid}`);
+  terminal.note(`The key ${key.keyId} is in ${keyFile}, the configuration in ${out}. Try:`);
+  terminal.note(nextStep(role, args.text("out") ?? ""));
+  return exitCodes.done;
+}
+
+function nextStep(role: GrantRole, config: string): string {
+  return role === "integration"
+    ? `  svc push FILE --config ${config}`
+    : `  svc search products --sort published_at:desc --config ${config}`;
+}
+
+function needed(args: Arguments, option: string, help: string): string {
+  const text = args.text(option);
+  if (text === null) throw new UsageError(help);
+  return text;
+}
+
+function roleOf(args: Arguments): GrantRole {
+  const as = args.text("as") ?? "business";
+  if (as === "business" || as === "ai-company") return roles[as];
+  throw new UsageError(`--as is ${JSON.stringify(as)}; use business or ai-company.`);
+}
+
+/** The key's file: the one that is named, or one beside the configuration. */
+function keyFileOf(args: Arguments, context: CommandContext, out: string): string {
+  const named = args.text("key");
+  if (named !== null) return resolve(context.cwd, named);
+  return join(dirname(out), `${basename(out, ".json")}.key.json`);
+}
+
+async function addressesOf(args: Arguments, context: CommandContext): Promise<Addresses> {
+  const config = args.text("config");
+  if (config === null) {
+    if (args.flag("join")) throw new UsageError("Name the configuration of the party with --config FILE.");
+    const sandbox = await loadSandbox(homeOf(args, context));
+    const { base_url, business_url, verify_url } = sandbox;
+    return { api_base_url: base_url, business_base_url: business_url, public_base_url: verify_url };
+  }
+  const { environment, ...members } = await loadConfig(resolve(context.cwd, config));
+  if (environment !== "sandbox")
+    throw new UsageError(`${config} is not for a sandbox; only a sandbox gives grants.`);
+  const names = ["api_base_url", "business_base_url", "public_base_url"] as const;
+  return Object.fromEntries(names.flatMap((name) => (members[name] ? [[name, members[name]]] : [])));
+}
+
+/** `made` is the private JWK of a key that did not exist before. */
+async function keyOf(
+  args: Arguments,
+  context: CommandContext,
+  keyFile: string,
+): Promise<{ readonly key: SigningKey; readonly made: object | null }> {
+  const named = args.text("key");
+  const made = named === null ? await generatePrivateJwk(algorithmOf(args)) : null;
+  const jwk = made ?? (await loadKey({ version: 1, key: { file: keyFile } }, keyFile, context));
+  const key = await parseSigningKey(jwk);
+  if (!key.ok) throw new UsageError(`The private key cannot be used: ${key.detail}`);
+  return { key: key.value, made };
+}
+
+async function joinParty(asker: GrantAsker, args: Arguments, context: CommandContext) {
+  const path = resolve(context.cwd, args.text("config") ?? "");
+  const member = await parseSigningKey(await loadKey(await loadConfig(path), path, context));
+  if (!member.ok) throw new UsageError(`The private key of ${path} cannot be used: ${member.detail}`);
+  // A registered key gets its own grant again, which names its party.
+  const { party } = await askForGrant({ ...asker, key: member.value }, {});
+  return askToJoin(asker, { uuid: party.uuid, member: member.value });
+}

@@ -1,0 +1,99 @@
+// Options that the key ceremonies share, and how they are read.
+
+import { resolve } from "node:path";
+import type { Arguments, CommandContext, OptionSpec, OptionSpecs } from "../command.ts";
+import { UsageError } from "../exit-codes.ts";
+
+const dayMs = 86_400_000;
+const daysMax = 36_500;
+
+export const environmentOption: OptionSpec = {
+  type: "string",
+  value: "NAME",
+  help: "production (default) or sandbox",
+};
+export const replaceOption: OptionSpec = {
+  type: "boolean",
+  help: "write over the output file if it is there",
+};
+export const keysOption: OptionSpec = {
+  type: "string",
+  value: "DIR",
+  help: "folder for the private halves, readable by you alone",
+};
+export const publicOption: OptionSpec = {
+  type: "string",
+  value: "FILE",
+  help: "file for the public halves, to be certified",
+};
+
+export function windowOptions(days: number): OptionSpecs {
+  return {
+    "valid-from": { type: "string", value: "TIME", help: "from when it signs, in UTC (default now)" },
+    days: { type: "string", value: "N", help: `how many days it signs (default ${days})` },
+  };
+}
+
+/** The window that a key is made with. Throws {@link UsageError}. */
+export function windowOf(args: Arguments, context: CommandContext, daysDefault: number) {
+  const from = args.text("valid-from");
+  const fromMs = from === null ? context.now() : Date.parse(timestampOf("--valid-from", from));
+  const days = args.integer("days", { min: 1, max: daysMax, fallback: daysDefault });
+  return {
+    valid_from: new Date(fromMs).toISOString(),
+    valid_until: new Date(fromMs + days * dayMs).toISOString(),
+  };
+}
+
+export function environmentOf(args: Arguments): "production" | "sandbox" {
+  const environment = args.text("environment") ?? "production";
+  if (environment === "production" || environment === "sandbox") return environment;
+  throw new UsageError(`--environment is ${JSON.stringify(environment)}; use production or sandbox.`);
+}
+
+/** Absolute path of a file or folder that must be named. */
+export function pathOf(args: Arguments, context: CommandContext, name: string): string {
+  const given = args.text(name);
+  if (given === null) throw new UsageError(`--${name} is missing.`);
+  return resolve(context.cwd, given);
+}
+
+export function pathsOf(args: Arguments, context: CommandContext, name: string): readonly string[] {
+  return args.texts(name).map((each) => resolve(context.cwd, each));
+}
+
+export function outputOf(args: Arguments, context: CommandContext, name: string) {
+  return { path: pathOf(args, context, name), replace: args.flag("replace") };
+}
+
+/** A day, or an instant in UTC, as a timestamp with milliseconds. Throws {@link UsageError}. */
+export function timestampOf(option: string, text: string): string {
+  const isInstant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/.test(text);
+  const ms = isInstant ? Date.parse(text) : Number.NaN;
+  // A day that no month has is moved into the next one by the platform.
+  if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 10)))
+    return new Date(ms).toISOString();
+  throw new UsageError(
+    `${option} is ${JSON.stringify(text)}; use a day such as 2027-01-31 or an instant such as 2027-01-31T08:00:00Z.`,
+  );
+}
+
+/** `KEY_ID` or `KEY_ID=TIME`, now without a time. Throws {@link UsageError}. */
+export function instantsOf(
+  args: Arguments,
+  context: CommandContext,
+  name: string,
+): ReadonlyMap<string, string> {
+  const instants = new Map<string, string>();
+  for (const text of args.texts(name)) {
+    const [keyId = "", time] = text.split("=", 2);
+    if (!/^[A-Za-z0-9_-]{43}$/.test(keyId))
+      throw new UsageError(
+        `--${name} is ${JSON.stringify(text)}; use KEY_ID or KEY_ID=TIME (svc keys id FILE).`,
+      );
+    const instant =
+      time === undefined ? new Date(context.now()).toISOString() : timestampOf(`--${name}`, time);
+    instants.set(keyId, instant);
+  }
+  return instants;
+}

@@ -1,0 +1,55 @@
+// `svc try`: brings a refusal about, with the samples of a sandbox, and shows how it is answered.
+
+import { isAsNamed, refusals, untried } from "../node/sandbox/refusals/refusals.ts";
+import { openTrial } from "../node/sandbox/refusals/trial.ts";
+import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";
+import { homeOf, loadSandbox } from "./connection.ts";
+import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
+import { visible } from "./terminal.ts";
+
+export const tryCommand: Command = {
+  name: "try",
+  usage: "[REFUSAL]",
+  summary: "bring a refusal about in the sandbox: a code such as nonce_reused; without one, list them",
+  details: [
+    "Everything goes over HTTP and is signed by sample keys of sandbox.json (docs/sandbox.md).",
+    "Ends with 0 when it was refused as it should be.",
+  ],
+  options: {
+    json: { type: "boolean", help: "print how it was refused as JSON" },
+    home: { type: "string", value: "DIR", help: "home folder of the node whose sandbox it is" },
+  },
+  run: runTry,
+};
+
+async function runTry(args: Arguments, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  if (args.positionals.length === 0) {
+    for (const { name, how } of refusals) terminal.print(`${terminal.bold(name.padEnd(40))} ${how}`);
+    return exitCodes.done;
+  }
+  const name = onlyArgument(args, tryCommand);
+  const refusal = refusals.find((each) => each.name === name);
+  if (refusal === undefined) throw new UsageError(unknownRefusal(name));
+  const trial = openTrial(await loadSandbox(homeOf(args, context)));
+  const refused = await refusal.attempt(trial);
+  const isRefused = isAsNamed(name, refused);
+  if (args.flag("json")) terminal.print(JSON.stringify({ name, ...refused }));
+  else {
+    const { status, code, reason, detail } = refused;
+    terminal.print(refusal.how);
+    const said = [status ?? "offline", code, ...(reason === undefined ? [] : [reason])].join(" ");
+    terminal.print(
+      isRefused ? terminal.good(visible(said)) : terminal.bad(`Not refused so: ${visible(said)}`),
+    );
+    terminal.print(visible(detail));
+  }
+  return isRefused ? exitCodes.done : exitCodes.negative;
+}
+
+function unknownRefusal(name: string): string {
+  const why = untried[name];
+  return why === undefined
+    ? `There is no refusal ${JSON.stringify(name)} to try. See: svc try`
+    : `${name} cannot be tried. ${why}`;
+}

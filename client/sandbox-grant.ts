@@ -1,0 +1,93 @@
+// Asks a sandbox for a grant for a key of one's own (POST /v1/sandbox/grants). The key that the grant is for signs the request;
+// for a further key of a party that there is, a registered key of the party does, and the new one proves itself.
+
+import { toBase64Url, utf8 } from "../protocol/bytes.ts";
+import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { keyPossessionPayload } from "../protocol/key-possession.ts";
+import { createSender, type Fetch } from "./sender.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+export type GrantRole = "integration" | "retrieval";
+
+export interface GrantedParty {
+  readonly uuid: string;
+  readonly kind: "business" | "ai_company";
+  readonly legal_name: string;
+  readonly country: string;
+}
+
+export interface SandboxGrantAnswer {
+  readonly key_id: string;
+  readonly role: GrantRole;
+  readonly party: GrantedParty;
+  /** Whether a request has registered the key already. */
+  readonly registered: boolean;
+  /** Sent as `SVC-Sandbox-Key` with every request of the key. */
+  readonly grant: string;
+}
+
+export interface GrantAsker {
+  readonly fetch: Fetch;
+  /** Of the business surface for `integration`, of the retrieval surface for `retrieval`; without trailing slash. */
+  readonly baseUrl: string;
+  readonly role: GrantRole;
+  readonly key: SigningKey;
+}
+
+/**
+ * A grant of a new party of that name, or where the key is registered one of its own, for which no name is needed. Rejects as
+ * {@link createSender} does.
+ */
+export function askForGrant(
+  asker: GrantAsker,
+  party: { readonly legal_name?: string; readonly country?: string },
+): Promise<SandboxGrantAnswer> {
+  const { key, role } = asker;
+  return send(asker, key, { public_key: key.publicJwk, role, ...party });
+}
+
+/** A grant of the party that `member`, a registered key, is of. */
+export async function askToJoin(
+  asker: GrantAsker,
+  party: { readonly uuid: string; readonly member: SigningKey },
+): Promise<SandboxGrantAnswer> {
+  const { key, role } = asker;
+  const random = crypto.getRandomValues(new Uint8Array(32));
+  const possession = await provePossession(key, {
+    uuid: party.uuid,
+    role,
+    challenge: toBase64Url(random),
+  });
+  return send(asker, party.member, { public_key: key.publicJwk, role, possession }, random);
+}
+
+async function provePossession(
+  key: SigningKey,
+  claim: { readonly uuid: string; readonly role: GrantRole; readonly challenge: string },
+): Promise<Envelope> {
+  const { uuid: party_uuid, role, challenge } = claim;
+  const payload = keyPossessionPayload({ v: 1, party_uuid, key_id: key.keyId, role, challenge });
+  const type = payloadTypes["key-possession.v1"];
+  return makeEnvelope(type, payload, [{ keyid: key.keyId, sig: await key.sign(pae(type, payload)) }]);
+}
+
+/** `random` becomes the nonce. */
+async function send(
+  { fetch, baseUrl, role }: GrantAsker,
+  signer: SigningKey,
+  question: object,
+  random?: Uint8Array,
+): Promise<SandboxGrantAnswer> {
+  const sender = createSender({
+    fetch,
+    key: signer,
+    ...(random === undefined ? {} : { randomBytes: () => random }),
+  });
+  const { text } = await sender({
+    method: "POST",
+    url: `${baseUrl}/v1/sandbox/grants`,
+    tag: role === "integration" ? "svc-push" : "svc-retrieval",
+    body: utf8(JSON.stringify(question)),
+  });
+  return JSON.parse(text) as SandboxGrantAnswer;
+}

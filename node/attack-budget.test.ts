@@ -1,0 +1,244 @@
+// What attacks cost a whole node, in a process of its own: bytes held, and the longest time its deciding thread is busy at a
+// stretch. The node is as it is delivered: its limits are the defaults. The figures are printed as one table.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rawHead } from "../api/raw-request.fixture.ts";
+import { freshNonce, productSearch, send, signed, type TestCaller } from "../api/surfaces.fixture.ts";
+import { Child } from "../bench/child.ts";
+import { parseSigningKey } from "../client/signing-key.ts";
+import { defaultTiming } from "../cluster/timing.ts";
+import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import type { SandboxGrant } from "../service/sandbox-grant.ts";
+import type { Measured, NodeUrls } from "./budget-node.fixture.ts";
+
+const mebibyte = 1_048_576;
+const bodyBytes = 32 * mebibyte;
+
+let home: string;
+let child: Child;
+let urls: NodeUrls;
+let company: TestCaller;
+let business: TestCaller;
+
+async function caller(role: SandboxGrant["role"], uuid: string): Promise<TestCaller> {
+  const key = await parseSigningKey(generatePrivateJwk("Ed25519"));
+  if (!key.ok) throw new Error(key.detail);
+  const { publicJwk } = key.value;
+  return { key: key.value, grant: await child.call<string>("grant", { role, uuid, publicJwk }) };
+}
+
+const search = () =>
+  send(urls.base_url, company, { path: "/v1/products/search", body: JSON.stringify(productSearch) });
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "svc-budget-"));
+  const nodeOptions = ["--expose-gc"];
+  // The limits are off for other tests.
+  for (const name of Object.keys(process.env))
+    if (/^SVC_(?:KEY|ADDRESS)_/.test(name)) delete process.env[name];
+  child = Child.start("../node/budget-node.fixture.ts", { profileTo: null, nodeOptions });
+  urls = await child.call<NodeUrls>("open", { home });
+  company = await caller("retrieval", "10000000-0000-4000-8000-00000000000a");
+  business = await caller("integration", "20000000-0000-4000-8000-00000000000b");
+  expect((await search()).status).toBe(200);
+  const first = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
+  expect((await send(urls.business_url, business, first)).status).toBe(200);
+});
+
+afterAll(async () => {
+  if (rows.length > 0) console.log(tableOf(rows));
+  await child?.[Symbol.asyncDispose]();
+  await rm(home, { recursive: true, force: true });
+});
+
+interface Row {
+  readonly attack: string;
+  readonly sentMiB: number;
+  readonly rssMiB: number;
+  readonly buffersMiB: number;
+  readonly stallMs: number;
+  readonly healthMs: number;
+  readonly searchMs: number;
+}
+const rows: Row[] = [];
+
+function tableOf(all: readonly Row[]): string {
+  const head = [
+    "attack",
+    "sent MiB",
+    "more RSS MiB",
+    "more buffers MiB",
+    "longest stall ms CPU",
+    "/healthz ms",
+    "search ms",
+  ];
+  const lines = all.map((row) => Object.values(row).map((value) => String(value)));
+  const widths = head.map((name, index) =>
+    Math.max(name.length, ...lines.map((line) => line[index]?.length ?? 0)),
+  );
+  const text = (line: readonly string[]): string =>
+    `| ${line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(" | ")} |`;
+  return [text(head), text(widths.map((width) => "-".repeat(width))), ...lines.map(text)].join("\n");
+}
+
+async function timed(run: () => Promise<{ readonly status: number }>): Promise<number> {
+  const fromMs = performance.now();
+  expect((await run()).status).toBe(200);
+  return Math.round(performance.now() - fromMs);
+}
+
+/** Attacks, asks honest questions meanwhile, and keeps what it cost. `attack` answers how many bytes it sent. */
+async function measure(name: string, attack: () => Promise<number>): Promise<Row> {
+  const before = await child.call<Measured>("reset", null);
+  const attacking = attack();
+  const honest: { healthMs: number; searchMs: number } = { healthMs: 0, searchMs: 0 };
+  let isOver = false;
+  const asking = (async () => {
+    do {
+      honest.healthMs = Math.max(honest.healthMs, await timed(() => fetch(`${urls.ops_url}/healthz`)));
+      honest.searchMs = Math.max(honest.searchMs, await timed(search));
+      await delay(100);
+    } while (!isOver);
+  })();
+  const sent = await attacking;
+  isOver = true;
+  await asking;
+  const after = await child.call<Measured>("measured", null);
+  const mebibytes = (bytes: number): number => Math.round((10 * bytes) / mebibyte) / 10;
+  const row = {
+    attack: name,
+    sentMiB: mebibytes(sent),
+    rssMiB: mebibytes(after.rssBytes - before.rssBytes),
+    buffersMiB: mebibytes(after.bufferBytes - before.bufferBytes),
+    stallMs: Math.round(after.stallMs),
+    ...honest,
+  };
+  rows.push(row);
+  return row;
+}
+
+interface Line {
+  readonly socket: Socket;
+  text: string;
+}
+
+async function dial(base: string): Promise<Line> {
+  const socket = connect(Number(new URL(base).port), "127.0.0.1");
+  const line: Line = { socket, text: "" };
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return line;
+}
+
+/** Writes as fast as the other side reads, for as long as it does, some seconds at most. */
+async function flood(line: Line, bytes: Buffer): Promise<number> {
+  line.socket.on("data", (part: Buffer) => {
+    line.text += part.toString("latin1");
+  });
+  const untilMs = performance.now() + 3_000;
+  let at = 0;
+  while (at < bytes.length && !line.socket.destroyed && performance.now() < untilMs) {
+    if (line.socket.writableNeedDrain) await delay(5);
+    else {
+      line.socket.write(bytes.subarray(at, at + 65_536));
+      at += 65_536;
+    }
+  }
+  await delay(300);
+  return line.socket.bytesWritten - line.socket.writableLength;
+}
+
+/** Generous: what a process takes for itself, and the noise of other tests, stays far below. */
+const heldMiBMax = 192;
+/** A quarter of what a node may be away before it loses its lease. */
+const stallMsMax = defaultTiming.leaseMs / 4;
+
+function expectBounded(row: Row, buffersMiBMax: number): void {
+  expect(row.rssMiB).toBeLessThan(heldMiBMax);
+  expect(row.buffersMiB).toBeLessThan(buffersMiBMax);
+  expect(row.stallMs).toBeLessThan(stallMsMax);
+}
+
+describe("a node under attack holds little, and answers everybody else", () => {
+  it("by requests that are sent together, whose answers nobody reads", async () => {
+    const host = new URL(urls.base_url).host;
+    const together = Buffer.from(rawHead("GET /openapi.json", { host }).repeat(1_666));
+    const row = await measure("8 × 1,666 requests at once, unread", async () => {
+      const lines = await Promise.all(Array.from({ length: 8 }, () => dial(urls.base_url)));
+      for (const line of lines) {
+        line.socket.pause();
+        line.socket.write(together);
+      }
+      await delay(2_000);
+      for (const line of lines) line.socket.destroy();
+      return lines.length * together.length;
+    });
+    expectBounded(row, 32);
+  });
+
+  /** Heads of a publish whose body is declared to be 32 MiB. */
+  const publishHead = async (signature: "forged" | "genuine"): Promise<string> => {
+    const path = "/v1/publish/products";
+    const { headers } = await signed(urls.business_url, business, { path, tag: "svc-push", body: "x" });
+    const forged = `sig1=:${Buffer.alloc(64).toString("base64")}:`;
+    return rawHead(`POST ${path}`, {
+      host: new URL(urls.business_url).host,
+      ...headers,
+      ...(signature === "forged" ? { signature: forged } : {}),
+      "idempotency-key": freshNonce(),
+      "content-length": String(bodyBytes),
+    });
+  };
+
+  /** Everything but the last bytes, so that nothing is ever judged. */
+  const unfinished = Buffer.alloc(bodyBytes - mebibyte, " ");
+
+  const upload = async (signature: "forged" | "genuine", lines: readonly Line[]): Promise<number> => {
+    const sent = lines.map(async (line) => {
+      line.socket.write(await publishHead(signature));
+      return flood(line, unfinished);
+    });
+    const total = (await Promise.all(sent)).reduce((sum, each) => sum + each, 0);
+    for (const line of lines) line.socket.destroy();
+    return total;
+  };
+
+  it("by long bodies with a public key_id and no key", async () => {
+    const lines = await Promise.all(Array.from({ length: 8 }, () => dial(urls.business_url)));
+    const row = await measure("8 × 31 MiB of forged bodies", () => upload("forged", lines));
+    for (const line of lines) expect(line.text).toMatch(/^HTTP\/1\.1 401 .*"code":"signature_invalid"/s);
+    expectBounded(row, 32);
+  });
+
+  it("by long bodies of one customer that never end", async () => {
+    const lines = await Promise.all(Array.from({ length: 8 }, () => dial(urls.business_url)));
+    const row = await measure("8 × 31 MiB of unfinished bodies of one key", () => upload("genuine", lines));
+    const told = lines.filter(({ text }) =>
+      /^HTTP\/1\.1 503 .*retry-after: \d+.*"bodies_in_flight"/is.test(text),
+    );
+    expect(told).toHaveLength(5);
+    expectBounded(row, 192);
+  });
+
+  it.each([
+    ["{}", "11 million objects"],
+    ["[]", "11 million arrays"],
+    ['{"a":0}', "4 million members"],
+  ])("by one body of %s after %s", async (item, words) => {
+    const front = '{"batch_seal":{},"records":[';
+    const count = Math.floor((bodyBytes - front.length - 2) / (item.length + 1));
+    const body = Buffer.from(`${front}${`${item},`.repeat(count - 1)}${item}]}`);
+    const row = await measure(`a body of ${words}`, async () => {
+      const headers = { "idempotency-key": freshNonce() };
+      const request = { path: "/v1/publish/products", tag: "svc-push", body, headers } as const;
+      expect(await send(urls.business_url, business, request)).toMatchObject({ status: 400 });
+      return body.length;
+    });
+    expectBounded(row, 96);
+  });
+});

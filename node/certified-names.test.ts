@@ -1,0 +1,119 @@
+// Names of companies that the service certified, with no lists configured at all.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nativeCrypto } from "../crypto/native.ts";
+import { canonicalBytes } from "../protocol/canonical-json.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { publishRecord } from "../service/publish-record.ts";
+import {
+  jsonOf,
+  openBusiness,
+  openPublishingNode,
+  type PublishingNode,
+  product,
+  sealAndPublish,
+  sealHosted,
+  type TestBusiness,
+} from "./publishing.fixture.ts";
+
+const since = "2026-01-01T00:00:00.000Z";
+const traders = "00000000-0000-4000-8000-00000000000a";
+let node: PublishingNode;
+let owner: TestBusiness;
+let other: TestBusiness;
+let seq = 0;
+
+beforeAll(async () => {
+  node = await openPublishingNode();
+  owner = await openBusiness(node.services, traders, "Northwind Traders Ltd");
+  other = await openBusiness(node.services, "00000000-0000-4000-8000-00000000000b", "Harrier Sports Ltd");
+});
+
+afterAll(() => node.close());
+
+async function errorsOf(
+  business: TestBusiness,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<readonly string[]> {
+  seq += 1;
+  const answer = jsonOf(
+    await sealAndPublish(node.services, business, [product(`p${seq}`, changes)], { seq }),
+  );
+  const [result] = answer["results"] as readonly {
+    outcome: string;
+    errors: readonly { code: string; pointer: string }[];
+  }[];
+  return [result?.outcome ?? "", ...(result?.errors ?? []).map(({ code, pointer }) => `${code} ${pointer}`)];
+}
+
+/** Outcome of a business file sealed by the key that the service holds for the business. */
+async function publishFile(business: TestBusiness, changes: Readonly<Record<string, unknown>>) {
+  seq += 1;
+  const record = canonicalBytes({
+    ...sampleRecords.business_files,
+    business_product_id: `file-${seq}`,
+    ...changes,
+  } as never);
+  const { uuid } = business.party;
+  const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
+  const published = await publishRecord(
+    { ...node.services, crypto: nativeCrypto },
+    {
+      businessUuid: uuid,
+      collection: "business_files",
+      record,
+      seal: await sealHosted(node.services, { uuid, certId: business.certId }, sealed),
+    },
+  );
+  if (!published.ok) throw new Error(published.detail);
+  const { outcome, errors } = published.value;
+  return [outcome, ...errors.map(({ code, pointer }) => `${code} ${pointer}`)];
+}
+
+describe("a company that the service certified, with nothing configured", () => {
+  const naming = { product_name: "Better than Northwind Traders" };
+
+  it("is named by nobody else", async () => {
+    expect(await errorsOf(other, naming)).toEqual(["rejected", "scope_violation /product_name"]);
+    expect(await errorsOf(other, { short_description: "Unlike those of northwind traders ltd." })).toEqual([
+      "rejected",
+      "scope_violation /short_description",
+    ]);
+    expect(await errorsOf(owner, { product_name: "Original shoe of Northwind Traders" })).toEqual([
+      "accepted",
+    ]);
+    expect(await errorsOf(other, {})).toEqual(["accepted"]);
+  });
+
+  it("is freed by no declaration, of the record or of a business file", async () => {
+    expect(await errorsOf(other, { ...naming, brand: "Northwind Traders" })).toEqual([
+      "rejected",
+      "scope_violation /product_name",
+      "scope_violation /brand",
+    ]);
+    expect(
+      await publishFile(other, {
+        business_name: "Northwind Traders",
+        brands_owned: [{ name: "Harrier" }, { name: "NORTHWIND TRADERS" }],
+      }),
+    ).toEqual(["rejected", "scope_violation /business_name", "scope_violation /brands_owned/1/name"]);
+    expect(await publishFile(other, { brands_sold: [{ name: "Northwind Traders" }] })).toEqual(["accepted"]);
+    expect(await errorsOf(other, naming)).toEqual(["rejected", "scope_violation /product_name"]);
+  });
+
+  it("is protected after a restart of the node, and no longer once it is closed", async () => {
+    await node.restart();
+    expect(await errorsOf(other, naming)).toEqual(["rejected", "scope_violation /product_name"]);
+    await node.services.parties.issueCertificate({
+      uuid: traders,
+      kind: "business",
+      legal_name: "Northwind Traders Ltd",
+      country: "GB",
+      verified_since: since,
+      status: "closed",
+      status_effective_from: since,
+      status_reason: "ceased_trading",
+    });
+    await expect.poll(() => errorsOf(other, naming)).toEqual(["accepted"]);
+  });
+});

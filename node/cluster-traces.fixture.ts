@@ -1,0 +1,21 @@
+// What a cluster leaves in the engines. For tests.
+
+import { createCqlClient } from "../tools/engines/cassandra.ts";
+import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+
+/** Drops what the cluster of this name left in the engines. */
+export async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
+  const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
+  const client = createCqlClient({ address, dataCenter });
+  try {
+    await client.connect();
+    await client.execute(`DROP KEYSPACE IF EXISTS ${name}`, [], { readTimeout: 60_000 });
+  } finally {
+    await client.shutdown();
+  }
+  for (const url of engines.elastic) {
+    const answer = await fetch(`${url}/_cat/indices/${name}-*?h=index&expand_wildcards=all`);
+    const names = answer.ok ? (await answer.text()).split("\n").filter((each) => each !== "") : [];
+    for (const each of names) await fetch(`${url}/${each}`, { method: "DELETE" });
+  }
+}

@@ -1,0 +1,75 @@
+// What the doctor finds: one thing that is unsafe, where it is, and what mends it.
+
+import { ConfigError } from "../config-error.ts";
+
+export interface Finding {
+  /** Stable, lower_snake. */
+  readonly code: FindingCode;
+  /** The setting, file or address that it is about. */
+  readonly where: string;
+  /** What is wrong; goes on after `where`. */
+  readonly problem: string;
+  /** What to do. */
+  readonly fix: string;
+}
+
+export type FindingCode =
+  | "setting_refused"
+  | "not_production"
+  | "plain_text_allowed"
+  | "tls_unverified"
+  | "debugger_open"
+  | "sandbox_left"
+  | "url_missing"
+  | "url_plain"
+  | "proxies_missing"
+  | "limit_missing"
+  | "lists_missing"
+  | "ops_hosts_missing"
+  | "secret_weak"
+  | "secret_shared"
+  | "second_secret"
+  | "default_user"
+  | "no_password"
+  | "file_unreadable"
+  | "file_open"
+  | "certificate_ends"
+  | "certificate_wrong"
+  | "keys_refused"
+  | "key_ends"
+  | "database_unreachable"
+  | "database_open"
+  | "database_superuser"
+  | "schema_newer"
+  | "clock_off"
+  | "node_unreachable"
+  | "node_not_ready"
+  | "ops_unguarded";
+
+/** A refusal of the node's own, as a finding. */
+export function findingOf(code: FindingCode, error: ConfigError): Finding {
+  const { setting: where, fix: text } = error;
+  const at = text.indexOf("; ");
+  return at < 0
+    ? { code, where, problem: text, fix: "Correct it." }
+    : { code, where, problem: text.slice(0, at), fix: sentence(text.slice(at + 2)) };
+}
+
+/** What `act` throws as a finding, unless it is a bug. */
+export async function findingsOf(
+  code: FindingCode,
+  where: string,
+  act: () => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof ConfigError) return [findingOf(code, error)];
+    if (error instanceof TypeError || error instanceof RangeError || !(error instanceof Error)) throw error;
+    return [{ code, where, problem: error.message.replace(/\.$/, ""), fix: "Correct it, and ask again." }];
+  }
+}
+
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}

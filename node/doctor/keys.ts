@@ -1,0 +1,51 @@
+// The keys of a node as it would find them when it starts, and whether they still stand in a month.
+
+import { stat } from "node:fs/promises";
+import { FileKeyStore } from "../../crypto/key-store.ts";
+import { SigningUnavailable } from "../../crypto/port.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { windowFault } from "../../verifier/key-window.ts";
+import type { NodeConfig } from "../config.ts";
+import { nodeUses } from "../keys/working-keys.ts";
+import { loadNodeKeys, type NodeKeys } from "../node-keys.ts";
+import { soonMs } from "./files.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Nothing is made: a folder that is not there stays so. */
+export async function keyFindings(config: NodeConfig, nowMs: number): Promise<readonly Finding[]> {
+  if ((await stat(config.keys).catch(() => null)) === null) {
+    return [
+      {
+        ...{ code: "keys_refused", where: config.keys },
+        problem: "is not there",
+        fix: "Make the keys as docs/keys.md says, and name their folder in SVC_KEYS.",
+      },
+    ];
+  }
+  return await findingsOf("keys_refused", config.keys, async () => {
+    const store = await FileKeyStore.open(config.keys);
+    return endings(await loadNodeKeys(config, store, { now: () => nowMs }), nowMs);
+  });
+}
+
+function endings({ currentKeys, trust }: NodeKeys, nowMs: number): readonly Finding[] {
+  const at = formatTimestamp(nowMs + soonMs);
+  const working = nodeUses.filter((use) => {
+    try {
+      currentKeys.signerAt(use)(at);
+      return false;
+    } catch (error) {
+      if (error instanceof SigningUnavailable) return true;
+      throw error;
+    }
+  });
+  const listed = [...trust().keys.values()];
+  const certifying = (["issuance", "root"] as const).filter(
+    (use) => !listed.some((entry) => entry.use === use && windowFault(entry, at) === null),
+  );
+  return [...working, ...certifying].map((use) => ({
+    ...{ code: "key_ends", where: `${use} key` },
+    problem: `ends within ${soonMs / 86_400_000} days, and no other follows it`,
+    fix: "Issue the next key set with a new one (docs/keys.md).",
+  }));
+}

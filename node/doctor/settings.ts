@@ -1,0 +1,253 @@
+// What the environment alone says: every setting that a node would refuse, and every one that it takes and that is unsafe.
+
+import type { ClusterSecrets } from "../cluster-config.ts";
+import { loadConfig, loadSecrets, type NodeConfig, type SurfaceUrl, surfaceUrls } from "../config.ts";
+import { ConfigError } from "../config-error.ts";
+import { isLoopback } from "../ops-config.ts";
+import { plainTextSettings } from "../plain-text.ts";
+import { type Finding, findingOf } from "./finding.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Settings {
+  /** As a production node would read it, with stand-ins for what it refuses; null where that cannot be. */
+  readonly config: NodeConfig | null;
+  readonly secrets: ClusterSecrets | null;
+  readonly findings: readonly Finding[];
+}
+
+/** A node stops at the first setting that it refuses; with these in its place the others are looked at, too. */
+const standIns: Env = {
+  SVC_CASSANDRA: "127.0.0.1",
+  SVC_ELASTICSEARCH: "https://127.0.0.1:9200",
+  SVC_CLUSTER_SECRET: "0123456789abcdef-stands-in-for-the-secret",
+  ...Object.fromEntries(plainTextSettings.map((name) => [name, "yes"])),
+};
+const refusalsMax = 64;
+
+export function readSettings(env: Env): Settings {
+  const findings: Finding[] = [];
+  if (env["SVC_ENVIRONMENT"] !== "production") {
+    findings.push({
+      ...{ code: "not_production", where: "SVC_ENVIRONMENT" },
+      problem: `is ${env["SVC_ENVIRONMENT"] ?? "not set"}, and the node would be a sandbox, which makes its own roots`,
+      fix: "Set it to production.",
+    });
+  }
+  const tried: Record<string, string | undefined> = { ...env, SVC_ENVIRONMENT: "production" };
+  const config = whileRefused(tried, findings, () => loadConfig({}, tried));
+  const secrets = config === null ? null : whileRefused(tried, findings, () => loadSecrets(config, tried));
+  if (config === null) return { config, secrets, findings };
+  for (const check of checks) findings.push(...check(config, env));
+  if (secrets !== null) findings.push(...secretFindings(config, env));
+  return { config, secrets, findings };
+}
+
+function whileRefused<T>(
+  tried: Record<string, string | undefined>,
+  findings: Finding[],
+  load: () => T,
+): T | null {
+  for (let refusals = 0; refusals < refusalsMax; refusals += 1) {
+    try {
+      return load();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      findings.push(findingOf("setting_refused", error));
+      const { setting } = error;
+      const instead = standIns[setting];
+      if (tried[setting] === instead) return null;
+      tried[setting] = instead;
+    }
+  }
+  return null;
+}
+
+type Check = (config: NodeConfig, env: Env) => readonly Finding[];
+
+const checks: readonly Check[] = [
+  plainTextFindings,
+  runtimeFindings,
+  urlFindings,
+  limitFindings,
+  listFindings,
+  opsFindings,
+  sandboxFindings,
+  userFindings,
+];
+
+function plainTextFindings(_config: NodeConfig, env: Env): readonly Finding[] {
+  return plainTextSettings
+    .filter((setting) => env[setting] === "yes")
+    .map((setting) => ({
+      ...{ code: "plain_text_allowed", where: setting },
+      problem: "lets passwords and customers' data go in the clear to whoever is on the path",
+      fix: "Set up TLS on that channel (docs/production.md), and unset it.",
+    }));
+}
+
+function runtimeFindings(_config: NodeConfig, env: Env): readonly Finding[] {
+  const findings: Finding[] = [];
+  if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
+    findings.push({
+      ...{ code: "tls_unverified", where: "NODE_TLS_REJECT_UNAUTHORIZED" },
+      problem: "is 0, and any certificate would be taken",
+      fix: "Unset it, and name the authority of each engine in its …_CA_FILE.",
+    });
+  }
+  if (/--inspect/.test(env["NODE_OPTIONS"] ?? "")) {
+    findings.push({
+      ...{ code: "debugger_open", where: "NODE_OPTIONS" },
+      problem: "opens a debugger, through which anybody who reaches it is the node",
+      fix: "Take --inspect out of it.",
+    });
+  }
+  return findings;
+}
+
+/** The tools surface is not offered yet. */
+const surfacesNeeded: readonly SurfaceUrl[] = ["base_url", "business_url", "verify_url"];
+
+function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Finding[] {
+  const findings: Finding[] = [];
+  for (const surface of Object.keys(surfaceUrls) as SurfaceUrl[]) {
+    const [where, url] = [surfaceUrls[surface], publicUrls[surface]];
+    if (url === undefined && surfacesNeeded.includes(surface)) {
+      findings.push({
+        ...{ code: "url_missing", where },
+        problem:
+          "is not set, and callers would be told to sign requests for the node's own address in the clear",
+        fix: "Set it to where callers reach the surface, such as https://api.example.",
+      });
+    }
+    if (url?.startsWith("http:") !== true) continue;
+    findings.push({
+      ...{ code: "url_plain", where },
+      problem: `is ${url}: what companies ask and are shown could be read and changed on its way`,
+      fix: "End TLS at the load balancer, and name the https address.",
+    });
+  }
+  if (Object.keys(publicUrls).length > 0 && trustedProxies.length === 0) {
+    findings.push({
+      ...{ code: "proxies_missing", where: "SVC_TRUSTED_PROXIES" },
+      problem: "is not set, and behind a load balancer every caller would have its address",
+      fix: "Name the addresses that the load balancer's connections come from.",
+    });
+  }
+  return findings;
+}
+
+function limitFindings({ keyLimits }: NodeConfig): readonly Finding[] {
+  const limits = [
+    ["SVC_KEY_REQUESTS_PER_SECOND", keyLimits.requestsPerSecond, "100"],
+    ["SVC_KEY_QUERY_COST_PER_MINUTE", keyLimits.queryCostPerMinute, "6000"],
+  ] as const;
+  return limits
+    .filter(([, limit]) => limit === null)
+    .map(([where, , example]) => ({
+      ...{ code: "limit_missing", where },
+      problem: "sets no limit, and one key could use up the node",
+      fix: `Set it to what a key shall have of one node, such as ${example}.`,
+    }));
+}
+
+function listFindings({ contentLists }: NodeConfig): readonly Finding[] {
+  if (contentLists !== null) return [];
+  return [
+    {
+      ...{ code: "lists_missing", where: "SVC_CONTENT_LISTS" },
+      problem:
+        "is not set, and records may link to any host and say any brand's name that no certificate has",
+      fix: "Name the file of protected names and blocked hosts, the same on every node.",
+    },
+  ];
+}
+
+function opsFindings({ ops }: NodeConfig): readonly Finding[] {
+  if (isLoopback(ops.host) || ops.hosts.length > 0) return [];
+  return [
+    {
+      ...{ code: "ops_hosts_missing", where: "SVC_OPS_HOSTS" },
+      problem: `is not set while the operations surface listens on ${ops.host}, which other machines reach`,
+      fix: "Leave the surface on 127.0.0.1, or name the values of Host that it answers for.",
+    },
+  ];
+}
+
+function sandboxFindings(_config: NodeConfig, env: Env): readonly Finding[] {
+  if (env["SVC_SAMPLES"] === undefined) return [];
+  return [
+    {
+      ...{ code: "sandbox_left", where: "SVC_SAMPLES" },
+      problem: "is a setting of sandboxes",
+      fix: "Unset it, and look where else settings of a sandbox were copied from.",
+    },
+  ];
+}
+
+function userFindings({ cluster }: NodeConfig): readonly Finding[] {
+  if (cluster === null) return [];
+  const users = [
+    ["SVC_CASSANDRA_USERNAME", cluster.cassandra.username, "cassandra"],
+    ["SVC_ELASTICSEARCH_USERNAME", cluster.elasticsearch.username, "elastic"],
+  ] as const;
+  return users.flatMap(([where, name, first]): readonly Finding[] => {
+    if (name === null) {
+      return [
+        {
+          ...{ code: "no_password", where },
+          problem: "is not set, and the engine would take the node's word, and anybody's, for nothing",
+          fix: "Make a role for the nodes (docs/hardening.md), and set user name and password.",
+        },
+      ];
+    }
+    if (name !== first) return [];
+    return [
+      {
+        ...{ code: "default_user", where },
+        problem: `is ${first}, the engine's first superuser, whose password attackers try first`,
+        fix: "Make a role for the nodes (docs/hardening.md), and shut that user out.",
+      },
+    ];
+  });
+}
+
+const passwordLengthMin = 16;
+const secretSettings = [
+  "SVC_CLUSTER_SECRET",
+  "SVC_CLUSTER_SECRET_ALSO",
+  "SVC_CASSANDRA_PASSWORD",
+  "SVC_ELASTICSEARCH_PASSWORD",
+];
+
+function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
+  const findings: Finding[] = [];
+  const users = [cluster?.cassandra.username, cluster?.elasticsearch.username];
+  for (const where of ["SVC_CASSANDRA_PASSWORD", "SVC_ELASTICSEARCH_PASSWORD"]) {
+    const text = env[where];
+    if (text === undefined) continue;
+    if (text.length >= passwordLengthMin && !users.includes(text) && new Set(text).size > 8) continue;
+    findings.push({
+      ...{ code: "secret_weak", where },
+      problem: `has fewer than ${passwordLengthMin} characters, few different ones or is a user's name`,
+      fix: "Make one with `openssl rand -hex 32`.",
+    });
+  }
+  const given = secretSettings.filter((name) => env[name] !== undefined);
+  const shared = given.filter((name) => given.some((other) => other !== name && env[other] === env[name]));
+  if (shared.length > 0) {
+    findings.push({
+      ...{ code: "secret_shared", where: shared.join(", ") },
+      problem: "are one secret: who learns it in one place has all of them",
+      fix: "Give each a secret of its own.",
+    });
+  }
+  if (env["SVC_CLUSTER_SECRET_ALSO"] !== undefined) {
+    findings.push({
+      ...{ code: "second_secret", where: "SVC_CLUSTER_SECRET_ALSO" },
+      problem: "is set, and two secrets open the cluster",
+      fix: "Finish the change of secret (docs/keys.md), and unset it.",
+    });
+  }
+  return findings;
+}

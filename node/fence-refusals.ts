@@ -1,0 +1,139 @@
+// What the fence held back from this node, kept in the store, where it outlives the node, and what it held back from all.
+//   R1. A commit that is refused because a later activation has claimed the actor counts for the incarnation that sent it,
+//       whenever the store's answer comes: after that incarnation's end, too.
+//   R2. A count that has grown is written at once, and tried again until it is written or the node ends; a node that
+//       stops tries once more. Writes follow one another.
+//   R3. What is shown is what the store had at the last look, and never less than this node knows of itself.
+
+import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
+import type { Monotonic } from "../cluster/cycle.ts";
+import { OutageLog } from "../cluster/outage-log.ts";
+import type { Clock } from "../crypto/port.ts";
+import type { ActorCommit, ActorStore, CommitOutcome } from "../storage/actor-store.ts";
+import type { FenceLedger, FenceRefusals } from "../storage/fence-ledger.ts";
+
+export interface FenceWitnessOptions {
+  readonly ledger: FenceLedger;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly timers: TimerPort;
+  readonly monotonic: Monotonic;
+  readonly log: (entry: LogEntry) => void;
+}
+
+/** Between two looks at what others were refused. */
+const lookMs = 10_000;
+/** Before a write that failed is tried again. */
+const retryMs = 1_000;
+
+export class FenceWitness {
+  readonly #options: FenceWitnessOptions;
+  readonly #outage: OutageLog;
+  /** Of this process's incarnations. */
+  readonly #own = new Map<string, FenceRefusals>();
+  /** What of them is written. */
+  readonly #written = new Map<string, number>();
+  #read: readonly FenceRefusals[] = [];
+  #isStopped = false;
+  #underWay: Promise<void> | null = null;
+  #cancel = (): void => {};
+
+  /** Begins to look. */
+  constructor(options: FenceWitnessOptions) {
+    this.#options = options;
+    const note = (level: LogEntry["level"], event: string, detail: string): void => {
+      if (!this.#isStopped) options.log({ level, event, actor: "", detail });
+    };
+    this.#outage = new OutageLog({
+      monotonic: options.monotonic,
+      failed: (detail) => note("warn", "fence.ledger_failed", detail),
+      over: (detail) => note("info", "fence.ledger_succeeded", detail),
+    });
+    this.#soon();
+  }
+
+  /** The store as the incarnation's actors are to have it: what is refused is counted (R1), and nothing else is changed. */
+  watch(store: ActorStore, incarnation: string): ActorStore {
+    return {
+      claim: (ref, owner) => store.claim(ref, owner),
+      commit: (commit) => {
+        const outcome = store.commit(commit);
+        outcome.then(
+          (found) => this.#judge(incarnation, commit, found),
+          () => {},
+        );
+        return outcome;
+      },
+      readRows: (ref, selections) => store.readRows(ref, selections),
+      readHead: (ref) => store.readHead(ref),
+      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    };
+  }
+
+  /** By region and incarnation, those of the most recent refusal first (R3). */
+  refusals(): readonly FenceRefusals[] {
+    const all = new Map(this.#read.map((each) => [nameOf(each), each]));
+    for (const own of this.#own.values()) {
+      if ((all.get(nameOf(own))?.refusals ?? 0) < own.refusals) all.set(nameOf(own), own);
+    }
+    return [...all.values()].sort((one, two) => two.last_at_ms - one.last_at_ms);
+  }
+
+  total(): number {
+    return this.refusals().reduce((sum, { refusals }) => sum + refusals, 0);
+  }
+
+  /** R2. Never rejects. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#underWay;
+    await this.#write().catch(() => {});
+  }
+
+  #judge(incarnation: string, commit: ActorCommit, outcome: CommitOutcome): void {
+    if (outcome.status !== "refused" || outcome.epoch <= commit.epoch) return;
+    const { region, clock } = this.#options;
+    const refusals = (this.#own.get(incarnation)?.refusals ?? 0) + 1;
+    this.#own.set(incarnation, { region, incarnation, refusals, last_at_ms: clock.now() });
+    this.#soon();
+  }
+
+  #soon(): void {
+    if (this.#isStopped || this.#underWay !== null) return;
+    this.#cancel();
+    this.#underWay = this.#outage
+      .watch("the ledger", () => this.#look())
+      .then(() => {
+        this.#underWay = null;
+        if (this.#isStopped) return;
+        const delayMs = this.#unwritten().length > 0 ? retryMs : lookMs;
+        this.#cancel = this.#options.timers.schedule(delayMs, () => this.#soon());
+      });
+  }
+
+  async #look(): Promise<void> {
+    await this.#write();
+    this.#read = await this.#options.ledger.read();
+  }
+
+  async #write(): Promise<void> {
+    for (let grown = this.#unwritten(); grown.length > 0; grown = this.#unwritten()) {
+      for (const own of grown) {
+        await this.#options.ledger.note(own);
+        this.#written.set(own.incarnation, own.refusals);
+      }
+    }
+  }
+
+  #unwritten(): readonly FenceRefusals[] {
+    return [...this.#own.values()].filter(
+      ({ incarnation, refusals }) => (this.#written.get(incarnation) ?? 0) < refusals,
+    );
+  }
+}
+
+function nameOf({ region, incarnation }: FenceRefusals): string {
+  return `${region}/${incarnation}`;
+}

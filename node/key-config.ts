@@ -1,0 +1,49 @@
+// Settings about the keys of a node, besides the folder that they lie in.
+
+import { isAbsolute, resolve } from "node:path";
+import { ConfigError } from "./config-error.ts";
+
+/** A Unix socket, or a port of this machine alone. */
+export type IssuanceAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
+
+export interface KeyConfig {
+  /** The process that has the issuance key, and the file of the secret that it knows this node by; null for none. */
+  readonly issuance: { readonly address: IssuanceAddress; readonly secretFile: string } | null;
+}
+
+/** Where the issuance process is asked. */
+export const issuePath = "/issue";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const addressForms = "unix:/run/svc/issuance.sock or 127.0.0.1:7399";
+
+/** Throws {@link ConfigError}. */
+export function parseKeyConfig(env: Env, environment: string): KeyConfig {
+  const [address, secretFile] = [env["SVC_ISSUANCE"], env["SVC_ISSUANCE_SECRET_FILE"]];
+  if (address === undefined && secretFile === undefined) return { issuance: null };
+  const given = address === undefined ? "SVC_ISSUANCE_SECRET_FILE" : "SVC_ISSUANCE";
+  if (environment === "sandbox")
+    throw new ConfigError(given, "says nothing to a sandbox, which issues everything itself; unset it");
+  if (address === undefined) throw new ConfigError("SVC_ISSUANCE", `is missing; use ${addressForms}`);
+  if (secretFile === undefined)
+    throw new ConfigError(
+      "SVC_ISSUANCE_SECRET_FILE",
+      "is missing; name the file of this node's secret (`svc keys create-secret`)",
+    );
+  return {
+    issuance: Object.freeze({
+      address: parseIssuanceAddress("SVC_ISSUANCE", address),
+      secretFile: resolve(secretFile),
+    }),
+  };
+}
+
+/** Throws {@link ConfigError}: nothing of this leaves the machine, for it is not encrypted. */
+export function parseIssuanceAddress(setting: string, text: string): IssuanceAddress {
+  if (text.startsWith("unix:") && isAbsolute(text.slice(5))) return { socket: text.slice(5) };
+  const [, host, port] = /^(127\.0\.0\.1|\[::1\]|localhost):([0-9]{1,5})$/.exec(text) ?? [];
+  if (host !== undefined && Number(port) <= 65_535)
+    return { host: host.replaceAll(/[[\]]/g, ""), port: Number(port) };
+  throw new ConfigError(setting, `is ${JSON.stringify(text)}; use ${addressForms}, on this machine`);
+}

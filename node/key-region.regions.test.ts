@@ -1,0 +1,75 @@
+// Regions that share a host name and bind keys: a search that was captured in one is not taken in the other, and a
+// company whose home moves is answered in its new region, and no longer in the old one.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sendRaw } from "../api/raw-request.fixture.ts";
+import { signed, type TestCaller } from "../api/surfaces.fixture.ts";
+import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { openCluster, type TestCluster, type TestNode } from "./cluster.fixture.ts";
+import { productSearch, until } from "./cluster-load.fixture.ts";
+import { ordered } from "./cluster-ops.fixture.ts";
+
+const home = "eu-west1";
+const other = "us-east1";
+const sharedHost = "api.svc.example";
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await openCluster({
+    engines: enginesUnderTest(),
+    nodes: { [home]: 1, [other]: 1 },
+    env: { SVC_KEY_REGION_BINDING: "home", SVC_RETRIEVAL_URL: `https://${sharedHost}` },
+  });
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+/** A search as it goes over the wire, for any node of any region. */
+async function search({ key, grant }: TestCaller, withGrant = false): Promise<string> {
+  const { headers } = await signed(`https://${sharedHost}`, { key, grant }, productSearch);
+  const all: Record<string, string> = {
+    ...headers,
+    host: sharedHost,
+    "content-type": "application/json",
+    "content-length": String(productSearch.body.length),
+    ...(withGrant ? { "svc-sandbox-key": grant } : {}),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return `POST ${productSearch.path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${productSearch.body}`;
+}
+
+async function send(node: TestNode, bytes: string): Promise<object> {
+  const { status, body } = await sendRaw(node.urls.retrieval, bytes);
+  const { code, region } = JSON.parse(body) as { readonly code?: string; readonly region?: string };
+  return { status, ...(code === undefined ? {} : { code }), ...(region === undefined ? {} : { region }) };
+}
+
+const node = (region: string): TestNode => cluster.node(`${region}-a`);
+const misdirected = (region: string) => ({ status: 421, code: "region_misdirected", region });
+const reused = { status: 401, code: "nonce_reused" };
+
+describe("regions that share a host name and bind keys to their homes", () => {
+  it("take a captured search once altogether, and name the region of the key", async () => {
+    const company = await cluster.newCompany();
+    expect(await send(node(home), await search(company, true))).toEqual({ status: 200 });
+    const captured = await search(company);
+    // The other region learns of the key a moment later.
+    await until(
+      async () => (await sendRaw(node(other).urls.retrieval, await search(company))).status !== 401,
+    );
+    expect(await send(node(other), captured)).toEqual(misdirected(home));
+    expect(await send(node(home), captured)).toEqual({ status: 200 });
+    expect(await send(node(home), captured)).toEqual(reused);
+    expect(await send(node(other), captured)).toEqual(misdirected(home));
+  });
+
+  it("follow a company whose home moves", async () => {
+    const company = await cluster.newCompany();
+    expect(await send(node(home), await search(company, true))).toEqual({ status: 200 });
+    expect(await ordered(node(home), "moves", { party: company.uuid, to: other })).toBe("moved");
+    await until(async () => (await sendRaw(node(home).urls.retrieval, await search(company))).status === 421);
+    expect(await send(node(home), await search(company))).toEqual(misdirected(other));
+    await until(
+      async () => (await sendRaw(node(other).urls.retrieval, await search(company))).status === 200,
+    );
+  });
+});

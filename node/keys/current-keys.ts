@@ -1,0 +1,99 @@
+// The key set and the signers that are in force on a running node, and how newer ones take their place.
+//   C1. A set is taken over only when it verifies under the node's anchors and was issued later than the one in force.
+//   C2. The set and the signers change together: what a node publishes as its keys is what it signs with.
+//   C3. A file that is not taken over changes nothing: the set before stays in force.
+//   C4. Files that did not change are not read again.
+
+import { stat } from "node:fs/promises";
+import type { FileKeyStore } from "../../crypto/key-store.ts";
+import type { SignerAt } from "../../crypto/port.ts";
+import type { Anchors } from "../../protocol/anchors.ts";
+import { type LoadedKeySet, loadKeySet } from "./trusted-files.ts";
+import { type HeldKey, loadHeldKeys, type NodeUse, nodeUses, standingSigners } from "./working-keys.ts";
+
+export interface KeyPlace {
+  /** File of the key set. */
+  readonly path: string;
+  readonly anchors: Anchors;
+  /** Folder of the private halves, and the store that reads it. */
+  readonly folder: string;
+  readonly store: FileKeyStore;
+  readonly region: string;
+}
+
+export type TakeOver =
+  | { readonly status: "taken_over"; readonly issuedAt: string }
+  /** The files say what is in force already. */
+  | { readonly status: "same" }
+  | { readonly status: "refused"; readonly detail: string };
+
+export class CurrentKeys {
+  readonly #place: KeyPlace;
+  #keySet: LoadedKeySet;
+  #held: readonly HeldKey[];
+  #signers: Readonly<Record<NodeUse, SignerAt>>;
+  /** How the files looked when they were read last. */
+  #seen = "";
+
+  constructor(place: KeyPlace, keySet: LoadedKeySet, held: readonly HeldKey[]) {
+    this.#place = place;
+    this.#keySet = keySet;
+    this.#held = held;
+    this.#signers = standingSigners(held, keySet.trust, place.region);
+  }
+
+  get keySet(): LoadedKeySet {
+    return this.#keySet;
+  }
+
+  signerAt(use: NodeUse): SignerAt {
+    return (at) => this.#signers[use](at);
+  }
+
+  /** Throws what the first use without a key throws. */
+  assertSigners(at: string): void {
+    for (const use of nodeUses) this.#signers[use](at);
+  }
+
+  /** Looks at the files again (C4). Never throws: what is wrong with them is in the answer, once. */
+  async takeOver(): Promise<TakeOver> {
+    const { path, anchors, folder, store, region } = this.#place;
+    try {
+      const looks = await looksOf([path, folder]);
+      if (looks === this.#seen) return { status: "same" };
+      this.#seen = looks;
+      const held = await loadHeldKeys(store, region, this.#held);
+      const keySet = await loadKeySet(path, anchors);
+      const isSameSet = keySet.text === this.#keySet.text;
+      const issuedAt = keySet.trust.keySet.issued_at;
+      const before = this.#keySet.trust.keySet.issued_at;
+      if (!isSameSet && issuedAt <= before)
+        return {
+          status: "refused",
+          detail: `${path} was issued at ${issuedAt}, the set in force at ${before}.`,
+        };
+      if (isSameSet && isSame(held, this.#held)) return { status: "same" };
+      if (!isSameSet) this.#keySet = keySet;
+      this.#held = held;
+      this.#signers = standingSigners(held, this.#keySet.trust, region);
+      return { status: "taken_over", issuedAt };
+    } catch (error) {
+      return { status: "refused", detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}
+
+/** Changes with a file that is replaced or written to, and with what is in a folder. */
+async function looksOf(paths: readonly string[]): Promise<string> {
+  const looks = await Promise.all(
+    paths.map(async (path) => {
+      const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+      return `${ino} ${size} ${mtimeNs}`;
+    }),
+  );
+  return looks.join("/");
+}
+
+function isSame(one: readonly HeldKey[], other: readonly HeldKey[]): boolean {
+  return one.length === other.length && one.every((each) => other.includes(each));
+}

@@ -1,0 +1,133 @@
+// What the machines of a key ceremony hand to each other, in files that may be read by anybody: public halves that ask to
+// be certified, and certificates. Nothing in them is believed for being there: a root's owner reads what they certify.
+
+import { createFile, replaceFile } from "../../crypto/durable-file.ts";
+import { parsePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
+import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
+import { thumbprint } from "../../protocol/jwk.ts";
+import { keyUses } from "../../protocol/key-set.ts";
+import {
+  anything,
+  closed,
+  keyId,
+  list,
+  literal,
+  nullable,
+  oneOf,
+  publicJwk,
+  region,
+  type Shape,
+  timestamp,
+} from "../../protocol/payload.ts";
+import { ConfigError } from "../config-error.ts";
+import type { KeyRequest } from "./key-certificates.ts";
+import { loadJson } from "./trusted-files.ts";
+
+const requestsFormat = "svc-public-keys/1";
+const certificatesFormat = "svc-key-certificates/1";
+const itemsMax = 1_024;
+/** For everybody: nothing here is secret. */
+const publicMode = 0o644;
+
+interface RequestsFile {
+  readonly format: typeof requestsFormat;
+  readonly keys: readonly KeyRequest[];
+}
+
+interface CertificatesFile {
+  readonly format: typeof certificatesFormat;
+  readonly certificates: readonly JsonValue[];
+}
+
+const requestsShape = closed<RequestsFile>({
+  format: literal(requestsFormat),
+  keys: list(
+    closed<KeyRequest>({
+      use: oneOf(keyUses),
+      region: nullable(region),
+      keys: list(
+        closed<KeyRequest["keys"][number]>({
+          key_id: keyId,
+          alg: oneOf(["Ed25519", "ES256", "ML-DSA-65"]),
+          public_key: publicJwk,
+        }),
+        { min: 1, max: 2 },
+      ),
+      valid_from: timestamp,
+      valid_until: nullable(timestamp),
+    }),
+    { min: 1, max: itemsMax },
+  ),
+});
+
+const certificatesShape = closed<CertificatesFile>({
+  format: literal(certificatesFormat),
+  certificates: list(anything, { min: 1, max: itemsMax }),
+});
+
+/** Throws {@link ConfigError}. */
+export async function loadRequests(path: string): Promise<readonly KeyRequest[]> {
+  const file = await loadShaped(
+    path,
+    requestsShape,
+    "the public halves that `svc keys` wrote when it made the keys",
+  );
+  return file.keys;
+}
+
+/** Throws {@link ConfigError}. */
+export async function loadCertificates(path: string): Promise<readonly Envelope[]> {
+  const file = await loadShaped(path, certificatesShape, "the certificates that `svc keys certify` writes");
+  return file.certificates.map((value) => {
+    const envelope = parseEnvelope(value);
+    if (envelope.ok) return envelope.value;
+    throw new ConfigError(path, `holds something that is no certificate: ${envelope.detail}`);
+  });
+}
+
+/** key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
+export async function keyIdsIn(path: string, use: string | null = null): Promise<readonly string[]> {
+  const value = await loadJson(path, "a key");
+  if (requestsShape.check(value, "") === null) {
+    const { keys } = value as unknown as RequestsFile;
+    return keys
+      .filter((each) => use === null || each.use === use)
+      .flatMap((each) => each.keys.map(({ key_id }) => key_id));
+  }
+  const key = parsePrivateJwk(value);
+  if (key.ok) return [thumbprint(publicHalfOf(key.value))];
+  throw new ConfigError(path, "holds neither a private key nor public halves");
+}
+
+export interface OutputFile {
+  readonly path: string;
+  /** Whether a file that is there may be written over. */
+  readonly replace: boolean;
+}
+
+export function requestsText(keys: readonly KeyRequest[]): string {
+  return `${JSON.stringify({ format: requestsFormat, keys }, null, 2)}\n`;
+}
+
+export function certificatesText(certificates: readonly Envelope[]): string {
+  return `${JSON.stringify({ format: certificatesFormat, certificates })}\n`;
+}
+
+/** Writes what anybody may read, durably. Throws {@link ConfigError} for a file that is there, unless it may be replaced. */
+export async function writeOutput(
+  { path, replace }: OutputFile,
+  text: string,
+  mode: number = publicMode,
+): Promise<void> {
+  if (replace) return replaceFile(path, text, { mode });
+  if (await createFile(path, text, { mode })) return;
+  throw new ConfigError(path, "exists; name another file, or say --replace");
+}
+
+async function loadShaped<T>(path: string, shape: Shape<T>, what: string): Promise<T> {
+  const value = await loadJson(path, what);
+  const fault = shape.check(value, "");
+  if (fault === null) return value as unknown as T;
+  throw new ConfigError(path, `does not hold ${what}: ${fault.detail} (${fault.pointer ?? ""})`);
+}

@@ -1,0 +1,239 @@
+// The issuance process: holds the issuance pair, so that no node's memory or disk has it. It signs what nodes of this
+// machine ask it to, and only what it reads as a certificate or a custody statement of its environment, issued now.
+//   G1. No signature leaves before the audit log has a line of it: who asked, what was signed, by which keys.
+//   G2. Who cannot show a node's secret learns nothing but that; nothing of the request is read.
+//   G3. The pair signs only while the key set, verified under the anchors, lists it and it stands.
+//   G4. Bodies, connections and times are bounded: nobody who reaches the socket can hold the process.
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import { chmod, readdir, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { join } from "node:path";
+import type { Clock } from "../../crypto/port.ts";
+import type { Anchors } from "../../protocol/anchors.ts";
+import { parseBase64 } from "../../protocol/bytes.ts";
+import { hashOf } from "../../protocol/hash.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { createIssuance, judgeIssuable } from "../../service/issuance.ts";
+import { windowFault } from "../../verifier/key-window.ts";
+import type { Trust } from "../../verifier/trust.ts";
+import { ConfigError } from "../config-error.ts";
+import { type IssuanceAddress, issuePath } from "../key-config.ts";
+import { AuditLog } from "./audit-log.ts";
+import { loadPair } from "./ceremonies.ts";
+import type { Pair } from "./key-certificates.ts";
+import { loadSecret } from "./secret-file.ts";
+import { anchorsFile, keySetFile, loadAnchors, loadKeySet } from "./trusted-files.ts";
+
+const bodyBytesMax = 32_768;
+const connectionsMax = 64;
+const requestMs = 10_000;
+const secretExtension = ".secret";
+
+export interface IssuanceProcess extends AsyncDisposable {
+  readonly address: IssuanceAddress;
+  /** key_ids of the pair. */
+  readonly keyIds: readonly string[];
+}
+
+export interface IssuanceProcessOptions {
+  /** Folder of the pair, with the anchors and the key set. */
+  readonly keys: string;
+  /** Folder of the nodes' secrets, `NAME.secret` each: the name is what the audit log says. */
+  readonly clients: string;
+  readonly audit: string;
+  readonly listen: IssuanceAddress;
+  readonly environment: Anchors["environment"];
+  readonly clock: Clock;
+}
+
+interface Client {
+  readonly name: string;
+  readonly digest: Buffer;
+}
+
+interface Office {
+  readonly clients: readonly Client[];
+  readonly audit: AuditLog;
+  readonly pair: Pair;
+  readonly trust: Trust;
+  readonly environment: Anchors["environment"];
+  readonly clock: Clock;
+}
+
+/** Throws {@link ConfigError} for keys that cannot issue, nodes that cannot be told apart, or an address that is taken. */
+export async function startIssuance(options: IssuanceProcessOptions): Promise<IssuanceProcess> {
+  const { keys, environment, clock } = options;
+  const anchors = await loadAnchors(join(keys, anchorsFile), environment);
+  const { trust } = await loadKeySet(join(keys, keySetFile), anchors);
+  const pair = await loadPair(keys, "issuance");
+  const fault = pairFault(pair, trust, formatTimestamp(clock.now()));
+  if (fault !== null) throw new ConfigError(join(keys, "issuance-p256.jwk"), `cannot issue: ${fault}`);
+  const clients = await loadClients(options.clients);
+  const audit = await AuditLog.open(options.audit);
+  const office: Office = { clients, audit, pair, trust, environment, clock };
+  const server = createServer(
+    { requestTimeout: requestMs, headersTimeout: requestMs },
+    (request, response) => {
+      void attend(office, request, response);
+    },
+  );
+  server.maxConnections = connectionsMax;
+  try {
+    await listen(server, options.listen);
+  } catch (error) {
+    await audit[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    address: boundAddress(server, options.listen),
+    keyIds: pair.map(({ keyId }) => keyId),
+    [Symbol.asyncDispose]: async () => {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeIdleConnections();
+      await closed.promise;
+      await audit[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** G3; null when the pair may issue at `at`. */
+function pairFault(pair: Pair, trust: Trust, at: string): string | null {
+  const [classical, postQuantum] = pair.map(({ keyId }) => trust.keys.get(keyId));
+  if (classical?.use !== "issuance" || classical.pair !== postQuantum?.key_id)
+    return "the pair is not in the key set as an issuance pair; issue a set with its certificate";
+  const fault = windowFault(classical, at) ?? windowFault(postQuantum, at);
+  if (fault === null && classical.compromised_from === null) return null;
+  return fault?.detail ?? `The pair is compromised from ${classical.compromised_from} on.`;
+}
+
+async function loadClients(folder: string): Promise<readonly Client[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(
+      folder,
+      `cannot be read (${error.code}); it holds a file NAME.secret for each node`,
+    );
+  });
+  const clients: Client[] = [];
+  for (const name of names.filter((each) => each.endsWith(secretExtension)).sort()) {
+    const digest = digestOf(await loadSecret(join(folder, name)));
+    const twin = clients.find((each) => each.digest.equals(digest));
+    if (twin !== undefined)
+      throw new ConfigError(join(folder, name), `is the secret of ${twin.name}, too; make one for each node`);
+    clients.push({ name: name.slice(0, -secretExtension.length), digest });
+  }
+  if (clients.length > 0) return clients;
+  throw new ConfigError(folder, "holds no secret of a node; make NAME.secret with `svc keys create-secret`");
+}
+
+function digestOf(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+async function attend(office: Office, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const client = clientOf(office, request.headers.authorization ?? "");
+    if (client === null) answer(response, 401, { code: "unknown_node" });
+    else if (request.method !== "POST" || request.url !== issuePath)
+      answer(response, 404, { code: "not_found" });
+    else await issue(office, client, await readBody(request), response);
+  } catch {
+    // What the audit log did not take was not done (G1).
+    answer(response, 503, { code: "unavailable" });
+  }
+}
+
+/** Compares with every secret, so that the time tells nothing. */
+function clientOf({ clients }: Office, authorization: string): Client | null {
+  const given = digestOf(authorization.replace(/^Bearer /, ""));
+  let found: Client | null = null;
+  for (const client of clients) if (timingSafeEqual(client.digest, given)) found = client;
+  return found;
+}
+
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bodyBytesMax) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function issue(
+  office: Office,
+  client: Client,
+  body: string | null,
+  response: ServerResponse,
+): Promise<void> {
+  const { audit, pair, trust, environment, clock } = office;
+  const document = body === null ? null : parseDocument(body);
+  if (document === null) return answer(response, 400, { code: "request_invalid" });
+  const { payloadType, payload } = document;
+  const nowMs = clock.now();
+  const at = formatTimestamp(nowMs);
+  const entry = { at, asked_by: client.name, payload_type: payloadType, payload_hash: hashOf(payload) };
+  const judged = judgeIssuable(document, { environment, nowMs });
+  const fault = judged.ok ? pairFault(pair, trust, at) : judged.detail;
+  if (!judged.ok || fault !== null) {
+    await audit.append({ ...entry, outcome: "refused", detail: fault ?? "" });
+    return answer(response, 422, { code: "issuance_refused", detail: fault });
+  }
+  const { kind, subject, says, issued_at } = judged.value;
+  const signed = await createIssuance(pair, { environment, clock }).issue(payloadType, payload);
+  if (!signed.ok) return answer(response, 422, { code: signed.code, detail: signed.detail });
+  const key_ids = pair.map(({ keyId }) => keyId);
+  await audit.append({ ...entry, outcome: "signed", kind, subject, says, issued_at, key_ids });
+  answer(response, 200, signed.value);
+}
+
+function parseDocument(body: string): { readonly payloadType: string; readonly payload: Uint8Array } | null {
+  try {
+    const { payload_type: payloadType, payload } = JSON.parse(body) as Record<string, unknown>;
+    const bytes = typeof payload === "string" ? parseBase64(payload) : null;
+    const isShort = typeof payloadType === "string" && payloadType.length <= 256;
+    return isShort && bytes !== null ? { payloadType, payload: bytes } : null;
+  } catch {
+    return null;
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) return;
+  response
+    .writeHead(status, { "content-type": "application/json", connection: "close" })
+    .end(JSON.stringify(body));
+}
+
+async function listen(server: Server, address: IssuanceAddress): Promise<void> {
+  if ("socket" in address) await dropStale(address.socket);
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  if ("socket" in address) server.listen(address.socket, listening.resolve);
+  else server.listen(address.port, address.host, listening.resolve);
+  const name = "socket" in address ? address.socket : `${address.host}:${address.port}`;
+  await listening.promise.catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError("--listen", `${name} cannot be listened on (${error.code}); name another address`);
+  });
+  if ("socket" in address) await chmod(address.socket, 0o600);
+}
+
+/** A socket that a killed process left behind; one that answers stays. */
+async function dropStale(path: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = connect(path);
+  probe.once("connect", () => resolve(false));
+  probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+  const isStale = await promise;
+  probe.destroy();
+  if (isStale) await rm(path, { force: true });
+}
+
+function boundAddress(server: Server, asked: IssuanceAddress): IssuanceAddress {
+  if ("socket" in asked) return asked;
+  return { host: asked.host, port: (server.address() as AddressInfo).port };
+}

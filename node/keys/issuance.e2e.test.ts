@@ -1,0 +1,325 @@
+// The issuance process as a process, and what it signs, refuses and writes down.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { exitCodes } from "../../cli/exit-codes.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { SigningUnavailable } from "../../crypto/port.ts";
+import { toBase64, utf8 } from "../../protocol/bytes.ts";
+import { type Certificate, certificatePayload } from "../../protocol/certificate.ts";
+import { payloadTypes } from "../../protocol/dsse.ts";
+import { hashOf } from "../../protocol/hash.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { keyCustodyPayload } from "../../protocol/key-custody.ts";
+import { failureAnswer } from "../../service/failure.ts";
+import { root } from "../../tools/process.ts";
+import { verifyCertificate } from "../../verifier/certificate.ts";
+import { verifyKeyCustody } from "../../verifier/key-custody.ts";
+import type { Trust } from "../../verifier/trust.ts";
+import { parseIssuanceAddress, parseKeyConfig } from "../key-config.ts";
+import { createRemoteIssuance } from "./issuance-client.ts";
+import { type IssuanceProcessOptions, startIssuance } from "./issuance-server.ts";
+import { makeProductionKeys, type ProductionKeys } from "./production-keys.fixture.ts";
+import { loadSecret, writeSecret } from "./secret-file.ts";
+import { loadAnchors, loadKeySet } from "./trusted-files.ts";
+
+const startMs = 30_000;
+const uuid = "11111111-1111-4111-8111-111111111111";
+let folder: string;
+let made: ProductionKeys;
+let trust: Trust;
+let secret: string;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-issuance-"));
+  made = await makeProductionKeys(join(folder, "keys"), { region: "eu-west1", nowMs: Date.now() });
+  for (const file of ["anchors.json", "key-set.json"])
+    await copyFile(made.path(file), join(made.path("issuance"), file));
+  const anchors = await loadAnchors(made.path("anchors.json"), "production");
+  ({ trust } = await loadKeySet(made.path("key-set.json"), anchors));
+  await mkdir(join(folder, "clients"));
+  await writeSecret(join(folder, "clients", "node-a.secret"));
+  await writeSecret(join(folder, "clients", "node-b.secret"));
+  secret = await loadSecret(join(folder, "clients", "node-a.secret"));
+});
+afterEach(async () => {
+  for (const child of running.splice(0)) await end(child, "SIGTERM");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Starts `svc keys serve-issuance`; answers where it listens, or what it said when it ended. */
+async function serve(...more: readonly string[]): Promise<string> {
+  const args = ["--keys", made.path("issuance"), "--clients", join(folder, "clients")];
+  const program = [
+    "cli/main.ts",
+    "keys",
+    "serve-issuance",
+    ...args,
+    "--audit",
+    join(folder, "audit.log"),
+    ...more,
+  ];
+  const child = spawn(process.execPath, program, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  running.push(child);
+  let said = "";
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const late = setTimeout(() => reject(new Error(`not ready: ${said}`)), startMs);
+  const take = (chunk: Buffer): void => {
+    said += chunk.toString();
+    const [, address] = /Issuing with \S+ \+ \S+ at (\S+)/.exec(said) ?? [];
+    if (address !== undefined) resolve(address);
+  };
+  child.stdout.on("data", take);
+  child.stderr.on("data", take);
+  child.once("exit", (code) => resolve(`${code}: ${said.trim()}`));
+  return promise.finally(() => clearTimeout(late));
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null) return child.exitCode;
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  child.once("exit", resolve);
+  child.kill(signal);
+  return promise;
+}
+
+function issuanceAt(address: string, changes: Partial<Parameters<typeof createRemoteIssuance>[0]> = {}) {
+  const { issuance } = parseKeyConfig({ SVC_ISSUANCE: address, SVC_ISSUANCE_SECRET_FILE: "x" }, "production");
+  if (issuance === null) throw new Error("no address");
+  return createRemoteIssuance({
+    ...{ address: issuance.address, secret, trust: () => trust },
+    ...{ environment: "production", clock: { now: Date.now } },
+    ...changes,
+  });
+}
+
+const certificate = (changes: Partial<Certificate> = {}): Uint8Array => {
+  const now = formatTimestamp(Date.now());
+  return certificatePayload({
+    v: 1,
+    subject: { kind: "business", uuid },
+    ...{ legal_name: "Nordlicht GmbH", country: "DE", verified_since: now },
+    ...{ status: "active", status_effective_from: now, issued_at: now, previous: null },
+    ...changes,
+  });
+};
+
+const custody = (issuedAt = formatTimestamp(Date.now())): Uint8Array =>
+  keyCustodyPayload({
+    ...{ v: 1, business_uuid: uuid, key_id: "k".repeat(43), custody: "self" },
+    ...{ issued_at: issuedAt, effective_from: issuedAt },
+  });
+
+async function auditLines(): Promise<readonly Record<string, unknown>[]> {
+  const text = await readFile(join(folder, "audit.log"), "utf8");
+  expect(text.endsWith("\n")).toBe(true);
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Asks past the client, which would not ask for what may not be issued. */
+function post(
+  address: string,
+  body: string,
+  headers: Record<string, string> = { authorization: `Bearer ${secret}` },
+  path = "/issue",
+): Promise<number> {
+  const [host, port] = address.split(":");
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const asked = request({ host, port, path, method: "POST", headers, agent: false });
+  asked.once("response", (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  });
+  asked.once("error", reject);
+  asked.end(body);
+  return promise;
+}
+
+const documentOf = (payloadType: string, payload: Uint8Array): string =>
+  JSON.stringify({ payload_type: payloadType, payload: toBase64(payload) });
+
+const options = (changes: Partial<IssuanceProcessOptions> = {}): IssuanceProcessOptions => ({
+  ...{ keys: made.path("issuance"), clients: join(folder, "clients"), audit: join(folder, "never.log") },
+  ...{ listen: { host: "127.0.0.1", port: 0 }, environment: "production", clock: { now: Date.now } },
+  ...changes,
+});
+
+describe("the issuance process", () => {
+  it("signs certificates and custody statements that verify, over a port and over a Unix socket", async () => {
+    for (const listen of ["127.0.0.1:0", `unix:${join(folder, "issuance.sock")}`]) {
+      const issuance = issuanceAt(await serve("--listen", listen));
+      const issued = await issuance.issue(payloadTypes["certificate.v1"], certificate());
+      const stated = await issuance.issue(payloadTypes["key-custody.v1"], custody());
+      if (!issued.ok || !stated.ok) throw new Error("refused");
+      expect(verifyCertificate(trust, issued.value as never)).toMatchObject({ ok: true });
+      expect(verifyKeyCustody(trust, stated.value as never)).toMatchObject({ ok: true });
+      for (const child of running.splice(0)) expect(await end(child, "SIGTERM")).toBe(exitCodes.done);
+    }
+  });
+
+  it("takes the place of one that was killed, but not of one that runs", async () => {
+    const listen = `unix:${join(folder, "taken.sock")}`;
+    expect(await serve("--listen", listen)).toBe(listen);
+    expect(await serve("--listen", listen)).toMatch(/^2: --listen: .*EADDRINUSE.*name another address$/);
+    for (const child of running.splice(0)) await end(child, "SIGKILL");
+    expect(await serve("--listen", listen)).toBe(listen);
+  });
+
+  it("writes a line about each signature before it gives it out, after what a crash left of a line", async () => {
+    await appendFile(join(folder, "audit.log"), '{"at":"cut of');
+    const payload = certificate({ legal_name: "Audit AG" });
+    await issuanceAt(await serve("--listen", "127.0.0.1:0")).issue(payloadTypes["certificate.v1"], payload);
+    const text = await readFile(join(folder, "audit.log"), "utf8");
+    const line = JSON.parse(text.trim().split("\n").at(-1) ?? "");
+    expect(line).toMatchObject({
+      ...{ asked_by: "node-a", outcome: "signed", kind: "certificate", subject: uuid, says: "active" },
+      ...{ payload_type: payloadTypes["certificate.v1"], payload_hash: hashOf(payload, nativeCrypto.sha256) },
+    });
+    expect(line.key_ids).toHaveLength(2);
+    await rm(join(folder, "audit.log"));
+  });
+
+  it.runIf(process.platform === "linux")(
+    "gives out no signature that the audit log did not take",
+    async () => {
+      await using issuance = await startIssuance(options({ audit: "/dev/full" }));
+      if ("socket" in issuance.address) throw new Error("unreachable");
+      const address = `${issuance.address.host}:${issuance.address.port}`;
+      expect(await post(address, documentOf(payloadTypes["certificate.v1"], certificate()))).toBe(503);
+      await expect(issuanceAt(address).issue(payloadTypes["certificate.v1"], certificate())).rejects.toThrow(
+        /signed nothing: it answered 503/,
+      );
+    },
+  );
+
+  it("signs nothing that is not a certificate or a custody statement of its environment, issued now", async () => {
+    const address = await serve("--listen", "127.0.0.1:0");
+    const type = payloadTypes["certificate.v1"];
+    const longAgo = formatTimestamp(Date.now() - 600_000);
+    const refused: readonly (readonly [string, Uint8Array])[] = [
+      [payloadTypes["receipt.v3"], certificate()],
+      [payloadTypes["key-set.v1"], utf8("{}")],
+      [payloadTypes["key-certificate.v1"], utf8("{}")],
+      [payloadTypes["key-custody.v1"], certificate()],
+      [type, custody()],
+      [type, utf8("{}")],
+      [type, certificate({ sandbox: true })],
+      [type, certificate({ status: "withdrawn" })],
+      [type, certificate({ issued_at: longAgo })],
+      [type, certificate({ issued_at: formatTimestamp(Date.now() + 600_000) })],
+      [payloadTypes["key-custody.v1"], custody(longAgo)],
+    ];
+    for (const [payloadType, payload] of refused) {
+      expect(await post(address, documentOf(payloadType, payload))).toBe(422);
+      expect(await issuanceAt(address).issue(payloadType, payload)).toMatchObject({
+        code: "issuance_refused",
+      });
+    }
+    const lines = await auditLines();
+    expect(lines.map(({ outcome }) => outcome)).toEqual(refused.map(() => "refused"));
+    expect(lines[0]).toMatchObject({ asked_by: "node-a", payload_hash: hashOf(refused[0]?.[1] ?? utf8("")) });
+    await rm(join(folder, "audit.log"));
+  });
+
+  it("answers nobody who cannot show a node's secret, and reads no more than it must", async () => {
+    const address = await serve("--listen", "127.0.0.1:0");
+    const body = documentOf(payloadTypes["certificate.v1"], certificate());
+    for (const headers of [
+      {},
+      { authorization: "Bearer " },
+      { authorization: `Bearer ${secret.slice(1)}A` },
+    ] as const)
+      expect(await post(address, body, { ...headers })).toBe(401);
+    expect(await post(address, body, undefined, "/sign")).toBe(404);
+    for (const wrong of ["", "{", "null", '{"payload_type":1}', JSON.stringify({ payload: "!" })])
+      expect(await post(address, wrong)).toBe(400);
+    expect(await post(address, JSON.stringify({ payload_type: "x".repeat(40_000), payload: "" }))).toBe(400);
+    expect(await readFile(join(folder, "audit.log"), "utf8")).toBe("");
+    const stranger = issuanceAt(address, { secret: "s".repeat(43) });
+    await expect(stranger.issue(payloadTypes["certificate.v1"], certificate())).rejects.toThrow(
+      /does not know this node/,
+    );
+  });
+
+  it("is away: the node is told so, may ask again, and its caller gets 503", async () => {
+    const address = await serve("--listen", "127.0.0.1:0");
+    const issuance = issuanceAt(address);
+    for (const child of running.splice(0)) await end(child, "SIGKILL");
+    const error = await issuance
+      .issue(payloadTypes["certificate.v1"], certificate())
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SigningUnavailable);
+    expect((error as Error).message).toMatch(/^The issuance process signed nothing: it cannot be reached/);
+    expect(failureAnswer(error)).toMatchObject({
+      problem: { status: 503, reason: "issuance", retry_after_seconds: 5 },
+    });
+  });
+
+  it("is not believed when what it signs does not verify under the node's key set", async () => {
+    const other = await makeProductionKeys(join(folder, "other"), { region: "eu-west1", nowMs: Date.now() });
+    const set = await loadKeySet(
+      other.path("key-set.json"),
+      await loadAnchors(other.path("anchors.json"), "production"),
+    );
+    const issuance = issuanceAt(await serve("--listen", "127.0.0.1:0"), { trust: () => set.trust });
+    await expect(issuance.issue(payloadTypes["certificate.v1"], certificate())).rejects.toThrow(
+      /does not verify under this node's key set \(key_unknown\)/,
+    );
+  });
+});
+
+describe("the issuance process does not start", () => {
+  it("with a pair that the set does not list, or that is compromised", async () => {
+    const keys = join(folder, "strange");
+    const other = await makeProductionKeys(join(folder, "third"), { region: "eu-west1", nowMs: Date.now() });
+    await mkdir(keys, { mode: 0o700 });
+    for (const name of ["issuance-p256.jwk", "issuance-mldsa65.jwk"])
+      await copyFile(join(other.path("issuance"), name), join(keys, name));
+    for (const name of ["anchors.json", "key-set.json"]) await copyFile(made.path(name), join(keys, name));
+    await expect(startIssuance(options({ keys }))).rejects.toThrow(
+      /issuance-p256\.jwk: cannot issue: the pair is not in/,
+    );
+    const late = { now: () => Date.now() + 3_651 * 86_400_000 };
+    await expect(startIssuance(options({ clock: late }))).rejects.toThrow(
+      /cannot issue: The key was valid until/,
+    );
+  });
+
+  it("without anchors, a key set or secrets of nodes", async () => {
+    await expect(startIssuance(options({ keys: made.path("root") }))).rejects.toThrow(
+      /anchors\.json: is missing/,
+    );
+    await expect(startIssuance(options({ clients: join(folder, "none") }))).rejects.toThrow(
+      /cannot be read \(ENOENT\)/,
+    );
+    await expect(startIssuance(options({ clients: made.path("root") }))).rejects.toThrow(
+      /holds no secret of a node/,
+    );
+  });
+
+  it("with a secret that others may read, or that two nodes share", async () => {
+    const clients = join(folder, "open");
+    await mkdir(clients);
+    await writeSecret(join(clients, "a.secret"));
+    await copyFile(join(clients, "a.secret"), join(clients, "b.secret"));
+    await chmod(join(clients, "b.secret"), 0o600);
+    await expect(startIssuance(options({ clients }))).rejects.toThrow(/b\.secret: is the secret of a, too/);
+    await chmod(join(clients, "a.secret"), 0o644);
+    await expect(startIssuance(options({ clients }))).rejects.toThrow(/a\.secret: can be read by others/);
+    await expect(writeSecret(join(clients, "a.secret"))).rejects.toThrow(/a secret is not written over/);
+  });
+
+  it("for another machine to reach", async () => {
+    expect(await serve("--listen", "0.0.0.0:7399")).toMatch(/^2: --listen: is .*, on this machine$/);
+    for (const listen of ["10.0.0.1:7399", "unix:relative.sock", "7399", "127.0.0.1:99999"])
+      expect(() => parseIssuanceAddress("--listen", listen)).toThrow(/^--listen: is .*, on this machine$/);
+  });
+});

@@ -1,0 +1,74 @@
+// Key certificates: what a pair of keys says of another key, and the entry that a key set then has of it.
+
+import type { Signer } from "../../crypto/port.ts";
+import type { Anchors } from "../../protocol/anchors.ts";
+import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
+import { algorithmOf } from "../../protocol/jwk.ts";
+import {
+  type CertifiedKey,
+  isPaired,
+  type KeyCertificate,
+  type KeyEntry,
+  type KeyUse,
+  keyCertificatePayload,
+  parseKeyCertificate,
+} from "../../protocol/key-set.ts";
+import { ok, type Verdict } from "../../protocol/result.ts";
+import { signEnvelope } from "../../service/sign-envelope.ts";
+
+export type Pair = readonly [classical: Signer, postQuantum: Signer];
+
+/** A key, or both halves of a pair, as its maker asks for it to be certified. */
+export interface KeyRequest {
+  readonly use: KeyUse;
+  /** Null unless the use is `receipt`. */
+  readonly region: string | null;
+  readonly keys: readonly CertifiedKey[];
+  readonly valid_from: string;
+  readonly valid_until: string | null;
+}
+
+export function certifiedKeyOf({ keyId, publicJwk }: Signer): CertifiedKey {
+  return { key_id: keyId, alg: algorithmOf(publicJwk), public_key: publicJwk };
+}
+
+/** Refuses `payload_malformed` for a request that no certificate can say. Whether the issuer may is the verifier's to judge. */
+export async function certify(
+  request: KeyRequest,
+  issuer: Pair,
+  at: { readonly environment: Anchors["environment"]; readonly issuedAt: string },
+): Promise<Verdict<Envelope>> {
+  const payload = keyCertificatePayload({
+    v: 1,
+    ...request,
+    issuer: issuer.map((half) => half.keyId),
+    issued_at: at.issuedAt,
+    compromised_from: null,
+    ...(at.environment === "sandbox" ? { sandbox: true } : {}),
+  });
+  const read = parseKeyCertificate(payload);
+  if (!read.ok) return read;
+  return ok(await signEnvelope(payloadTypes["key-certificate.v1"], payload, issuer));
+}
+
+/** What a key set lists of the keys of a certificate. */
+export function entriesOf(certificate: KeyCertificate): readonly KeyEntry[] {
+  const { use, region, keys, valid_from, valid_until, compromised_from } = certificate;
+  return keys.map((key, index) => ({
+    ...key,
+    use,
+    region,
+    pair: isPaired(use) ? (keys[1 - index]?.key_id ?? null) : null,
+    valid_from,
+    valid_until,
+    compromised_from,
+  }));
+}
+
+/** Both halves of a root as anchors pin them. */
+export function rootAnchors(classical: CertifiedKey, postQuantum: CertifiedKey): Anchors["roots"] {
+  return [
+    { ...classical, pair: postQuantum.key_id },
+    { ...postQuantum, pair: classical.key_id },
+  ];
+}

@@ -1,0 +1,209 @@
+// The next key set: everything that is still needed to verify what was signed before, and what changes.
+//   S1. No key is ever left out, no compromise unsaid or moved to a later instant, and no set is older than the one before.
+//   S2. A certificate that no verifier accepts any more, because its issuer was compromised when it was issued, is replaced:
+//       by the issuance key for a working key, by a root elsewhere for a pair.
+//   S3. What is given out verifies under the anchors: the verifier that everybody has judges it first.
+
+import { nativeCrypto } from "../../crypto/native.ts";
+import type { Anchors } from "../../protocol/anchors.ts";
+import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { type Envelope, payloadTypes } from "../../protocol/dsse.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
+import {
+  isPaired,
+  type KeyCertificate,
+  type KeyEntry,
+  type KeySet,
+  keySetPayload,
+  openKeyCertificate,
+} from "../../protocol/key-set.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { signEnvelope } from "../../service/sign-envelope.ts";
+import { earliest } from "../../verifier/key-window.ts";
+import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
+import { certify, entriesOf, type KeyRequest, type Pair } from "./key-certificates.ts";
+
+export interface NextKeySet {
+  readonly anchors: Anchors;
+  /** Null for the first. */
+  readonly previous: KeySet | null;
+  readonly issuance: Pair;
+  /** Key certificates that roots gave. */
+  readonly certificates: readonly Envelope[];
+  /** Working keys to certify. */
+  readonly requests: readonly KeyRequest[];
+  /** Working keys that end, with the instant, by key_id. */
+  readonly ends: ReadonlyMap<string, string>;
+  /** Keys that others may have had, with the first instant, by key_id; both halves of a pair are meant by one. */
+  readonly compromised: ReadonlyMap<string, string>;
+  readonly nowMs: number;
+}
+
+export interface IssuedKeySet {
+  /** JSON text of the answer `{keys, signed}`. */
+  readonly text: string;
+  readonly trust: Trust;
+}
+
+interface Certified {
+  readonly envelope: Envelope;
+  readonly certificate: KeyCertificate;
+}
+
+type Refused<T> = Result<T, "key_set_refused">;
+
+/** Refuses `key_set_refused` with one sentence that names the key. */
+export async function issueKeySet(next: NextKeySet): Promise<Refused<IssuedKeySet>> {
+  const issuedAt = formatTimestamp(next.nowMs);
+  const { previous } = next;
+  if (previous !== null && issuedAt <= previous.issued_at)
+    return refused(`The set before is of ${previous.issued_at}, and it is ${issuedAt}: compare the clocks.`);
+  const known = openAll([...(previous?.certificates ?? []), ...next.certificates]);
+  if (!known.ok) return known;
+  const marks = marksOf(next, known.value);
+  if (!marks.ok) return marks;
+  const standing = latestWindows(withoutFallen(known.value, marks.value));
+  const asked = requestsOf(next, known.value, standing);
+  if (!asked.ok) return asked;
+  const isAskedAgain = (each: Certified): boolean =>
+    asked.value.some((request) => request.keys[0]?.key_id === keyIdOf(each));
+  const certified: Certified[] = standing.filter((each) => !isAskedAgain(each));
+  for (const request of asked.value) {
+    const { environment } = next.anchors;
+    const envelope = await certify(request, next.issuance, { environment, issuedAt });
+    if (!envelope.ok)
+      return refused(`Key ${request.keys[0]?.key_id} cannot be certified: ${envelope.detail}`);
+    const opened = openAll([envelope.value]);
+    if (!opened.ok) return opened;
+    certified.push(...opened.value);
+  }
+  return signSet(next, certified, { marks: marks.value, issuedAt });
+}
+
+async function signSet(
+  { anchors, previous, issuance }: NextKeySet,
+  certified: readonly Certified[],
+  { marks, issuedAt }: { readonly marks: ReadonlyMap<string, string>; readonly issuedAt: string },
+): Promise<Refused<IssuedKeySet>> {
+  const entries = new Map<string, KeyEntry>();
+  for (const { certificate } of certified) {
+    for (const entry of entriesOf(certificate))
+      entries.set(entry.key_id, { ...entry, compromised_from: marks.get(entry.key_id) ?? null });
+  }
+  const lost = previous?.keys.find(({ key_id }) => !entries.has(key_id));
+  if (lost !== undefined)
+    return refused(
+      `Key ${lost.key_id} (${lost.use}) has no certificate left that stands; a root that is trusted must certify it.`,
+    );
+  const keys = [...entries.values()];
+  const certificates = certified.map(({ envelope }) => envelope);
+  const payload = keySetPayload({ v: 1, issued_at: issuedAt, keys, certificates });
+  const signed = await signEnvelope(payloadTypes["key-set.v1"], payload, issuance);
+  const text = JSON.stringify({ keys, signed });
+  const trust = verifyKeySet(anchors, JSON.parse(text) as JsonValue, nativeCrypto);
+  return trust.ok
+    ? ok({ text, trust: trust.value })
+    : refused(`The set would not verify under the anchors (${trust.code}): ${trust.detail}`);
+}
+
+function openAll(envelopes: readonly Envelope[]): Refused<readonly Certified[]> {
+  const opened: Certified[] = [];
+  const seen = new Set<string>();
+  for (const envelope of envelopes) {
+    const certificate = openKeyCertificate(envelope);
+    if (!certificate.ok) return refused(`A key certificate cannot be read: ${certificate.detail}`);
+    // The same certificate may be brought twice.
+    if (seen.has(envelope.payload)) continue;
+    seen.add(envelope.payload);
+    opened.push({ envelope, certificate: certificate.value });
+  }
+  return ok(opened);
+}
+
+function keyIdOf({ certificate }: Certified): string | undefined {
+  return certificate.keys[0]?.key_id;
+}
+
+/** Compromises that are known and those that are said now, by key_id (S1). */
+function marksOf(next: NextKeySet, known: readonly Certified[]): Refused<ReadonlyMap<string, string>> {
+  const marks = new Map<string, string>();
+  const mark = (keyId: string, from: string | null): void => {
+    const first = earliest(marks.get(keyId) ?? null, from);
+    if (first !== null) marks.set(keyId, first);
+  };
+  for (const { key_id, compromised_from } of next.previous?.keys ?? []) mark(key_id, compromised_from);
+  for (const { certificate } of known) {
+    for (const { key_id } of certificate.keys) mark(key_id, certificate.compromised_from);
+  }
+  for (const [keyId, from] of next.compromised) {
+    const owner = known.find(({ certificate }) => certificate.keys.some(({ key_id }) => key_id === keyId));
+    if (owner === undefined) return refused(`Key ${keyId} is not in the set before.`);
+    for (const { key_id } of owner.certificate.keys) mark(key_id, from);
+  }
+  return ok(marks);
+}
+
+/** A later certificate of a key with another window says when the key really ends. */
+function latestWindows(known: readonly Certified[]): readonly Certified[] {
+  const latest = new Map<string, Certified>();
+  for (const each of known) {
+    const keyId = keyIdOf(each) ?? "";
+    const before = latest.get(keyId)?.certificate.issued_at ?? "";
+    if (each.certificate.issued_at >= before) latest.set(keyId, each);
+  }
+  return known.filter((each) => {
+    const last = latest.get(keyIdOf(each) ?? "");
+    return last !== undefined && windowOf(last) === windowOf(each);
+  });
+}
+
+function windowOf({ certificate: { valid_from, valid_until } }: Certified): string {
+  return `${valid_from} ${valid_until}`;
+}
+
+/** S2. */
+function withoutFallen(
+  known: readonly Certified[],
+  marks: ReadonlyMap<string, string>,
+): readonly Certified[] {
+  return known.filter(({ certificate: { issuer, issued_at } }) =>
+    issuer.every((keyId) => {
+      const from = marks.get(keyId);
+      return from === undefined || issued_at < from;
+    }),
+  );
+}
+
+/** Working keys that the issuance key certifies now: new ones, those that end, and those whose certificates fell. */
+function requestsOf(
+  next: NextKeySet,
+  known: readonly Certified[],
+  standing: readonly Certified[],
+): Refused<readonly KeyRequest[]> {
+  const requests = [...next.requests];
+  const paired = requests.find(({ use }) => isPaired(use));
+  if (paired !== undefined)
+    return refused(
+      `Key ${paired.keys[0]?.key_id} is of use ${paired.use}: a root certifies it, not the issuance key.`,
+    );
+  const holds = new Set(standing.map(keyIdOf));
+  const ends = new Map(next.ends);
+  for (const each of known) {
+    const keyId = keyIdOf(each) ?? "";
+    const { use, region, keys, valid_from, valid_until } = each.certificate;
+    const end = ends.get(keyId);
+    if (end !== undefined && isPaired(use))
+      return refused(`Key ${keyId} is of use ${use}: a root certifies when it ends.`);
+    ends.delete(keyId);
+    const isFallen = !holds.has(keyId) && !isPaired(use);
+    if (end === undefined && !isFallen) continue;
+    if (requests.some((request) => request.keys[0]?.key_id === keyId)) continue;
+    requests.push({ use, region, keys, valid_from, valid_until: earliest(valid_until, end ?? null) });
+  }
+  const [unknown] = ends.keys();
+  return unknown === undefined ? ok(requests) : refused(`Key ${unknown} is not in the set before.`);
+}
+
+function refused(detail: string) {
+  return refuse("key_set_refused", detail);
+}

@@ -1,0 +1,61 @@
+// The public files that say which keys count: the anchors and the key set. Both are verified before anything acts by them.
+
+import { readFileIfThere } from "../../crypto/durable-file.ts";
+import { nativeCrypto } from "../../crypto/native.ts";
+import { type Anchors, parseAnchors } from "../../protocol/anchors.ts";
+import { utf8 } from "../../protocol/bytes.ts";
+import type { JsonValue } from "../../protocol/canonical-json.ts";
+import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { parseStrictJson } from "../../protocol/strict-json.ts";
+import { type Trust, verifyKeySet } from "../../verifier/trust.ts";
+import { ConfigError } from "../config-error.ts";
+
+export const anchorsFile = "anchors.json";
+export const keySetFile = "key-set.json";
+
+/** The anchors in a file. Throws {@link ConfigError} for one that is missing, holds none, or those of another environment. */
+export async function loadAnchors(path: string, environment: Anchors["environment"]): Promise<Anchors> {
+  const value = await loadJson(path, "the public anchors that `svc keys anchors` writes");
+  const anchors = parseAnchors(value);
+  if (!anchors.ok)
+    throw new ConfigError(path, `holds no anchors: ${anchors.detail} (${anchors.pointer ?? ""})`);
+  if (anchors.value.environment === environment) return anchors.value;
+  throw new ConfigError(
+    path,
+    `holds ${anchors.value.environment} anchors; a ${environment} node needs ${environment} anchors`,
+  );
+}
+
+export interface LoadedKeySet {
+  readonly text: string;
+  readonly trust: Trust;
+}
+
+/** The key set in a file. Throws {@link ConfigError} for one that is missing or does not verify under the anchors. */
+export async function loadKeySet(path: string, anchors: Anchors): Promise<LoadedKeySet> {
+  const text = await loadText(path, "the key set that was issued for this service");
+  const trust = trustIn(text, anchors);
+  if (trust.ok) return { text, trust: trust.value };
+  throw new ConfigError(path, `does not verify under the anchors: ${trust.detail} (${trust.code})`);
+}
+
+/** Trust in the keys of a key set's text, judged as every verifier does. */
+export function trustIn(text: string, anchors: Anchors): Result<Trust> {
+  const parsed = parseStrictJson(utf8(text));
+  if (!parsed.ok) return parsed;
+  const trust = verifyKeySet(anchors, parsed.value, nativeCrypto);
+  return trust.ok ? ok(trust.value) : refuse(trust.code, trust.detail);
+}
+
+/** Throws {@link ConfigError} for a file that is missing or is not JSON; `what` completes «is missing; put … there». */
+export async function loadJson(path: string, what: string): Promise<JsonValue> {
+  const parsed = parseStrictJson(utf8(await loadText(path, what)));
+  if (parsed.ok) return parsed.value;
+  throw new ConfigError(path, `is not JSON: ${parsed.detail}`);
+}
+
+async function loadText(path: string, what: string): Promise<string> {
+  const text = await readFileIfThere(path);
+  if (text !== null) return text;
+  throw new ConfigError(path, `is missing; put ${what} there`);
+}

@@ -1,0 +1,116 @@
+// The working keys that a node holds, and which of them signs.
+//   W1. A key signs only while the verified key set lists it for this use and region, within its window, and not as
+//       compromised: from the moment that a set says otherwise it signs nothing more.
+//   W2. A document that names an instant is signed by the newest key that stood then, so it verifies whenever it is looked
+//       at, and what is signed again after a crash is signed by the same key.
+
+import { createBatchSigner } from "../../crypto/batch-signer.ts";
+import { createSigner } from "../../crypto/file-signer.ts";
+import type { FileKeyStore } from "../../crypto/key-store.ts";
+import { type Signer, type SignerAt, SigningUnavailable } from "../../crypto/port.ts";
+import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { createTurnSigner } from "../../crypto/turn-signer.ts";
+import type { KeyEntry } from "../../protocol/key-set.ts";
+import { windowFault } from "../../verifier/key-window.ts";
+import type { Trust } from "../../verifier/trust.ts";
+
+export const nodeUses = ["projection", "receipt", "sidecar", "statement"] as const;
+export type NodeUse = (typeof nodeUses)[number];
+
+export interface HeldKey {
+  /** Name in the key store, without its extension. */
+  readonly name: string;
+  readonly use: NodeUse;
+  readonly signer: Signer;
+}
+
+/** How the key of a use is named, alone or before a dot and what tells it from the others of its use. */
+export function keyNameOf(use: string, region: string): string {
+  return use === "receipt" ? `receipt-${region}` : use;
+}
+
+/** Rows and sidecars are signed by the hundred, receipts one a request. */
+const signerOf: Readonly<Record<NodeUse, (jwk: PrivateJwk) => Signer>> = {
+  projection: createBatchSigner,
+  receipt: createTurnSigner,
+  sidecar: createBatchSigner,
+  statement: createSigner,
+};
+
+/** Every working key of the node's that the store has, by the names of their files. Throws what the store throws. */
+export async function loadHeldKeys(
+  store: FileKeyStore,
+  region: string,
+  known: readonly HeldKey[] = [],
+): Promise<readonly HeldKey[]> {
+  const held: HeldKey[] = [];
+  for (const name of await store.names()) {
+    const use = nodeUses.find((each) => {
+      const own = keyNameOf(each, region);
+      return name === own || name.startsWith(`${own}.`);
+    });
+    if (use === undefined) continue;
+    const jwk = await store.loadOfAlgorithm(name, "Ed25519");
+    if (jwk === null) continue;
+    const { keyId } = createSigner(jwk);
+    // A signer may have signatures under way.
+    const same = known.find((each) => each.name === name && each.signer.keyId === keyId);
+    held.push(same ?? { name, use, signer: signerOf[use](jwk) });
+  }
+  return held;
+}
+
+/** Why a key that the node holds may not sign at `at`; null when it may. */
+export function heldKeyFault(
+  held: HeldKey,
+  trust: Trust,
+  at: { readonly region: string; readonly at: string },
+): string | null {
+  const entry = trust.keys.get(held.signer.keyId);
+  if (entry === undefined) return `key ${held.signer.keyId} is not in the key set`;
+  if (entry.use !== held.use) return `key ${entry.key_id} is listed as a ${entry.use} key`;
+  const region = held.use === "receipt" ? at.region : null;
+  if (entry.region !== region) return `key ${entry.key_id} is listed for region ${entry.region}`;
+  if (entry.compromised_from !== null)
+    return `key ${entry.key_id} is compromised from ${entry.compromised_from} on`;
+  const fault = windowFault(entry, at.at);
+  if (fault === null) return null;
+  return at.at < entry.valid_from
+    ? `key ${entry.key_id} is valid from ${entry.valid_from} on`
+    : `key ${entry.key_id} was valid until ${entry.valid_until}`;
+}
+
+interface Standing {
+  readonly entry: KeyEntry;
+  readonly signer: Signer;
+}
+
+/** The signers of one state of the key set and of the files. */
+export function standingSigners(
+  held: readonly HeldKey[],
+  trust: Trust,
+  region: string,
+): Readonly<Record<NodeUse, SignerAt>> {
+  const signers = nodeUses.map((use) => {
+    const standing = held.flatMap((each): readonly Standing[] => {
+      const entry = trust.keys.get(each.signer.keyId);
+      // Whatever its window is, a key that is listed otherwise or as compromised never signs (W1).
+      const mayEver =
+        entry !== undefined &&
+        each.use === use &&
+        heldKeyFault(each, trust, { region, at: entry.valid_from }) === null;
+      return mayEver ? [{ entry, signer: each.signer }] : [];
+    });
+    // Newest first; all nodes choose alike between two that begin together.
+    const order = ({ entry }: Standing): string => `${entry.valid_from} ${entry.key_id}`;
+    standing.sort((a, b) => (order(a) < order(b) ? 1 : -1));
+    return [use, (at: string) => signerAt(use, standing, at)] as const;
+  });
+  return Object.fromEntries(signers) as Record<NodeUse, SignerAt>;
+}
+
+function signerAt(use: NodeUse, standing: readonly Standing[], at: string): Signer {
+  const found = standing.find(({ entry }) => windowFault(entry, at) === null);
+  if (found !== undefined) return found.signer;
+  throw new SigningUnavailable("signing_key", `The node holds no ${use} key that stood at ${at}.`);
+}

@@ -1,0 +1,102 @@
+// Where people use their passkeys: the origins of the deployment's portals and the relying party ids they belong to (Web
+// Authentication Level 3, §5.1.2 and §13.4.9). Published in the anchors, for whoever verifies a seal judges by them.
+
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
+import type { Environment } from "../service/service-keys.ts";
+import { ConfigError } from "./config-error.ts";
+
+/** Passkeys of the sandbox's samples are made in software for this portal. */
+const sandboxPortal: PasskeyOrigins = {
+  rp_ids: ["portal.svc.example"],
+  origins: ["https://portal.svc.example"],
+};
+
+const originsSetting = "SVC_PASSKEY_ORIGINS";
+const rpIdsSetting = "SVC_PASSKEY_RP_IDS";
+
+/** As the anchors' format has them. */
+const bounds = { origins: { count: 64, length: 512 }, rpIds: { count: 16, length: 253 } };
+
+/** Throws {@link ConfigError}: a seal that is made at a portal which is not named here counts nowhere. */
+export function parsePasskeys(
+  env: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
+): PasskeyOrigins | null {
+  const isSet = env[originsSetting] !== undefined || env[rpIdsSetting] !== undefined;
+  // Production goes by its anchors.
+  if (!isSet) return environment === "sandbox" ? sandboxPortal : null;
+  const origins = listOf(env, originsSetting, bounds.origins);
+  const rpIds = listOf(env, rpIdsSetting, bounds.rpIds);
+  for (const origin of origins) checkOrigin(origin, environment);
+  for (const rpId of rpIds) checkRpId(rpId, origins);
+  const stray = origins.find((origin) => !rpIds.some((rpId) => belongsTo(origin, rpId)));
+  if (stray !== undefined) {
+    throw new ConfigError(
+      rpIdsSetting,
+      `names no domain of the origin ${stray}; add its host or a domain above it`,
+    );
+  }
+  return Object.freeze({ rp_ids: rpIds, origins });
+}
+
+/** Throws {@link ConfigError} where the setting names other portals than the anchors, by which everybody else judges. */
+export function assertPublished(passkeys: PasskeyOrigins | null, anchors: PasskeyOrigins): void {
+  const sorted = ({ origins, rp_ids }: PasskeyOrigins) =>
+    JSON.stringify([[...origins].sort(), [...rp_ids].sort()]);
+  if (passkeys === null || sorted(passkeys) === sorted(anchors)) return;
+  throw new ConfigError(
+    originsSetting,
+    "names other portals than the anchors do; make anchors that name them (docs/keys.md), or unset both passkey settings",
+  );
+}
+
+function listOf(
+  env: Readonly<Record<string, string | undefined>>,
+  setting: string,
+  { count, length }: { readonly count: number; readonly length: number },
+): readonly string[] {
+  const text = env[setting];
+  if (text === undefined) {
+    throw new ConfigError(
+      setting,
+      "is missing; name what the portals use, comma-separated, with both passkey settings",
+    );
+  }
+  const items = text.split(",").map((item) => item.trim());
+  if (
+    items.length > count ||
+    new Set(items).size < items.length ||
+    items.some((item) => item.length > length)
+  ) {
+    throw new ConfigError(
+      setting,
+      `names something twice or too much; use at most ${count}, of ${length} characters each`,
+    );
+  }
+  return items;
+}
+
+function checkOrigin(origin: string, environment: Environment): void {
+  const url = URL.parse(origin);
+  const schemes = environment === "production" ? ["https:"] : ["https:", "http:"];
+  if (url !== null && schemes.includes(url.protocol) && url.origin === origin) return;
+  throw new ConfigError(
+    originsSetting,
+    `has ${JSON.stringify(origin)}; use scheme and host only, such as https://portal.example`,
+  );
+}
+
+function checkRpId(rpId: string, origins: readonly string[]): void {
+  const isDomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(rpId);
+  if (isDomain && origins.some((origin) => belongsTo(origin, rpId))) return;
+  throw new ConfigError(
+    rpIdsSetting,
+    `has ${JSON.stringify(rpId)}; use the host of an origin in ${originsSetting}, or a domain above it, such as portal.example`,
+  );
+}
+
+/** A top-level domain is nobody's own. */
+function belongsTo(origin: string, rpId: string): boolean {
+  const host = URL.parse(origin)?.hostname;
+  return host === rpId || (rpId.includes(".") && host?.endsWith(`.${rpId}`) === true);
+}

@@ -1,0 +1,376 @@
+// Evidence that does not stand, and the reason that a verifier gives: POST /v1/verify, or the offline verifier with the
+// anchors of `sandbox.json`.
+
+import { collectEvidence, verifyEvidenceFile } from "../../../client/evidence.ts";
+import { createSvcClient, type FetchedRecord, type RecordAnswer } from "../../../client/service-client.ts";
+import type { Anchors } from "../../../protocol/anchors.ts";
+import { toBase64, utf8 } from "../../../protocol/bytes.ts";
+import type { JsonObject, JsonValue } from "../../../protocol/canonical-json.ts";
+import { exactMember } from "../../../protocol/exact-member.ts";
+import type { KeyEntry } from "../../../protocol/key-set.ts";
+import {
+  freshText,
+  type Publisher,
+  type Refusal,
+  type Refused,
+  type Trial,
+  trialProduct,
+  trialSearch,
+} from "./trial.ts";
+
+/** A record sealed alone, as it was fetched. */
+async function fetchFirst(
+  trial: Trial,
+  search: Readonly<Record<string, unknown>> = inTrialCountry,
+): Promise<RecordAnswer> {
+  const { client } = await clientOf(trial);
+  const found = await client.search({ ...JSON.parse(trialSearch(search)) });
+  const [row] = found.body.rows;
+  if (row === undefined) throw new Error("There is no record to try it with.");
+  return client.fetchRecord(row.record_id);
+}
+
+const inTrialCountry = { filter: { all: [{ country: "IE" }] }, q: "trial lamp", sort_by: "_text_match:desc" };
+
+async function clientOf({ everyday, sandbox }: Trial) {
+  const { searcher } = await everyday;
+  const client = createSvcClient({
+    fetch: (url, init) => fetch(url, init),
+    key: searcher.key,
+    grant: searcher.grant,
+    baseUrl: sandbox.base_url,
+    businessUrl: null,
+    verifyUrl: sandbox.verify_url,
+  });
+  return { client, keyId: searcher.key.keyId };
+}
+
+const sections = ["seal", "sidecar", "projection", "ai_policy_bits"] as const;
+
+/** Asks POST /v1/verify; the first section that does not stand says why. */
+async function verify({ send, sandbox }: Trial, evidence: object): Promise<Refused> {
+  const { status, json } = await send({
+    url: `${sandbox.verify_url}/v1/verify`,
+    body: JSON.stringify(evidence),
+  });
+  const found = sections
+    .map((name) => json[name] as JsonObject | null | undefined)
+    .find((each) => each?.["valid"] === false);
+  return {
+    status,
+    code: String(found?.["reason"] ?? ""),
+    detail: String(found?.["detail"] ?? json["detail"] ?? ""),
+  };
+}
+
+interface Held {
+  readonly bytes: Uint8Array;
+  readonly body: FetchedRecord;
+}
+
+/** A record and its seal, of which something is changed. */
+const fetchedWith =
+  (change: (held: Held) => object, search?: Readonly<Record<string, unknown>>) =>
+  async (trial: Trial): Promise<Refused> => {
+    const { recordBytes: bytes, body } = await fetchFirst(trial, search);
+    return verify(trial, { record_base64: toBase64(bytes), seal: body.seal, ...change({ bytes, body }) });
+  };
+
+interface Envelope {
+  readonly payloadType: string;
+  readonly payload: string;
+  readonly signatures: readonly Readonly<Record<string, string>>[];
+}
+
+/** The seal, with another payload text under the same signature. */
+function withPayload({ body }: Held, change: (text: string) => string): { readonly seal: object } {
+  const seal = body.seal as Envelope;
+  const text = Buffer.from(seal.payload, "base64").toString();
+  return { seal: { ...seal, payload: toBase64(utf8(change(text))) } };
+}
+
+function withSignature({ body }: Held, changes: object): { readonly seal: object } {
+  const seal = body.seal as Envelope;
+  return { seal: { ...seal, signatures: [{ ...seal.signatures[0], ...changes }] } };
+}
+
+function flipped(bytes: Uint8Array): string {
+  const copy = Uint8Array.from(bytes);
+  copy[40] = (copy[40] ?? 0) ^ 1;
+  return toBase64(copy);
+}
+
+const documents: readonly Refusal[] = [
+  {
+    name: "verify/hash_mismatch",
+    how: "A fetched record of which one bit was turned.",
+    attempt: fetchedWith(({ bytes }) => ({ record_base64: flipped(bytes) })),
+  },
+  {
+    name: "verify/inclusion_invalid",
+    how: "A record of the catalogue that is said to be another leaf of its batch.",
+    attempt: fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), leaf_index: 1, proof: [] } }), {
+      q: "ideal cut",
+    }),
+  },
+  {
+    name: "verify/signature_invalid",
+    how: "A seal with the signature of nothing.",
+    attempt: fetchedWith((held) => withSignature(held, { sig: toBase64(new Uint8Array(64)) })),
+  },
+  {
+    name: "verify/key_mismatch",
+    how: "A seal that names another key than signed it.",
+    attempt: fetchedWith((held) => withSignature(held, { keyid: freshText() })),
+  },
+  {
+    name: "verify/payload_type_mismatch",
+    how: "A seal under the payload type of a receipt.",
+    attempt: fetchedWith(({ body }) => ({
+      seal: { ...(body.seal as object), payloadType: "application/vnd.svc.receipt.v3+json" },
+    })),
+  },
+  {
+    name: "verify/envelope_malformed",
+    how: "An envelope with a member that envelopes do not have.",
+    attempt: fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), note: "" } })),
+  },
+  {
+    name: "verify/payload_malformed",
+    how: "A seal with a member that seals do not have.",
+    attempt: fetchedWith((held) => withPayload(held, (text) => text.replace("{", '{"a":1,'))),
+  },
+  {
+    name: "verify/version_unknown",
+    how: "A seal of a format that there is not.",
+    attempt: fetchedWith((held) => withPayload(held, (text) => text.replace('"v":2', '"v":9'))),
+  },
+  {
+    name: "verify/ai_policy_bits_mismatch",
+    how: "Bits that permit what the sealed AI policy does not.",
+    attempt: async (trial) => {
+      const { body, text } = await fetchFirst(trial);
+      const policy = exactMember(exactMember(text, "ai_policy") ?? "", "record") ?? "";
+      const bits = {
+        ai_policy_version: body.ai_policy.version,
+        ai_policy_schema: 2,
+        use: 127,
+        action: 63,
+        blocked: 0,
+      };
+      return verify(trial, {
+        record_base64: toBase64(utf8(policy)),
+        seal: body.ai_policy.seal,
+        ai_policy_bits: bits,
+      });
+    },
+  },
+  {
+    name: "verify/key_event_missing",
+    how: "A seal of which the log's leaf of its key is required: this version has no log.",
+    attempt: fetchedWith(() => ({ key_events: "require" })),
+  },
+  {
+    name: "verify/row_signature_invalid",
+    how: "A row with another price than was signed.",
+    attempt: rowWith({ price_US: 1 }),
+  },
+  {
+    name: "verify/projection_unknown",
+    how: "A row of a projection that there is not.",
+    attempt: rowWith({ adl_proj: "products/99" }),
+  },
+];
+
+function rowWith(changes: object) {
+  return async (trial: Trial): Promise<Refused> => {
+    const { client } = await clientOf(trial);
+    const { body } = await client.search(JSON.parse(trialSearch()));
+    const [row] = body.rows;
+    const { recordBytes } = await client.fetchRecord(row?.record_id ?? "");
+    return verify(trial, { record_base64: toBase64(recordBytes), row: { ...row, ...changes } });
+  };
+}
+
+interface Sealing {
+  readonly certId?: string;
+  readonly aiPolicyVersion?: number;
+  readonly recordType?: string;
+  readonly record?: Uint8Array;
+}
+
+/** A batch of one record, sealed now by a sample key; nobody has published it. */
+async function verifySealed(
+  trial: Trial,
+  publisher: Publisher,
+  { record, ...changes }: Sealing = {},
+): Promise<Refused> {
+  const bytes = record ?? trialProduct("sealed-lamp");
+  const { batch_seal } = await trial.seal(publisher, [bytes], changes);
+  const seal = { batch_seal, leaf_index: 0, tree_size: 1, proof: [] };
+  return verify(trial, { record_base64: toBase64(bytes), seal });
+}
+
+const sealedBy =
+  (words: string, sealing?: Sealing) =>
+  async (trial: Trial): Promise<Refused> =>
+    verifySealed(trial, await trial.publisher(words), sealing);
+
+const sealedWith =
+  (sealing: Sealing) =>
+  async (trial: Trial): Promise<Refused> =>
+    verifySealed(trial, (await trial.everyday).publisher, sealing);
+
+const standing: readonly Refusal[] = [
+  {
+    name: "verify/key_unknown",
+    how: "A seal by a key that no business has registered.",
+    attempt: async (trial) => {
+      const { publisher } = await trial.everyday;
+      return verifySealed(trial, { ...publisher, key: await trial.newKey() });
+    },
+  },
+  {
+    name: "verify/key_not_valid",
+    how: "A seal of today by the key of the fifth business that has ended.",
+    attempt: sealedBy("Its time is over: every request"),
+  },
+  {
+    name: "verify/key_not_valid/revoked",
+    how: "A seal of today by its revoked key.",
+    attempt: sealedBy("Revoked: every request"),
+  },
+  {
+    name: "verify/key_compromised",
+    how: "A seal of today by its compromised key.",
+    attempt: sealedBy("Revoked as compromised"),
+  },
+  {
+    name: "verify/record_type_mismatch",
+    how: "A product that is sealed as an event.",
+    attempt: sealedWith({ recordType: "events" }),
+  },
+  {
+    name: "verify/certificate_not_in_force",
+    how: "A record that the revoked business published: the revocation reaches back to before it was sealed.",
+    attempt: fetchedWith(() => ({}), { ...inTrialCountry, q: "lantern tidewrack" }),
+  },
+  {
+    name: "verify/certificate_withdrawn",
+    how: "A seal of today by the business whose certificate was withdrawn, under the certificate that it had.",
+    attempt: sealedUnderFirst("withdrew its certificate"),
+  },
+  {
+    name: "verify/certificate_not_in_force/closed",
+    how: "A seal of today by the business that was closed, under the certificate that it had.",
+    attempt: sealedUnderFirst("Closed:"),
+  },
+  {
+    name: "verify/certificate_unknown",
+    how: "A seal that names a certificate which the business never had.",
+    attempt: sealedWith({ certId: `sha256:${"0".repeat(64)}` }),
+  },
+  {
+    name: "verify/ai_policy_version_mismatch",
+    how: "A seal that names an AI policy version which was never in force.",
+    attempt: sealedWith({ aiPolicyVersion: 7 }),
+  },
+  {
+    name: "verify/out_of_scope",
+    how: "A product for another country, by the key whose mandate is for two.",
+    attempt: sealedBy("For IE and NZ only", {
+      record: trialProduct("sealed-abroad", {
+        countries: ["US"],
+        prices: [{ country: "US", currency: "USD", amount: "19.00" }],
+      }),
+    }),
+  },
+  {
+    name: "verify/out_of_scope/mandate_revoked",
+    how: "A seal of today by the key whose mandate was revoked.",
+    attempt: sealedBy("Its mandate was revoked"),
+  },
+];
+
+/** The oldest issuance of the business's certificate is the one that was active. */
+function sealedUnderFirst(words: string) {
+  return async (trial: Trial): Promise<Refused> => {
+    const publisher = await trial.publisher(words);
+    const { json } = await trial.send({
+      url: `${trial.sandbox.verify_url}/v1/certificates/${publisher.businessUuid}`,
+    });
+    const history = json["history"] as readonly { readonly cert_id: string }[];
+    return verifySealed(trial, { ...publisher, certId: history.at(-1)?.cert_id ?? "" });
+  };
+}
+
+/** An evidence file with something changed, judged offline, or judged by other anchors. */
+const offlineWith =
+  (
+    change: (file: JsonObject) => JsonObject,
+    anchorsOf: (anchors: Anchors, file: JsonObject) => object = (anchors) => anchors,
+  ) =>
+  async (trial: Trial): Promise<Refused> => {
+    const { client, keyId } = await clientOf(trial);
+    const fetched = await fetchFirst(trial);
+    const text = await collectEvidence(client, fetched, { environment: "sandbox", keyId });
+    const changed = change(JSON.parse(text) as JsonObject);
+    const file = JSON.stringify(changed);
+    const verified = verifyEvidenceFile(utf8(file), {
+      anchorsText: JSON.stringify(anchorsOf(trial.sandbox.anchors, changed)),
+      allowSandbox: true,
+    });
+    const failed = verified.ok ? verified.value.checks.find(({ state }) => state === "failed") : undefined;
+    return { status: null, code: failed?.reason ?? "", detail: failed?.detail ?? "" };
+  };
+
+/** Pins the issuance keys of the set, of which no certificate says that they are roots. */
+function otherAnchors(anchors: Anchors, file: JsonObject): object {
+  const { keys } = file["key_set"] as unknown as { readonly keys: readonly KeyEntry[] };
+  const issuance = keys.filter(({ use }) => use === "issuance");
+  return {
+    ...anchors,
+    roots: issuance.map(({ key_id, alg, public_key, pair }) => ({ key_id, alg, public_key, pair })),
+  };
+}
+
+function member(value: JsonValue | undefined, name: string): JsonObject {
+  return ((value as JsonObject | undefined)?.[name] ?? {}) as JsonObject;
+}
+
+const offline: readonly Refusal[] = [
+  {
+    name: "verify/post_quantum_required",
+    how: "Evidence whose key set has lost the second of its two signatures.",
+    attempt: offlineWith((file) => {
+      const signed = member(file["key_set"], "signed");
+      const signatures = (signed["signatures"] as readonly JsonValue[]).slice(0, 1);
+      return { ...file, key_set: { ...(file["key_set"] as JsonObject), signed: { ...signed, signatures } } };
+    }),
+  },
+  {
+    name: "verify/trust_chain_broken",
+    how: "Evidence, judged by anchors that pin other keys than its roots.",
+    attempt: offlineWith((file) => file, otherAnchors),
+  },
+  {
+    name: "verify/receipt_caller_mismatch",
+    how: "The receipt of one AI company, presented by another.",
+    attempt: offlineWith((file) => ({ ...file, caller_key_id: "A".repeat(43) })),
+  },
+  {
+    name: "verify/receipt_row_mismatch",
+    how: "The receipt of one record, beside another record.",
+    attempt: async (trial) => {
+      const other = await fetchFirst(trial, { q: "ideal cut" });
+      const receipt = other.body.receipt as unknown as JsonValue;
+      // Which request the receipt answered is another question.
+      return offlineWith(({ request_hash: _asked, ...file }) => ({
+        ...file,
+        fetched: { ...(file["fetched"] as JsonObject), receipt },
+      }))(trial);
+    },
+  },
+];
+
+export const evidenceRefusals: readonly Refusal[] = [...documents, ...standing, ...offline];

@@ -1,0 +1,30 @@
+// Every refusal that can be tried in a sandbox, and those that cannot, with the reason.
+
+import { evidenceRefusals } from "./evidence.ts";
+import { publishingRefusals } from "./publishing.ts";
+import { requestRefusals } from "./requests.ts";
+import type { Refusal, Refused } from "./trial.ts";
+
+export const refusals: readonly Refusal[] = [...requestRefusals, ...publishingRefusals, ...evidenceRefusals];
+
+/** Names as {@link Refusal} has them. */
+export const untried: Readonly<Record<string, string>> = {
+  allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
+  internal_error: "It is a fault of the service: nobody can ask for one.",
+  unavailable: "A part of the node has to be away, which nobody outside can bring about.",
+  region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
+  "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
+  "record/superseded": "A withdrawal has to overtake a push, and this version takes none over HTTP.",
+  "record/hold_rejected": "A person rejects the hold in a portal, and a sandbox has none.",
+  "verify/checkpoint_invalid": "This version has no transparency log.",
+  "verify/consistency_invalid": "This version has no transparency log.",
+  "verify/entitlement_expired": "This version has no entitlements.",
+  "verify/entitlement_invalid": "This version has no entitlements.",
+};
+
+/** Whether it was refused as the name says: with its code, and where it names one with that reason. */
+export function isAsNamed(name: string, { code, reason }: Refused): boolean {
+  const [kind, part] = name.split("/");
+  if (kind === "verify" || kind === "record") return code === part;
+  return code === kind && (reason === undefined || part === undefined || reason === part);
+}

@@ -1,0 +1,69 @@
+// What the content rules judge by, beside the record itself: the operator's lists, and the names of certified companies.
+
+import { foldedWords } from "./fold-text.ts";
+import { createNameIndex, type NameIndex } from "./name-index.ts";
+
+/** The operator's own lists. */
+export interface OperatorLists {
+  /** Names of companies and brands that only their owners' records may say. */
+  readonly protectedNames: readonly ProtectedName[];
+  /** Words that are never judged, although a company is called so. */
+  readonly exemptNames: readonly string[];
+  /** Hosts of malware and phishing, lower case; their subdomains are meant too. */
+  readonly blockedHosts: readonly string[];
+}
+
+export interface ContentLists extends OperatorLists {
+  /** Companies that the service certified; changes while the lists are in use. */
+  readonly certified: CertifiedNames;
+}
+
+export type ProtectedName =
+  | string
+  | {
+      readonly name: string;
+      /** Uuids of the businesses that may say it. */
+      readonly owners: readonly string[];
+    };
+
+export interface CertifiedNames {
+  /** Names without their legal form, as folded words. */
+  readonly index: NameIndex;
+  /** The name on the certificate in force; null for a company that has none that is active. */
+  legalNameOf(uuid: string): string | null;
+}
+
+export const noCertifiedNames: CertifiedNames = { index: createNameIndex(), legalNameOf: () => null };
+
+/** Names of fewer letters are looked for nowhere. */
+export const nameLettersMin = 3;
+
+/** Whether a name of the operator's lists is looked for at all. */
+export function isFindable(name: string): boolean {
+  return foldedWords(name).join("").length >= nameLettersMin;
+}
+
+const namesByOwner = new WeakMap<OperatorLists["protectedNames"], ReadonlyMap<string, readonly string[]>>();
+
+/** Protected names that the lists assign to a business. */
+export function assignedNames({ protectedNames }: OperatorLists, businessUuid: string): readonly string[] {
+  let byOwner = namesByOwner.get(protectedNames);
+  if (byOwner === undefined) {
+    byOwner = ownersOf(protectedNames);
+    namesByOwner.set(protectedNames, byOwner);
+  }
+  return byOwner.get(businessUuid) ?? [];
+}
+
+function ownersOf(names: OperatorLists["protectedNames"]): ReadonlyMap<string, readonly string[]> {
+  const byOwner = new Map<string, string[]>();
+  for (const each of names) {
+    if (typeof each === "string") continue;
+    for (const owner of each.owners) {
+      const known = byOwner.get(owner);
+      if (known === undefined) byOwner.set(owner, [each.name]);
+      else known.push(each.name);
+    }
+  }
+  return byOwner;
+}

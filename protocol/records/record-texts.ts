@@ -1,0 +1,64 @@
+// Where a record has texts and addresses: read from the declarations of the record types, so that a member that is added
+// to one is looked through by the content rules without anybody thinking of it.
+
+import type { JsonObject, JsonValue } from "../canonical-json.ts";
+import type { CollectionName } from "../identifiers.ts";
+import type { Field, Members, TextRole } from "./fields.ts";
+import { httpsUrlForm } from "./https-url.ts";
+import { recordTypes } from "./parse-record.ts";
+import { isArray, isObject } from "./record-validator.ts";
+
+/** A place in a record: its steps, `*` standing for every item. */
+export interface TextPlace {
+  readonly steps: readonly string[];
+  readonly role: Exclude<TextRole, "identifier"> | "url";
+}
+
+const places = new Map<CollectionName, readonly TextPlace[]>();
+
+/** Every text for people and every web address that a record of the collection can have, in the order of its members. */
+export function textPlaces(collection: CollectionName): readonly TextPlace[] {
+  const known = places.get(collection);
+  if (known !== undefined) return known;
+  const found = [...placesOf(recordTypes[collection].members, [])];
+  places.set(collection, found);
+  return found;
+}
+
+function* placesOf(members: Members, steps: readonly string[]): Generator<TextPlace> {
+  for (const [name, field] of Object.entries(members)) yield* placesIn(field, [...steps, name]);
+}
+
+function* placesIn(field: Field, steps: readonly string[]): Generator<TextPlace> {
+  if (field.kind === "object") yield* placesOf(field.members, steps);
+  else if (field.kind === "array") yield* placesIn(field.items, [...steps, "*"]);
+  else if (field.kind === "form" && field.form === httpsUrlForm) yield { steps, role: "url" };
+  else if (field.kind === "text" && field.role !== "identifier") yield { steps, role: field.role };
+}
+
+/** Calls back with every string at a place. Members of any JSON type are borne. */
+export function visitTexts(
+  record: JsonObject,
+  { steps }: TextPlace,
+  found: (text: string, pointer: string) => void,
+): void {
+  step(record, { steps, at: 0 }, "", found);
+}
+
+function step(
+  value: JsonValue | undefined,
+  { steps, at }: { readonly steps: readonly string[]; readonly at: number },
+  pointer: string,
+  found: (text: string, pointer: string) => void,
+): void {
+  const name = steps[at];
+  const rest = { steps, at: at + 1 };
+  if (name === undefined) {
+    if (typeof value === "string") found(value, pointer);
+  } else if (name === "*") {
+    if (isArray(value))
+      for (const [index, item] of value.entries()) step(item, rest, `${pointer}/${index}`, found);
+  } else if (isObject(value)) {
+    step(value[name], rest, `${pointer}/${name}`, found);
+  }
+}

@@ -1,0 +1,36 @@
+// Accepting a mandate: judged by the verifier's own function, so that what the register has verifies for everybody.
+
+import type { MandateFacts } from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock } from "../crypto/port.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import { openMandate } from "../protocol/mandate.ts";
+import { ok, type Result } from "../protocol/result.ts";
+import { verifyMandate } from "../verifier/mandate.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { keysOf, readSigner } from "./home-evidence.ts";
+import { mayBind } from "./sealing-key.ts";
+
+export interface AcceptMandateDeps {
+  readonly actors: ActorSystem;
+  readonly clock: Clock;
+  readonly trust: () => Trust;
+}
+
+/** What the register is to take; else the reason of its seal, or why its sealer may not. */
+export async function judgeMandate(
+  { actors, clock, trust }: AcceptMandateDeps,
+  envelope: Envelope,
+): Promise<Result<MandateFacts>> {
+  const opened = openMandate(envelope);
+  if (!opened.ok) return opened;
+  const uuid = opened.value.business_uuid;
+  const key = await readSigner(actors, uuid, envelope);
+  const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope as unknown as JsonValue);
+  if (!verified.ok) return verified;
+  const allowed = key === null ? ok(undefined) : mayBind(key, clock.now());
+  if (!allowed.ok) return allowed;
+  const { v: _version, ...mandate } = verified.value;
+  return ok({ ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) });
+}

@@ -1,0 +1,130 @@
+// Accepting an AI policy: everything that a verifier judges of it, by the verifier's own functions, and besides what only
+// the receiver of a seal can know. What is stored verifies for everybody.
+
+import type { KeyFacts, PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort } from "../crypto/port.ts";
+import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import type { Envelope } from "../protocol/dsse.ts";
+import { hashOf } from "../protocol/hash.ts";
+import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+import { openSeal, type SealV2 } from "../protocol/seal.ts";
+import { verifySealer } from "../verifier/business-keys.ts";
+import { verifySeal } from "../verifier/seal.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { keysOf, readEntries, readIssuances, readSigner } from "./home-evidence.ts";
+import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-checks.ts";
+import { mayBind } from "./sealing-key.ts";
+
+export interface AcceptPolicyDeps {
+  readonly actors: ActorSystem;
+  readonly clock: Clock;
+  readonly crypto: CryptoPort;
+  readonly trust: () => Trust;
+  /** Secret of record ids: makes them unguessable; never rotates. */
+  readonly recordIdKey: Uint8Array;
+}
+
+export interface PolicyRequest {
+  readonly uuid: string;
+  /** Exact bytes of the AI policy record. */
+  readonly record: Uint8Array;
+  readonly seal: Envelope;
+  /**
+   * A timestamp: in force since then in place of now. For who opens a business that was in force elsewhere before, as the samples
+   * were; refused once it has published something, for what named another version then would not stand any more.
+   */
+  readonly inForceSince?: string;
+}
+
+/** What the register is to take, or what it took before; else the reason of the seal, or why the business may not. */
+export async function judgePolicy(
+  deps: AcceptPolicyDeps,
+  request: PolicyRequest,
+  facts: PublishingFacts,
+): Promise<Result<{ readonly policy: PolicyFacts; readonly isKnown: boolean }>> {
+  const opened = openSeal(request.seal);
+  if (!opened.ok) return opened;
+  const seal = opened.value;
+  if (seal.v !== 2) return refuse("version_unknown", "An AI policy is sealed in format 2.");
+  const name = `policy/${request.uuid}/${seal.ai_policy_version}`;
+  const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
+  const key = await readSigner(deps.actors, request.uuid, request.seal);
+  const sealed = { seal, key };
+  if (body !== undefined) return judgeKnown(deps, request, { ...sealed, policy: JSON.parse(body) });
+  const judged = await judgeNew(deps, request, { ...sealed, facts });
+  if (!judged.ok) return judged;
+  const policy = policyFacts(deps, request, seal);
+  return policy.ok ? ok({ policy: policy.value, isKnown: false }) : policy;
+}
+
+interface Sealed {
+  readonly seal: SealV2;
+  /** The key that the envelope names as its signer, where the business has it. */
+  readonly key: KeyFacts | null;
+}
+
+/** The same record again, under any seal of the business, is accepted already; what is kept is the first. */
+function judgeKnown(
+  deps: AcceptPolicyDeps,
+  { uuid, record, seal: envelope }: PolicyRequest,
+  { seal, key, policy }: Sealed & { readonly policy: PolicyFacts },
+): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
+  if (seal.hash !== hashOf(record, deps.crypto.sha256))
+    return refuse("hash_mismatch", "The seal is over other bytes than the AI policy record.");
+  const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
+  const sealer = verifySealer(deps.trust(), keysOf(uuid, [key]), envelope, rule);
+  if (!sealer.ok) return sealer;
+  return policy.record_base64 === toBase64(record)
+    ? ok({ policy, isKnown: true })
+    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+}
+
+async function judgeNew(
+  deps: AcceptPolicyDeps,
+  { uuid, record, seal: envelope }: PolicyRequest,
+  { seal, key, facts }: Sealed & { readonly facts: PublishingFacts },
+): Promise<Result<unknown>> {
+  const verified = judgeVerified(facts);
+  if (!verified.ok || facts.certificate === null) return verified;
+  const nowMs = deps.clock.now();
+  const verdict = verifySeal(deps.trust(), {
+    document: "ai_policy",
+    bytes: record,
+    seal: envelope as unknown as JsonValue,
+    certificates: await readIssuances(deps.actors, uuid, facts.certificate, seal.cert_id),
+    keys: { ...keysOf(uuid, [key]), cert_id: facts.certificate.cert_id },
+    received: { at: formatTimestamp(nowMs) },
+  });
+  if (!verdict.ok || key === null) return verdict;
+  const inTime = receivedInTime(seal, nowMs);
+  if (!inTime.ok) return inTime;
+  const allowed = mayBind(key, nowMs);
+  if (!allowed.ok) return allowed;
+  const next = facts.policy.version + 1;
+  // Its seal names the version that it creates, everything else as it is in force.
+  const named = { cert_id: seal.cert_id, ai_policy_version: seal.ai_policy_version };
+  return namesWhatIsInForce(named, { ...facts, policy: { ...facts.policy, version: next } });
+}
+
+function policyFacts(deps: AcceptPolicyDeps, { uuid, record, seal: envelope }: PolicyRequest, seal: SealV2) {
+  const parsed = parseAiPolicy(record);
+  if (!parsed.ok) return parsed;
+  const { use, action, blocked } = policyBits(parsed.value);
+  return ok({
+    business_uuid: uuid,
+    version: seal.ai_policy_version,
+    record_id: recordIdOf(
+      "ai_policy",
+      deps.crypto.hmacSha256(deps.recordIdKey, utf8(`${uuid}\nai_policy\n`)),
+    ),
+    record_base64: toBase64(record),
+    seal: JSON.stringify(envelope),
+    // The business's home says when exactly.
+    live_from: formatTimestamp(deps.clock.now()),
+    bits: { use, action, blocked },
+  });
+}

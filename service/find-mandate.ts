@@ -1,0 +1,57 @@
+// The mandate that lets a key publish now. It was judged when it was accepted; what may have changed since is its sealer: a
+// passkey that turns out to have been compromised before has authorised nothing, and everybody who verifies says so.
+
+import type { KeyFacts, ListedMandate, MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { problem } from "../protocol/problem.ts";
+import { refuse, type Verdict } from "../protocol/result.ts";
+import { verifyMandate } from "../verifier/mandate.ts";
+import type { Trust } from "../verifier/trust.ts";
+import { keysOf, readEntries } from "./home-evidence.ts";
+import { type Checked, isInForce, type StandingMandate } from "./publish-checks.ts";
+
+export interface FindMandateDeps {
+  readonly actors: ActorSystem;
+  readonly trust: () => Trust;
+}
+
+/** The newest mandate in force that stands; what it covers is not judged yet. */
+export async function findMandate(
+  { actors, trust }: FindMandateDeps,
+  uuid: string,
+  { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
+): Promise<Checked<StandingMandate>> {
+  if (facts.key !== "live")
+    return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
+  let fallen: Verdict<never> | null = null;
+  for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
+    const sealed = await judgeAgain({ actors, trust }, uuid, listed);
+    if (sealed.ok) return { ok: true, value: { listed, sealed: sealed.value } };
+    fallen ??= sealed;
+  }
+  const detail = "No mandate in force lets this key publish. An owner or admin seals one.";
+  const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
+  return { ok: false, problem: problem("mandate_missing", detail, why) };
+}
+
+async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, listed: ListedMandate) {
+  const name = `mandate/${listed.mandate_id}`;
+  const sealer = (keyId: string | undefined): readonly string[] => (keyId ? [`key/${keyId}`] : []);
+  const entries = await readEntries(actors, uuid, [name, ...sealer(listed.sealed_by)]);
+  // In the public register a mandate is named within its business.
+  const mandate = entries.get(`mandate/${uuid}/${listed.mandate_id}`) ?? entries.get(name);
+  if (mandate === undefined) return refuse("envelope_malformed", "The mandate is not in the register.");
+  const envelope = JSON.parse((JSON.parse(mandate) as MandateFacts).envelope) as JsonValue;
+  const [keyName = ""] = sealer(signerOf(envelope));
+  // A home of an earlier version does not say whose seal it is.
+  const body = entries.get(keyName) ?? (await readEntries(actors, uuid, [keyName])).get(keyName);
+  const key = body === undefined ? null : (JSON.parse(body) as KeyFacts);
+  return verifyMandate(trust(), keysOf(uuid, [key]), envelope);
+}
+
+function signerOf(envelope: JsonValue): string | undefined {
+  const parsed = parseEnvelope(envelope);
+  return parsed.ok ? parsed.value.signatures[0]?.keyid : undefined;
+}

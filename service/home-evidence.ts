@@ -1,0 +1,117 @@
+// What the home of a business has of it now, in the form in which the verifier judges evidence. Publishing and everybody
+// else then judge a seal by the same functions; a copy of the register elsewhere may be some seconds behind.
+
+import type {
+  BusinessCommand,
+  CertificateFacts,
+  KeyFacts,
+  PublishingFacts,
+  RegisterReadReply,
+} from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import type { BusinessKeys } from "../protocol/business-keys.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type Certificate, openCertificate } from "../protocol/certificate.ts";
+import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
+import { isKeyId } from "../protocol/identifiers.ts";
+import type { CertificateStanding, Issuances } from "../verifier/certificate.ts";
+import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
+import { publishedKeys } from "./published-keys.ts";
+
+type InForce = NonNullable<PublishingFacts["certificate"]>;
+
+/** Issuances of one party that are walked through to find one; there are a few, one for each change of its standing. */
+const issuancesMax = 1_000;
+
+/** Register entries that there are, by `table/key`. */
+export async function readEntries(
+  actors: ActorSystem,
+  uuid: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const command: BusinessCommand = { type: "register.read", keys };
+  const { entries } = await actors.ask<RegisterReadReply>(businessRef(uuid), command);
+  return new Map(entries.map((entry) => [`${entry.table}/${entry.key}`, entry.body]));
+}
+
+/** The key that an envelope names as its signer, where the business has it. It proves nothing yet. */
+export async function readSigner(
+  actors: ActorSystem,
+  uuid: string,
+  envelope: Envelope,
+): Promise<KeyFacts | null> {
+  const keyId = envelope.signatures[0]?.keyid ?? "";
+  if (!isKeyId(keyId)) return null;
+  const name = `key/${keyId}`;
+  const body = (await readEntries(actors, uuid, [name])).get(name);
+  return body === undefined ? null : (JSON.parse(body) as KeyFacts);
+}
+
+/** Keys of a business as it publishes them, unsigned. */
+export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): BusinessKeys {
+  const known = keys.filter((key) => key !== null);
+  return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });
+}
+
+/** What an issuance says; null where the party has none of this id. */
+export async function readCertificate(
+  actors: ActorSystem,
+  uuid: string,
+  certId: string,
+): Promise<Certificate | null> {
+  const name = `certificate/${certId}`;
+  const body = (await readEntries(actors, uuid, [name])).get(name);
+  return body === undefined ? null : certificateOf(JSON.parse(body) as CertificateFacts);
+}
+
+/**
+ * The newest issuance, and where a seal names another one all those back to it: what came in between says whether the
+ * seal stood. Without the one that is named, if the party never had it.
+ */
+export async function readIssuances(
+  actors: ActorSystem,
+  uuid: string,
+  inForce: InForce,
+  named: string,
+): Promise<Issuances> {
+  const issuances = [{ certId: inForce.cert_id, certificate: standingOf(inForce) }];
+  if (named === inForce.cert_id) return { issuances };
+  let next: string | null = inForce.cert_id;
+  while (next !== null && issuances.length <= issuancesMax) {
+    const name = `certificate/${next}`;
+    const body: string | undefined = (await readEntries(actors, uuid, [name])).get(name);
+    if (body === undefined) break;
+    const facts = JSON.parse(body) as CertificateFacts;
+    if (next !== inForce.cert_id) issuances.push({ certId: next, certificate: standingOf(facts) });
+    next = next === named ? null : previousOf(facts);
+  }
+  return { issuances };
+}
+
+function previousOf(facts: CertificateFacts): string | null {
+  return certificateOf(facts)?.previous ?? null;
+}
+
+function certificateOf({ envelope }: CertificateFacts): Certificate | null {
+  const parsed = parseEnvelope(JSON.parse(envelope) as JsonValue);
+  const issued = parsed.ok ? openCertificate(parsed.value) : parsed;
+  return issued.ok ? issued.value.certificate : null;
+}
+
+function standingOf({
+  status,
+  status_effective_from,
+  status_reason,
+  issued_at,
+}: InForce): CertificateStanding {
+  return {
+    ...{ status, status_effective_from, issued_at },
+    ...(status_reason === null ? {} : { status_reason }),
+  };
+}
+
+/** The AI policy version in force, and none before it: publishing takes no other. */
+export function timelineOf({ version, live_from }: PublishingFacts["policy"]): PolicyTimeline {
+  return { versions: live_from === null ? [] : [{ version, live_from }], isComplete: true };
+}

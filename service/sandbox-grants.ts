@@ -1,0 +1,229 @@
+// Sandbox: grants for keys of newcomers. A grant says of whom a key is, so nobody gets one for somebody else's party.
+//   S1. The key that the grant is for has signed: the request itself, or a proof of possession that names this very request.
+//   S2. A key that nobody has registered gets a party of its own, whose uuid follows from the key and from a secret: asked
+//       again, it is the same one, and nobody can choose it.
+//   S3. A grant of a party that there is, is given only to a request that a live key of this party has signed.
+//   S4. Nothing is stored, so the nonce is not claimed: who repeats a request gets what was answered before, which is no
+//       secret. What registers the key is the first request with its grant.
+
+import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
+import type { Signer } from "../crypto/port.ts";
+import { toHex, utf8 } from "../protocol/bytes.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
+import type { PasskeyOrigins } from "../protocol/passkey.ts";
+import { problem } from "../protocol/problem.ts";
+import { countries } from "../protocol/records/vocabularies/countries.ts";
+import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
+import {
+  type AcceptedCallers,
+  type AuthenticationDeps,
+  authenticateBody,
+  authenticateHead,
+  judgeSignature,
+} from "./authenticate.ts";
+import { verifyPossession } from "./key-possession.ts";
+import type { RequestHead } from "./request-head.ts";
+import { issueGrant, type SandboxGrant } from "./sandbox-grant.ts";
+import { sandboxKeyFacts } from "./sandbox-keys.ts";
+
+/** Members of the request's body; they have passed its schema. */
+export interface GrantQuestion {
+  readonly public_key: unknown;
+  readonly role: SandboxGrant["role"];
+  /** Of the new party; absent for a key of a party that there is. */
+  readonly legal_name?: string;
+  readonly country?: string;
+  /** Where another key of the party signs the request: proof of possession of `public_key`, whose challenge is its nonce. */
+  readonly possession?: unknown;
+}
+
+export interface GrantRequest {
+  readonly head: RequestHead;
+  readonly body: Uint8Array;
+  readonly question: GrantQuestion;
+  readonly accepted: Pick<AcceptedCallers, "authorities" | "tags">;
+}
+
+export interface SandboxGrantsDeps {
+  readonly authentication: AuthenticationDeps;
+  readonly grantKey: Signer;
+  readonly passkeys: PasskeyOrigins;
+}
+
+export type IssueSandboxGrant = (request: GrantRequest) => Promise<Outcome>;
+
+/** Ends every legal name of a newcomer: nobody passes for a party that was verified, nor takes a word for a name of their own. */
+export const sandboxNameEnding = " (sandbox)";
+
+export function createSandboxGrants(deps: SandboxGrantsDeps): IssueSandboxGrant {
+  return async (request) => {
+    const key = readKey(request.question.public_key);
+    if ("kind" in key) return key;
+    const granted = await partyOf(deps, request, key);
+    return "kind" in granted ? granted : answer(deps, request.question, { key, ...granted });
+  };
+}
+
+interface GivenKey {
+  readonly keyId: string;
+  readonly jwk: PublicJwk;
+}
+
+interface Granted {
+  readonly party: SandboxGrant["party"];
+  readonly isRegistered: boolean;
+}
+
+function invalid(detail: string, pointer: string): Refused {
+  return refused(problem("request_invalid", detail, { pointer }));
+}
+
+function readKey(value: unknown): GivenKey | Refused {
+  const parsed = parsePublicJwk(value);
+  if (!parsed.ok) return invalid(parsed.detail, `/public_key${parsed.pointer ?? ""}`);
+  if (algorithmOf(parsed.value) === "ML-DSA-65")
+    return invalid("Requests are signed with Ed25519 or ES256.", "/public_key");
+  return { keyId: thumbprint(parsed.value), jwk: parsed.value };
+}
+
+async function partyOf(
+  deps: SandboxGrantsDeps,
+  request: GrantRequest,
+  key: GivenKey,
+): Promise<Granted | Refused> {
+  const { question } = request;
+  const { register, clock } = deps.authentication;
+  const registered = await register.key(key.keyId);
+  if (question.possession !== undefined) return joinedParty(deps, request, { key, registered });
+  const { role } = question;
+  const validFrom = formatTimestamp(clock.now());
+  const uuid = await newUuid(deps.grantKey, role, key.keyId);
+  const facts =
+    registered ?? sandboxKeyFacts({ keyId: key.keyId, partyUuid: uuid, role, jwk: key.jwk, validFrom });
+  const party = (await register.party(facts.party_uuid)) ?? newParty(facts.party_uuid, question);
+  if (party.kind === "problem") return party;
+  const signer = await signedBy(deps, request, (keyId) => (keyId === key.keyId ? { facts, party } : null));
+  return signer.kind === "problem"
+    ? signer
+    : { party: partyInGrant(party), isRegistered: registered !== null };
+}
+
+/** A party's further key: a live key of it signs the request, and the new one its proof (S1, S3). */
+async function joinedParty(
+  deps: SandboxGrantsDeps,
+  request: GrantRequest,
+  { key, registered }: { readonly key: GivenKey; readonly registered: KeyFacts | null },
+): Promise<Granted | Refused> {
+  const { role, possession, legal_name: name, country } = request.question;
+  if (name !== undefined || country !== undefined)
+    return invalid("The party has its name and country; leave both out.", "/possession");
+  const { register, crypto, clock } = deps.authentication;
+  const signer = await signedBy(deps, request, async (keyId) => {
+    const facts = await register.key(keyId);
+    const party = facts === null ? null : await register.party(facts.party_uuid);
+    return facts === null || party === null ? null : { facts, party };
+  });
+  if (signer.kind === "problem") return signer;
+  const { party, nonce } = signer;
+  const validFrom = formatTimestamp(clock.now());
+  const { keyId, jwk } = key;
+  const proof = parseEnvelope(possession);
+  const facts = sandboxKeyFacts({ keyId, partyUuid: party.uuid, role, jwk, validFrom });
+  const proven = proof.ok
+    ? verifyPossession(
+        { crypto, passkeys: deps.passkeys },
+        { key: facts, challenge: nonce, proof: proof.value },
+      )
+    : proof;
+  if (!proven.ok)
+    return refused(
+      problem("request_invalid", proven.detail, { pointer: "/possession", reason: proven.code }),
+    );
+  return registered !== null && registered.party_uuid !== party.uuid
+    ? invalid("The key belongs to another party.", "/public_key")
+    : { party: partyInGrant(party), isRegistered: registered !== null };
+}
+
+type Known = { readonly facts: KeyFacts; readonly party: PartyFacts };
+
+/** Checks 1 to 6 of a signed request, by the keys that `known` knows. */
+async function signedBy(
+  { authentication }: SandboxGrantsDeps,
+  { head, body, question, accepted }: GrantRequest,
+  known: (keyId: string) => Promise<Known | null> | Known | null,
+): Promise<{ readonly kind: "signed"; readonly party: PartyFacts; readonly nonce: string } | Refused> {
+  let signer: Known | null = null;
+  const deps: AuthenticationDeps = {
+    ...authentication,
+    register: {
+      ...authentication.register,
+      key: async (keyId) => {
+        signer = await known(keyId);
+        return signer?.facts ?? null;
+      },
+      party: () => signer?.party ?? null,
+    },
+    // A grant that the request brings is for another key, and the rate is judged by address.
+    grantSigner: null,
+    requestRate: null,
+  };
+  const callers: AcceptedCallers = { ...accepted, roles: ["integration", "retrieval"], bearer: false };
+  const candidate = await authenticateHead(deps, callers, head);
+  if (candidate.kind === "problem")
+    return candidate.problem.code === "key_unknown" && signer === null ? unknownSigner(question) : candidate;
+  const digest = candidate.parts.contentDigest === null ? null : deps.crypto.sha256(body);
+  const authenticated = await authenticateBody(deps, judgeSignature(deps, candidate), digest);
+  if (authenticated.kind === "problem") return authenticated;
+  const { key, party, nonce } = authenticated.caller;
+  if (key.role === question.role) return { kind: "signed", party, nonce };
+  const detail = `The key that signed has the role ${key.role}, and a grant of its party is for the same.`;
+  return refused(problem("role_not_allowed", detail, { pointer: "/role" }));
+}
+
+function unknownSigner({ possession }: GrantQuestion): Refused {
+  const detail =
+    possession === undefined
+      ? "The request is signed by the key that the grant is for: keyid is the thumbprint of public_key."
+      : "The request is signed by a registered key of the party that the new key is to be of.";
+  return refused(problem("key_unknown", detail));
+}
+
+function newParty(uuid: string, { role, legal_name: name, country }: GrantQuestion): PartyFacts | Refused {
+  if (name === undefined) return invalid("A new party has a name.", "/legal_name");
+  if (country === undefined) return invalid("A new party has a country.", "/country");
+  if (!countries.codes.has(country))
+    return invalid("There is no such country (ISO 3166-1 alpha-2).", "/country");
+  const kind = role === "integration" ? "business" : "ai_company";
+  const legal_name = `${name}${sandboxNameEnding}`;
+  return { uuid, kind, legal_name, country, group: uuid, blocked_groups: [] };
+}
+
+function partyInGrant({ uuid, kind, legal_name, country }: PartyFacts): SandboxGrant["party"] {
+  return { uuid, kind, legal_name, country };
+}
+
+/** A version 4 UUID of bits that only who has the grant key can know (S2): Ed25519 signs the same text the same way. */
+async function newUuid(grantKey: Signer, role: string, keyId: string): Promise<string> {
+  const signature = await grantKey.sign(utf8(`svc_sandbox_party\n${role}\n${keyId}`));
+  const bytes = signature.slice(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = toHex(bytes);
+  const ends = [8, 12, 16, 20, 32];
+  return ends.map((end, index) => hex.slice(ends[index - 1] ?? 0, end)).join("-");
+}
+
+async function answer(
+  { grantKey }: SandboxGrantsDeps,
+  { role }: GrantQuestion,
+  { key, party, isRegistered }: Granted & { readonly key: GivenKey },
+): Promise<Outcome> {
+  const grant = await issueGrant(
+    { v: 1, environment: "sandbox", party, role, public_key: key.jwk, mandate_id: null },
+    grantKey,
+  );
+  const body = { key_id: key.keyId, role, party, registered: isRegistered, grant };
+  return answerJson(200, body, { "cache-control": "no-store" });
+}

@@ -1,0 +1,25 @@
+// What the service alone knows of a key that seals: whether it is alive now, and whose it is. Whoever verifies a seal judges the
+// key as it was at the sealing, and is never told of persons.
+
+import type { KeyFacts } from "../actors/messages/business.ts";
+import { bindsBusiness } from "../actors/messages/person-role.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
+import { windowFault } from "../verifier/key-window.ts";
+
+/** A key that was revoked takes part in nothing new, whatever it sealed before; nor does one that is not valid now. */
+export function judgeLive(
+  key: KeyFacts,
+  nowMs: number,
+): Result<void, "key_not_valid" | "key_compromised" | "role_not_allowed"> {
+  if (key.revoked_at !== null || key.compromised_from !== null)
+    return refuse("key_not_valid", "The seal's key was revoked.");
+  return windowFault(key, formatTimestamp(nowMs)) ?? ok(undefined);
+}
+
+/** As {@link judgeLive}, for a seal that binds the whole business: a mandate or an AI policy. */
+export function mayBind(key: KeyFacts, nowMs: number): ReturnType<typeof judgeLive> {
+  const live = judgeLive(key, nowMs);
+  if (!live.ok || bindsBusiness(key)) return live;
+  return refuse("role_not_allowed", "Only an owner or admin seals mandates and AI policies.");
+}

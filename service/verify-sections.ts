@@ -1,0 +1,195 @@
+// The sections of a verification: what is said of the seal, of the sidecar, of the row and of the AI policy bits.
+//   S1. A section says only what is true of its own document. That two documents are each good and not of one version is
+//       said by the section of the sidecar or the row, never by that of the seal.
+//   S2. What a refused seal says of itself is under `claimed`, and nowhere else.
+
+import type { CustodyFacts } from "../actors/messages/business.ts";
+import { blockedNames } from "../protocol/ai-policy.ts";
+import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import { type CustodyState, custodyInForce } from "../protocol/key-custody.ts";
+import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
+import { verifyPolicyBits } from "../verifier/policy-bits.ts";
+import { verifyProjection } from "../verifier/row.ts";
+import { verifySeal } from "../verifier/seal.ts";
+import type { SealClaims, SealRefusal, SealReport, SealVerdict } from "../verifier/seal-report.ts";
+import { sidecarFault } from "../verifier/sidecar.ts";
+import type { Register } from "./register.ts";
+import { askedReceipt, type SealReceipt } from "./seal-receipt.ts";
+import { findLeafHash, type SealedLeafDeps } from "./sealed-leaf.ts";
+import type { Standing } from "./standing.ts";
+import { type Claimed, otherHash, sealEvidence, type VerifyInput } from "./verify-evidence.ts";
+
+export interface SectionDeps extends SealedLeafDeps {
+  readonly register: Register;
+}
+
+export type Section = JsonObject & { readonly valid: boolean };
+
+export interface Judged {
+  readonly input: VerifyInput;
+  readonly claimed: Claimed;
+  readonly standing: Standing | null;
+  /** What the service itself received of the seal; undefined where nothing depended on it, or it could not be asked. */
+  readonly receipt: SealReceipt | null | undefined;
+  readonly warnings: string[];
+}
+
+export type SealJudgement = Pick<Judged, "receipt"> & { readonly seal: SealVerdict | null };
+
+function invalid(refusal: Refusal<ReasonCode>, members: JsonObject = {}): Section {
+  const { code, detail, pointer } = refusal;
+  return { valid: false, reason: code, detail, ...(pointer === undefined ? {} : { pointer }), ...members };
+}
+
+/** Null without a seal. */
+export async function judgeSeal(
+  deps: SectionDeps,
+  { input, claimed, standing }: Pick<Judged, "input" | "claimed" | "standing">,
+): Promise<SealJudgement> {
+  if (input.seal === null) return { seal: null, receipt: undefined };
+  if (standing === null) return { seal: sealOfNobody(deps, input), receipt: undefined };
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing });
+  const verdict = verifySeal(deps.trust, evidence);
+  if (!verdict.ok && verdict.code === "inclusion_invalid") {
+    const expectedHash = (await findLeafHash(deps, evidence)) ?? otherHash(claimed, input.hash);
+    const again = expectedHash === null ? verdict : verifySeal(deps.trust, { ...evidence, expectedHash });
+    return { seal: again, receipt: undefined };
+  }
+  const receipt = await askedReceipt(deps, evidence, verdict);
+  if (receipt === undefined) return { seal: verdict, receipt };
+  return {
+    seal: verifySeal(deps.trust, sealEvidence(deps.trust, input, { claimed, standing }, receipt)),
+    receipt,
+  };
+}
+
+/** What can be said of a seal by a key that no business here has: what is wrong with its form, else that. */
+function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): SealRefusal {
+  const verdict = verifySeal(trust, {
+    ...{ bytes, seal },
+    certificates: { issuances: [] },
+    keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
+  });
+  if (verdict.ok) throw new Error("A seal stands by the keys of nobody.");
+  if (verdict.code !== "key_unknown") return verdict;
+  return { ...verdict, detail: "No business with a certificate is known here to have the sealing key." };
+}
+
+export async function sealSection(
+  register: Pick<Register, "custody">,
+  verdict: SealVerdict | null,
+  { standing, receipt, warnings }: Judged,
+): Promise<Section | null> {
+  if (verdict === null) return null;
+  if (!verdict.ok) {
+    const claimed = verdict.claimed === null ? null : claimedMembers(verdict.claimed);
+    return invalid(verdict, { claimed, checks: { ...verdict.checks } });
+  }
+  const uuid = standing?.uuid ?? "";
+  const report = verdict.value;
+  const custody = custodyOf(await register.custody(uuid), uuid, report);
+  if (report.checks.key_event === "missing") {
+    warnings.push(
+      "The registration of the sealing key is in no transparency log yet; the seal stands without it.",
+    );
+  }
+  if (custody === "unstated") warnings.push("Nothing is stated about who holds the sealing key.");
+  if (receipt === null || receipt?.isPublished === false)
+    warnings.push("The record was not published through this service under this seal.");
+  return sealFound(report, uuid, custody);
+}
+
+function claimedMembers({ leaf, ...claims }: SealClaims): JsonObject {
+  const { ai_policy_version: policy, terms_version: terms, ...members } = claims;
+  return { ...members, ...versionMember(policy, terms), leaf: leaf === null ? null : { ...leaf } };
+}
+
+function versionMember(policy: number | null, terms: number | null): JsonObject {
+  return policy === null ? { terms_version: terms } : { ai_policy_version: policy };
+}
+
+function sealFound(report: SealReport, businessUuid: string, custody: CustodyState): Section {
+  return {
+    valid: true,
+    business_uuid: businessUuid,
+    key_id: report.key_id,
+    key_kind: report.key_kind,
+    custody,
+    cert_id: report.cert_id,
+    ...versionMember(report.ai_policy_version, report.terms_version),
+    sealed_at: report.sealed_at,
+    record_type: report.record_type,
+    format: report.format,
+    path: report.path,
+    hash: report.hash,
+    leaf: report.leaf === null ? null : { ...report.leaf },
+    checks: { ...report.checks },
+    // Where the log has the leaf of the key's registration; null while it is in no log.
+    key_event: null,
+  };
+}
+
+function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealReport): CustodyState {
+  const statements = facts.map(({ business_uuid, key_id, custody, issued_at, effective_from }) => ({
+    v: 1 as const,
+    business_uuid,
+    key_id,
+    custody,
+    issued_at,
+    effective_from,
+  }));
+  const about = { business_uuid: uuid, key_id: report.key_id, at: report.sealed_at };
+  return custodyInForce(statements, about)?.custody ?? "unstated";
+}
+
+/** Against the record; and against the seal only where that stands, for one that does not is no measure. */
+export function sidecarSection(
+  { input, claimed }: Pick<Judged, "input" | "claimed">,
+  seal: SealVerdict | null,
+): Section | null {
+  const { sidecar } = claimed;
+  if (sidecar === null) return null;
+  if (!sidecar.ok) return invalid(sidecar);
+  const fault =
+    sidecarFault(sidecar.value, { hash: input.hash }) ??
+    (seal?.ok === true && seal.value.sidecar?.ok === false ? seal.value.sidecar : null);
+  const { record_id, business_uuid, generation } = sidecar.value;
+  return fault === null ? { valid: true, record_id, business_uuid, generation } : invalid(fault);
+}
+
+export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): Section | null {
+  const { row: signature } = claimed;
+  if (signature === null) return null;
+  if (!signature.ok) return invalid(signature, { row_signature: invalid(signature), projection: null });
+  const version = signature.value.adl_proj;
+  const projected = verifyProjection(deps.trust, signature.value, input.bytes);
+  const members = { version, row_signature: { valid: true } };
+  return projected.ok
+    ? { valid: true, ...members, projection: { valid: true } }
+    : invalid(projected, { ...members, projection: invalid(projected) });
+}
+
+export function bitsSection(
+  deps: SectionDeps,
+  { input, claimed, standing, receipt, warnings }: Judged,
+): Section | null {
+  if (input.policyBits === null) return null;
+  if (standing === null) {
+    const detail = "No business with a certificate is known here to have the sealing key.";
+    return invalid(refuse("key_unknown", detail));
+  }
+  const evidence = sealEvidence(deps.trust, input, { claimed, standing }, receipt);
+  const verdict = verifyPolicyBits(deps.trust, input.policyBits as JsonValue, evidence);
+  if (!verdict.ok) return invalid(verdict);
+  const { bits, blocked, isPurchaseWithheld } = verdict.value;
+  if (isPurchaseWithheld)
+    warnings.push(
+      "The purchase permission that the sealed AI policy grants is withheld from the served bits.",
+    );
+  return {
+    valid: true,
+    ai_policy_version: bits.ai_policy_version,
+    blocked: blocked.map((name) => ({ code: `bc${blockedNames.indexOf(name) + 1}`, name })),
+    purchase_withheld: isPurchaseWithheld,
+  };
+}

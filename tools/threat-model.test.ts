@@ -1,0 +1,55 @@
+// The pages on security name tests and pages: each exists, and the page is read in full.
+
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "./process.ts";
+
+const read = (page: string): string => readFileSync(join(root, page), "utf8");
+
+describe("docs/threat-model.md", () => {
+  const page = read("docs/threat-model.md");
+  const named = [...page.matchAll(/`([a-z0-9/-]+(?:\.[a-z0-9]+)*\.test\.ts)`/g)].map(([, file = ""]) => file);
+
+  it("names tests that exist, and one or more for every check", () => {
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    const checks = page
+      .split("\n")
+      .filter((line) => /^\| [a-z0-9]/.test(line) && !line.startsWith("| check "));
+    const rows = checks.slice(checks.findIndex((line) => line.includes("RFC 9421")));
+    expect(rows.length).toBeGreaterThan(25);
+    expect(rows.filter((line) => !line.includes(".test.ts`"))).toEqual([]);
+  });
+
+  it("says of every asset and attacker where it is defended", () => {
+    const defined = [...page.matchAll(/^\| ([AX]\d) \|/gm)].map(([, name = ""]) => name);
+    expect(defined.length).toBeGreaterThan(15);
+    const headings = page.split("\n").filter((line) => line.startsWith("### "));
+    expect(defined.filter((name) => !headings.some((line) => line.includes(name)))).toEqual([]);
+  });
+});
+
+describe("docs/hardening.md", () => {
+  it("alerts on metrics that there are", () => {
+    const metrics = [...read("docs/hardening.md").matchAll(/`(svc_[a-z_]+)`/g)].map(([, name = ""]) => name);
+    const own = metrics.filter((name) => !["svc_node", "svc_admin", "svc_schema"].includes(name));
+    expect(new Set(own).size).toBeGreaterThan(8);
+    const sources = read("node/surfaces.ts") + read("ops/metrics.ts");
+    expect(own.filter((name) => !sources.includes(`"${name}"`) && !sources.includes(`${name}{`))).toEqual([]);
+  });
+});
+
+describe.each([
+  "SECURITY.md",
+  "docs/threat-model.md",
+  "docs/hardening.md",
+  "docs/retention.md",
+  "docs/production.md",
+])("%s", (page) => {
+  it("links to pages that exist", () => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, to = ""]) => to);
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
+  });
+});

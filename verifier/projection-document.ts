@@ -1,0 +1,24 @@
+// Projection specifications as they are published: a version has one specification, and one hash, for ever.
+
+import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
+import { isObject } from "../protocol/payload.ts";
+import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
+import { projectionByName, projectionDocument } from "../protocol/projection/specifications.ts";
+import { ok, refuse, type Verdict } from "../protocol/result.ts";
+
+/**
+ * Holds the parsed answer of `GET /v1/projections/{type}/{version}` against the specification that this verifier has of
+ * the version: rows name a version, not a hash, so one that says otherwise is of no row. Refuses `payload_malformed`,
+ * `projection_unknown` for a version that is not known here, and `hash_mismatch` for another text under a known one.
+ */
+export function verifyProjectionDocument(value: JsonValue): Verdict<ProjectionSpecification> {
+  const version = isObject(value) ? value["version"] : undefined;
+  if (typeof version !== "string")
+    return refuse("payload_malformed", "A projection specification names its version.", "/version");
+  const known = projectionByName(version);
+  if (known === null) return refuse("projection_unknown", `Projection ${version} is not known.`, "/version");
+  const [type = "", number = ""] = version.split("/");
+  return canonicalize(value) === canonicalize(projectionDocument(type, Number(number)))
+    ? ok(known)
+    : refuse("hash_mismatch", `Projection ${version} is another one than this.`, "/sha256");
+}

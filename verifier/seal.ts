@@ -130,10 +130,8 @@ function judgeSeal(
   const sidecar = sidecarOf(trust, evidence, payload, hash);
   const stated = sidecar?.ok ? sidecar.value.received_at : null;
   // What was received had been made: a clock that is ahead writes a later sealed_at, and what ended in between took nothing.
-  const by = [stated, evidence.received?.at ?? null].reduce<string>(
-    (earliest, received) => (received !== null && received < earliest ? received : earliest),
-    payload.sealed_at,
-  );
+  // Only what everybody can see counts, or a seal would be accepted that nobody else verifies.
+  const by = stated !== null && stated < payload.sealed_at ? stated : payload.sealed_at;
   const key = judgeKey(trust, evidence.keys, seal, { payload, document, by });
   if (!key.ok) return key;
   const age = ageFault(key.value, { stated, received: evidence.received });

@@ -32,7 +32,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery } from "./request-parts.ts";
+import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -46,6 +46,8 @@ declare module "fastify" {
   interface FastifyReply {
     /** Of the problem that it is; null for an answer. */
     problemCode: ProblemCode | null;
+    /** Of the registered or granted key that the request names, whatever became of it; for the log. */
+    keyId: string | null;
   }
 }
 
@@ -118,6 +120,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
   server.decorate("edge", deps.edge);
   server.decorateReply("problemCode", null);
+  server.decorateReply("keyId", null);
   serveOneAtATime(server.server, {
     accept: (connection) => deps.edge.accept(connection),
     requestsMax: limits.requestsPerConnectionMax,
@@ -157,7 +160,8 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
       durationMs: reply.elapsedTime,
     };
     deps.observer.observe(answered);
-    request.log.info({ request_id: request.id, ...answered }, "answered");
+    const from = sourceOfRequest(request.raw, deps.edge.trustedProxies);
+    request.log.info({ request_id: request.id, ...answered, key_id: reply.keyId, from }, "answered");
     done();
   });
 }

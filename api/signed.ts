@@ -60,6 +60,8 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, candidate);
     }
+    const keyId = candidate.key.key_id;
+    reply.keyId = keyId;
     const fault = lengthFault(request.raw, limits);
     if (fault !== null) return refuseUnread(request, reply, fault);
     const judged = judgeSignature(authentication, candidate);
@@ -67,7 +69,6 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, forged());
     }
-    const keyId = candidate.key.key_id;
     const body = await readBody(request.raw, limits, keyId);
     if (!body.ok) return refuseUnread(request, reply, body.problem);
     try {

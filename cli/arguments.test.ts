@@ -34,6 +34,17 @@ describe("arguments", () => {
     expect(parseArguments(command, ["--help"])).toBeNull();
   });
 
+  it("may be a key_id that begins with a hyphen, in its place and as a value", () => {
+    const [id, other] = [`-${"a".repeat(42)}`, `--${"b_-".repeat(13)}Zz`];
+    expect(read("key", id, "--all").positionals).toEqual(["key", id]);
+    expect(read("--all", "key", other).positionals).toEqual(["key", other]);
+    expect(read("key", id, "--", "--all")).toMatchObject({ positionals: ["key", id, "--all"] });
+    expect(read("--size", id, "x")).toMatchObject({ positionals: ["x"] });
+    expect(read("--size", id, "x").text("size")).toBe(id);
+    expect(() => read(`-${"a".repeat(41)}`)).toThrow(UsageError);
+    expect(() => read(`-${"a".repeat(43)}`)).toThrow(UsageError);
+  });
+
   it.each([
     ["an option that is not there", () => read("--sizes", "1")],
     ["an option without its value", () => read("--size")],

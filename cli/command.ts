@@ -24,6 +24,8 @@ export interface CommandContext {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
+  /** Asks the person at the terminal; null where there is none. */
+  readonly question: (text: string) => Promise<string | null>;
   /** What to do on Ctrl-C or a request to end, instead of ending at once; answers the exit code. */
   readonly onStop: (handle: () => ExitCode | Promise<ExitCode>) => void;
 }
@@ -88,7 +90,7 @@ function parseOrThrow(command: Command, args: readonly string[], options: Option
   ]);
   try {
     return parseArgs({
-      args: [...args],
+      args: withKeyIds(args, options),
       options: Object.fromEntries(specs),
       strict: true,
       allowPositionals: true,
@@ -97,6 +99,24 @@ function parseOrThrow(command: Command, args: readonly string[], options: Option
     const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
     throw new UsageError(`${reason}. See: svc help ${command.name}`);
   }
+}
+
+/** A key_id is base64url, so one in 64 begins with a hyphen: no option is as long. */
+const hyphenedKeyId = /^-[A-Za-z0-9_-]{42}$/;
+
+/** The words with such key_ids written so that they are taken for what they are. */
+function withKeyIds(args: readonly string[], options: OptionSpecs): string[] {
+  const words: string[] = [];
+  const last: string[] = [];
+  for (const [at, word] of args.entries()) {
+    if (word === "--") return [...words, "--", ...last, ...args.slice(at + 1)];
+    const name = words.at(-1)?.replace(/^--/, "") ?? "";
+    const isValue = words.at(-1)?.startsWith("--") === true && options[name]?.type === "string";
+    if (!hyphenedKeyId.test(word)) words.push(word);
+    else if (isValue) words.push(`${words.pop()}=${word}`);
+    else last.push(word);
+  }
+  return last.length === 0 ? words : [...words, "--", ...last];
 }
 
 /** Exactly one argument, named in the error when it is missing. */

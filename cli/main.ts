@@ -1,5 +1,6 @@
 // The program `svc`.
 
+import { createInterface } from "node:readline/promises";
 import type { Command, CommandContext } from "./command.ts";
 import { parseArguments } from "./command.ts";
 import { doctor } from "./doctor.ts";
@@ -12,6 +13,7 @@ import { keygen } from "./keygen.ts";
 import { keyCommands } from "./keys/commands.ts";
 import { push } from "./push.ts";
 import { pushStatus } from "./push-status.ts";
+import { revoke } from "./revoke.ts";
 import { search } from "./search.ts";
 import { start } from "./start.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
@@ -19,7 +21,7 @@ import { tryCommand } from "./try.ts";
 import { verify } from "./verify.ts";
 
 const commands: readonly Command[] = [
-  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor],
+  ...[start, search, fetchCommand, verify, push, pushStatus, keygen, grant, tryCommand, doctor, revoke],
   ...keyCommands,
 ];
 
@@ -66,6 +68,7 @@ function contextOf(terminal: Terminal): CommandContext {
     env: process.env,
     now: Date.now,
     wait: (delayMs) => new Promise((wake) => setTimeout(wake, delayMs)),
+    question: ask,
     onStop: (handle) => {
       // The second signal finds no handler, and ends the program at once.
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -73,6 +76,18 @@ function contextOf(terminal: Terminal): CommandContext {
       }
     },
   };
+}
+
+async function ask(text: string): Promise<string | null> {
+  if (!process.stdin.isTTY) return null;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Who ends the input instead of answering has not said yes.
+  const ended = new Promise<string>((resolve) => void lines.once("close", () => resolve("")));
+  try {
+    return await Promise.race([lines.question(text), ended]);
+  } finally {
+    lines.close();
+  }
 }
 
 /** The command that the words begin with, by its longest name: some have two words. */

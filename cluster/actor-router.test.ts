@@ -48,6 +48,29 @@ describe("routing", () => {
     expect(node.router.route(ref)).toBe("local");
   });
 
+  it("J6: what is not another node's to say is refused, and done by nobody", async () => {
+    const nodes = await newWorld(2);
+    const [party = ""] = await world.parties(1, "east");
+    const { has, other } = haver(party);
+    const to = { kind: "business", id: party };
+    const inside = { type: "kept.inside" };
+    const refused = { reason: "refused", effect: "not_applied" };
+    const refusalOf = (call: Promise<unknown>) => world.time.run(call.catch((error: unknown) => error));
+    expect(await refusalOf(has.router.handlers.ask(to, inside, 1_000))).toMatchObject(refused);
+    expect(await refusalOf(other.ask(party, inside.type))).toMatchObject(refused);
+    const messages = [{ type: "x" }, inside].map((message, at) => ({ seq: at + 1, message }));
+    expect(await refusalOf(has.router.handlers.deliver(to, "push/p", messages))).toMatchObject(refused);
+    expect(await refusalOf(has.router.handlers.deliver(to, "push/p", messages.slice(0, 1)))).toBe(7);
+    // The name under which routers talk is no way around.
+    const look = { kind: "cluster", id: "view" };
+    expect(await refusalOf(has.router.handlers.ask(look, inside, 1_000))).toMatchObject(refused);
+    expect(await refusalOf(has.router.handlers.ask(look, { type: "view.look" }, 1_000))).toBeNull();
+    expect(world.works).toEqual([]);
+    // To itself a node says what it likes.
+    expect(await world.time.run(has.ask(party, inside.type))).toMatch(/^kept.inside by/);
+    expect(nodes).toHaveLength(2);
+  });
+
   it("J4: what is in vain is said at once, with the time to wait and that nothing was done", async () => {
     const [node] = (await newWorld(1, ["east", "west"])) as [RoutedNode];
     await world.parties(1, "west");
@@ -129,6 +152,7 @@ describe("routing", () => {
         looks += 1;
       };
       const router = createActorRouter({
+        mayCross: () => true,
         ...{ timers, monotonic, local: () => null, targetOf: (member) => world.targetOf(member, other) },
         placement: { ...placement, locate },
         membership: { ...membership, refresh },

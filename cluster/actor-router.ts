@@ -8,6 +8,7 @@
 //   J4. Waiting is bounded by the caller's time and by `patienceMs`; what is in vain is said at once, with the time after
 //       which it is worth trying again.
 //   J5. Every rejection of its own is a RemoteFailure that says `not_applied`; others are passed on as they are.
+//   J6. Another node says to an actor here only what may cross between nodes (actors/messages/crossing.ts).
 
 import type { ActorName } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
@@ -33,6 +34,8 @@ export interface ActorRouterOptions {
   readonly local: () => Pick<LocalActorSystem, "askHere" | "deliver"> | null;
   /** The connection to a member; asked for once a member. */
   readonly targetOf: (member: Member) => RemoteTarget;
+  /** J6. */
+  readonly mayCross: (kind: string, type: string, how: "ask" | "deliver") => boolean;
   /** How long a call waits for an actor that is between two nodes; milliseconds. */
   readonly patienceMs?: number;
 }
@@ -88,11 +91,14 @@ class NodeRouter implements ActorRouter {
     };
     this.handlers = {
       ask: async (to, command, timeoutMs) => {
-        if (to.kind === routerName.kind) return this.#look();
+        if (isName(to, routerName) && command.type === lookCommand.type) return this.#look();
+        this.#assertCrossing(to, "ask", [command]);
         const leftMs = await this.#arrive(to, timeoutMs);
         return this.#here().ask(to, command, leftMs);
       },
       deliver: async (to, from, messages) => {
+        const said = messages.map(({ message }) => message as Message);
+        this.#assertCrossing(to, "deliver", said);
         await this.#arrive(to, this.#patienceMs);
         return this.#here().deliver(to, from, messages);
       },
@@ -115,6 +121,13 @@ class NodeRouter implements ActorRouter {
     await Promise.allSettled(
       others.map(async (member) => this.#target(member, targetOf).ask(routerName, lookCommand, announceMs)),
     );
+  }
+
+  /** J6. */
+  #assertCrossing({ kind }: ActorName, how: "ask" | "deliver", said: readonly Message[]): void {
+    const odd = said.find(({ type }) => !this.#options.mayCross(kind, type, how));
+    if (odd === undefined) return;
+    throw failure("refused", 1, `${JSON.stringify(odd.type.slice(0, 64))} is no other node's to say here`);
   }
 
   /** J3. */
@@ -215,6 +228,10 @@ class NodeRouter implements ActorRouter {
       cancel();
     }
   }
+}
+
+function isName(one: ActorName, other: ActorName): boolean {
+  return one.kind === other.kind && one.id === other.id;
 }
 
 /** The place of what another node named, which may be anything. */

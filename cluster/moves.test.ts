@@ -3,6 +3,7 @@ import { type ActorName, businessRef, keyRef, pushRef } from "../actors/messages
 import { StoreError } from "../storage/cluster-store.ts";
 import { createMoves, type Mover, type Moves } from "./moves.ts";
 import { declareDead, rejoin } from "./standings.ts";
+import { stillBeating } from "./still-beating.ts";
 import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
 const regions = ["east", "west", "south"];
@@ -307,6 +308,23 @@ describe("an operator's word on a region", () => {
       { region: "west", status: "dead", successor: "east", version: 2 },
     ]);
     expect(await say("south", "west")).toBe("successor_unfit");
+  });
+
+  it("is warned of the nodes there that still beat, and of no other", async () => {
+    const { east, west } = await newWorld();
+    const { store, timers } = east[0] as WorldNode;
+    const look = () => world.time.run(stillBeating({ store, timers }, "west", 2_000));
+    const nameOf = ({ incarnation, membership }: WorldNode): string =>
+      `${membership.address} (${incarnation})`;
+    expect(await look()).toEqual(west.map(nameOf).sort());
+    west[0]?.kill();
+    const [, left] = west as [WorldNode, WorldNode];
+    expect(await look()).toEqual([nameOf(left)]);
+    left.pause();
+    expect(await look()).toEqual([]);
+    left.resume();
+    expect(await look()).toHaveLength(1);
+    expect(await world.time.run(stillBeating({ store, timers }, "south", 2_000))).toEqual([]);
   });
 
   it("D2, D3: what was taken over stays, what was not is at home again, after all have followed", async () => {

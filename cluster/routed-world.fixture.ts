@@ -39,6 +39,7 @@ export class RoutedNode {
     const { placement, membership, monotonic, timers } = this.node;
     this.router = createActorRouter({
       ...{ placement, membership, monotonic, timers },
+      mayCross: (_kind, type) => type !== "kept.inside",
       local: () =>
         this.isActing ? { askHere: (to, command) => this.#work(to, command), deliver: async () => 7 } : null,
       targetOf: (member) => world.targetOf(member, this),

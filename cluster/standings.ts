@@ -48,21 +48,29 @@ export type RejoinOutcome =
 const patienceMsDefault = 10_000;
 const attemptsMax = 10;
 
+/** Why a region cannot be declared dead; null where it can. Throws the store's error. */
+export async function declareFault(
+  { store, regions, region: own }: StandingsOptions,
+  region: string,
+  successor: string | null,
+): Promise<Exclude<DeclareOutcome, "declared"> | null> {
+  if (!regions.includes(region)) return "region_unknown";
+  if (region === own) return "own_region";
+  if (successor === null) return null;
+  const standing = (await store.readStandings()).find((each) => each.region === successor);
+  const isFit = regions.includes(successor) && successor !== region && standing?.status !== "dead";
+  return isFit ? null : "successor_unfit";
+}
+
 /** D1. Repeatable. Throws the store's error. */
 export async function declareDead(
   options: StandingsOptions,
   region: string,
   successor: string | null,
 ): Promise<DeclareOutcome> {
-  const { store, regions } = options;
-  if (!regions.includes(region)) return "region_unknown";
-  if (region === options.region) return "own_region";
-  if (successor !== null) {
-    const standing = (await store.readStandings()).find((each) => each.region === successor);
-    if (!regions.includes(successor) || successor === region || standing?.status === "dead")
-      return "successor_unfit";
-  }
-  await stand(store, region, { status: "dead", successor });
+  const fault = await declareFault(options, region, successor);
+  if (fault !== null) return fault;
+  await stand(options.store, region, { status: "dead", successor });
   return "declared";
 }
 

@@ -51,7 +51,13 @@ export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
   | { readonly type: "policy.accepted"; readonly policy: PolicyInForce }
-  | { readonly type: "register.changed"; readonly keys: readonly string[]; readonly change?: number }
+  | {
+      readonly type: "register.changed";
+      readonly keys: readonly string[];
+      readonly change?: number;
+      /** Who had it changed, and why; absent where nobody gave a name. */
+      readonly act?: { readonly by: string; readonly reason: string };
+    }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | {

@@ -5,16 +5,27 @@ import type { TestNode } from "./cluster.fixture.ts";
 /** POST /ops/cluster/{order}: the outcome's name, of refusals too. */
 export async function ordered(node: TestNode | undefined, order: string, body: object): Promise<string> {
   if (node === undefined) throw new Error("There is no node to say it to.");
-  const answer = await fetch(`${node.urls.ops}/ops/cluster/${order}`, {
+  const answer = await operated(node, `/ops/cluster/${order}`, body);
+  const said = answer["outcome"] ?? answer["reason"];
+  if (typeof said !== "string") throw new Error(`${order}: ${JSON.stringify(answer)}`);
+  return said;
+}
+
+/** Who acts in tests, and why. */
+export const testAct = { by: "the test", reason: "It has to be so for what is tested." };
+
+/** POST to an address of the operations surface: the answer, of refusals too. */
+export async function operated(
+  node: TestNode,
+  path: string,
+  body: object = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await fetch(`${node.urls.ops}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ ...testAct, ...body }),
   });
-  const text = await answer.text();
-  const { outcome, reason } = JSON.parse(text) as { readonly outcome?: string; readonly reason?: string };
-  const said = outcome ?? reason;
-  if (said === undefined) throw new Error(`${order}: ${answer.status} ${text}`);
-  return said;
+  return (await answer.json()) as Readonly<Record<string, unknown>>;
 }
 
 export interface ClusterState {

@@ -18,7 +18,7 @@ export function clusterOps(
   return {
     state: () => ({ ...stateOf(cluster), fence_refusals: services.fence.refusals() }),
     move: (party, to) => cluster.moves.move(party, to),
-    declareDead: (region, successor) => cluster.declareDead(region, successor),
+    declareDead: (order) => cluster.declareDead(order),
     putIn: async (region) => ((await cluster.putIn(region)) ? "put_in" : "region_unknown"),
     rejoin: (region) => cluster.rejoin(region),
     rebuild: async (collection) => beginRebuild(services, collection, log),

@@ -4,6 +4,7 @@
 //   U3. The region's actor is opened wherever it is, again with every change: whoever had it may be gone.
 
 import { setTimeout as wait } from "node:timers/promises";
+import { mayCross } from "../actors/messages/crossing.ts";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
@@ -16,11 +17,15 @@ import { PresenceEnded } from "../cluster/presence.ts";
 import {
   type DeclareOutcome,
   declareDead,
+  declareFault,
   type RejoinOutcome,
   rejoin,
   type StandingsOptions,
 } from "../cluster/standings.ts";
+import { stillBeating } from "../cluster/still-beating.ts";
+import { defaultTiming } from "../cluster/timing.ts";
 import type { Clock } from "../crypto/port.ts";
+import type { DeadRegion, RefusedOrder } from "../ops/cluster.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { StoreError } from "../storage/cluster-store.ts";
 import { RemoteFailure } from "../transport/actor-transport.ts";
@@ -54,8 +59,11 @@ export interface NodeCluster {
   readonly moves: Moves;
   /** Regions whose indexes are told: those that were not declared dead. */
   regions(): readonly string[];
-  /** Takes the region out of the keyspace first: without it there is a majority to say so. */
-  declareDead(region: string, successor: string | null): Promise<DeclareOutcome>;
+  /**
+   * Takes the region out of the keyspace first: without it there is a majority to say so. One whose nodes are seen to beat
+   * stays as it is, unless it is forced.
+   */
+  declareDead(order: DeadRegion): Promise<DeclareOutcome | RefusedOrder>;
   /** Puts a region that was taken out into the keyspace again. False for one that is unknown. */
   putIn(region: string): Promise<boolean>;
   rejoin(region: string): Promise<RejoinOutcome>;
@@ -91,7 +99,10 @@ export function createCluster(options: ClusterOptions): NodeCluster {
       await Promise.all([membership.refresh(), router.announce()]);
     },
   };
-  const transports = createTransports(options, () => router);
+  const transports = createTransports(options, {
+    router: () => router,
+    addressOf: (incarnation) => addressOf(membership, config.regions, incarnation),
+  });
   const membership = membershipOf(options, parts, transports);
   const placement = createPlacement({ ...parts, membership });
   const router = createActorRouter({
@@ -99,6 +110,7 @@ export function createCluster(options: ClusterOptions): NodeCluster {
     placement,
     membership,
     local: () => actors,
+    mayCross,
     targetOf: ({ address, incarnation }) => ({
       ask: async (to, command, timeoutMs) =>
         transports.target(address, incarnation).ask(to, command, timeoutMs),
@@ -126,6 +138,14 @@ export function createCluster(options: ClusterOptions): NodeCluster {
       await transports.close();
     },
   };
+}
+
+function addressOf(membership: Membership, regions: readonly string[], incarnation: string): string | null {
+  for (const region of regions) {
+    const member = membership.view(region).members.find((each) => each.incarnation === incarnation);
+    if (member !== undefined) return member.address;
+  }
+  return null;
 }
 
 const monotonic = { nowMs: () => performance.now() };
@@ -175,13 +195,23 @@ function movesOf(
   });
 }
 
+function stillBeats(nodes: readonly string[]): RefusedOrder {
+  const which = nodes.length === 1 ? `the node ${nodes[0]} still beats` : `${nodes.join(", ")} still beat`;
+  const detail = `${which}. Stop the region's nodes first, or say "force": true.`;
+  return { outcome: "still_beats", detail };
+}
+
 function standingsOf(
-  { config, region, stores }: ClusterOptions,
+  { config, stores }: ClusterOptions,
   parts: StandingsOptions,
 ): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
   return {
-    declareDead: async (dead, successor) => {
-      if (config.regions.includes(dead) && dead !== region) await stores.takeOut(dead);
+    declareDead: async ({ region: dead, successor, force }) => {
+      const fault = await declareFault(parts, dead, successor);
+      if (fault !== null) return fault;
+      const beating = force ? [] : await stillBeating(parts, dead, defaultTiming.leaseMs);
+      if (beating.length > 0) return stillBeats(beating);
+      await stores.takeOut(dead);
       return declareDead(parts, dead, successor);
     },
     putIn: async (back) => {
@@ -267,7 +297,16 @@ interface Transports {
 }
 
 /** One transport after the other, at the same port. */
-function createTransports(options: ClusterOptions, router: () => ActorRouter): Transports {
+function createTransports(
+  options: ClusterOptions,
+  {
+    router,
+    addressOf,
+  }: {
+    readonly router: () => ActorRouter;
+    readonly addressOf: (incarnation: string) => string | null;
+  },
+): Transports {
   const { config, secrets, region, log, tls } = options;
   let current: WsTransport | null = null;
   let closing: Promise<void> = Promise.resolve();
@@ -285,9 +324,10 @@ function createTransports(options: ClusterOptions, router: () => ActorRouter): T
         cluster: config.name,
         secret: utf8(secrets.cluster),
         alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
-        self: { incarnation, region },
+        self: { incarnation, region, address: config.address },
         protocol,
         ...(tls === null ? {} : { tls }),
+        addressOf,
         handlers: {
           ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
           deliver: (to, from, messages) => router().handlers.deliver(to, from, messages),

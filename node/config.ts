@@ -32,6 +32,8 @@ export interface NodeConfig {
   readonly logLevel: string;
   /** `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for collectors. */
   readonly logTo: "file" | "stdout";
+  /** Of what operators do: `audit.log` in the home folder, or lines marked `"audit": true`; as `logTo` unless told otherwise. */
+  readonly auditTo: "file" | "stdout";
   /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
   readonly keys: string;
   /** Where the node has documents issued. */
@@ -109,10 +111,10 @@ export function loadConfig(
   }
   const lists = env["SVC_CONTENT_LISTS"];
   const keys = env["SVC_KEYS"] ?? join(home, "keys");
-  const logTo = options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout");
-  if (logTo !== "file" && logTo !== "stdout") {
-    throw new ConfigError("SVC_LOG_TO", `is ${JSON.stringify(logTo)}; use file or stdout`);
-  }
+  const logTo = parseSink(
+    "SVC_LOG_TO",
+    options.logTo ?? env["SVC_LOG_TO"] ?? (environment === "sandbox" ? "file" : "stdout"),
+  );
   const cluster = isClustered(env) ? parseClusterConfig(env, region) : null;
   const host = options.host ?? env["SVC_HOST"] ?? "127.0.0.1";
   return Object.freeze({
@@ -123,6 +125,7 @@ export function loadConfig(
     host,
     logLevel,
     logTo,
+    auditTo: parseSink("SVC_AUDIT_TO", env["SVC_AUDIT_TO"] ?? logTo),
     keys: isAbsolute(keys) ? keys : resolve(keys),
     ...parseKeyConfig(env, environment),
     publicUrls: parsePublicUrls(env),
@@ -137,6 +140,11 @@ export function loadConfig(
     cluster,
     plainText: cluster === null ? [] : allowedPlainText(cluster, environment, env),
   });
+}
+
+function parseSink(name: string, text: string): "file" | "stdout" {
+  if (text === "file" || text === "stdout") return text;
+  throw new ConfigError(name, `is ${JSON.stringify(text)}; use file or stdout`);
 }
 
 /** The secrets of a clustered node; null for one alone. Throws {@link ConfigError}. */

@@ -23,6 +23,9 @@ export interface OpsConfig {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const tokenLengthMin = 32;
+/** Files of the home folder: where the surface of the node that runs there is, and its token unless told otherwise. */
+export const opsUrlFile = "ops-url";
+export const opsTokenFile = "ops-token";
 
 /** Throws {@link ConfigError}. */
 export function parseOpsConfig(env: Env, node: { readonly home: string; readonly host: string }): OpsConfig {
@@ -33,7 +36,7 @@ export function parseOpsConfig(env: Env, node: { readonly home: string; readonly
       ? { host: isLoopback(node.host) ? node.host : "127.0.0.1", port: null }
       : parseListen(listen)),
     hosts: parseHosts("SVC_OPS_HOSTS", env, "ops.internal:7304"),
-    tokenFile: tokenFile === undefined ? join(resolve(node.home), "ops-token") : resolve(tokenFile),
+    tokenFile: tokenFile === undefined ? join(resolve(node.home), opsTokenFile) : resolve(tokenFile),
   });
 }
 

@@ -148,6 +148,8 @@ describe("a region that is lost", () => {
     const first = products("dead", smallPush);
     expect(await completed(await moved.push(1, first))).toBe(smallPush);
     await untilReplicated(cluster, moved.caller.uuid);
+    const order = { region: lost, successor: left };
+    expect(await ordered(onlyNode(cluster, left), "declare-dead", order)).toBe("still_beats");
     await lose(cluster);
     const corrected = products("dead", smallPush, { short_description: "Said to the successor." });
     const corrections = await moved.push(2, corrected);

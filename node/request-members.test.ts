@@ -14,6 +14,7 @@ import { buildOps } from "../ops/server.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { operations } from "./operations-effects.fixture.ts";
 import {
   codeOf,
   type Effect,
@@ -49,7 +50,8 @@ async function opsDocument(): Promise<unknown> {
       listActors: async () => [],
     },
   };
-  return (await buildOps({ ...deps, cluster: {} as never }).inject("/openapi.json")).json();
+  const rest = { revocations: {} as never, audit: { record: () => {} }, cluster: {} as never };
+  return (await buildOps({ ...deps, ...rest }).inject("/openapi.json")).json();
 }
 
 const unknownUuid = "90000000-0000-4000-8000-000000000009";
@@ -253,23 +255,6 @@ async function replayed(isSame: boolean): Promise<unknown> {
   await world.published(undefined, { "idempotency-key": key });
   return world.published(undefined, { "idempotency-key": isSame ? key : freshNonce() });
 }
-
-/** The operators' surface has its own tests, which say what each of its functions was asked. */
-const operations: Readonly<Record<string, Proof>> = {
-  ...Object.fromEntries(
-    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"]
-      .concat("GET /ops/actors/{kind}/{id} path kind", "GET /ops/actors/{kind}/{id} path id")
-      .map((key) => [
-        key,
-        { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
-      ]),
-  ),
-  ...Object.fromEntries(
-    ["moves body /party", "moves body /to", "declare-dead body /region", "declare-dead body /successor"]
-      .concat("put-in body /region", "rejoin body /region", "rebuild body /collection")
-      .map((rest) => [`POST /ops/cluster/${rest}`, { shownBy: "ops/ops.test.ts: say %s %j" }]),
-  ),
-};
 
 /** So has the address of grants. */
 const grants = (): Readonly<Record<string, Proof>> => {

@@ -364,7 +364,13 @@ it("has no address in production", async () => {
     keys: { ...services.keys, environment: "production", grant: null } as const,
   };
   const access = { hosts: [], token: "", isLoopback: true };
-  const surfaces = buildSurfaces(production, { urls, access, ports: [], logger: pino({ level: "silent" }) });
+  const surfaces = buildSurfaces(production, {
+    urls,
+    access,
+    ports: [],
+    logger: pino({ level: "silent" }),
+    audit: { record: () => {} },
+  });
   for (const [surface, url] of [
     [surfaces.retrieval, urls.base_url],
     [surfaces.business, urls.business_url],

@@ -13,14 +13,17 @@ import { regionRef } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { mayPass } from "../client/patience.ts";
+import { replaceFile } from "../crypto/durable-file.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import type { AuditLog } from "../ops/acts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
+import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { nodeTimers } from "./node-timers.ts";
-import { loadOpsAccess } from "./ops-config.ts";
+import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
 import { type SandboxUrls, type SeedOutcome, seedSandbox } from "./sandbox/seed.ts";
 import { type NodePlatform, type NodeServices, openNodeServices } from "./services.ts";
 import { buildSurfaces, type Surfaces } from "./surfaces.ts";
@@ -49,11 +52,10 @@ export async function startNode(
   const logger: Logger = pino({ level: config.logLevel }, log.destination);
   const ports = await portsOf(config);
   const urls = urlsOf(config, ports);
-  const services = await openNodeServices(config, (entry) => logActor(logger, entry), {
-    ...platform,
-    secrets,
-  });
-  const surfaces = await listening({ services, urls, ports, logger });
+  const audit = openAuditLog(config);
+  const logEntry = (entry: LogEntry): void => logActor(logger, audit, entry);
+  const services = await openNodeServices(config, logEntry, { ...platform, secrets });
+  const surfaces = await listening({ services, urls, ports, logger, audit });
   await services.actors.start();
   // Among others, whoever has the region's actor opens it.
   if (services.cluster === null) {
@@ -90,18 +92,23 @@ async function listening({
   urls,
   ports,
   logger,
+  audit,
 }: {
   readonly services: NodeServices;
   readonly urls: SandboxUrls;
   readonly ports: readonly number[];
   readonly logger: Logger;
+  readonly audit: AuditLog;
 }): Promise<Surfaces> {
   let surfaces: Surfaces | null = null;
   try {
     const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
     await services.register.refresh();
-    surfaces = buildSurfaces(services, { urls, ports, access, logger });
+    recordKeySet(audit, services.keys.keySet());
+    surfaces = buildSurfaces(services, { urls, ports, access, logger, audit });
     await listen(surfaces, services.config, ports);
+    // For the program on the same machine, which finds the token beside it.
+    await replaceFile(join(services.config.home, opsUrlFile), `${urls.ops_url}\n`);
     return surfaces;
   } catch (error) {
     await close(services, surfaces);
@@ -209,6 +216,11 @@ async function close(services: NodeServices, surfaces: Surfaces | null): Promise
   await services[Symbol.asyncDispose]();
 }
 
-function logActor(logger: Logger, entry: LogEntry): void {
+function logActor(logger: Logger, audit: AuditLog, entry: LogEntry): void {
   logger[entry.level]({ actor: entry.actor, detail: entry.detail }, entry.event);
+  try {
+    if (isAudited(entry)) audit.record(entry.event, { detail: entry.detail });
+  } catch (error) {
+    logger.error({ err: error }, "audit.failed");
+  }
 }

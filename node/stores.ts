@@ -1,5 +1,6 @@
 // The stores of a node: files of its own on the embedded default, Cassandra and Elasticsearch among others.
 
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { placementOf } from "../actors/messages/refs.ts";
@@ -30,6 +31,7 @@ import { openSqliteReceiptStore } from "../storage/sqlite/receipt-store.ts";
 import { openSqliteRecordStore } from "../storage/sqlite/record-store.ts";
 import { openSqliteRegisterStore } from "../storage/sqlite/register-store.ts";
 import { openRepairedIndex } from "../storage/sqlite/row-index-repair.ts";
+import { hostOf, namesHost } from "../transport/ws/certificate-name.ts";
 import type { MutualTls } from "../transport/ws/transport.ts";
 import type { ClusterConfig, ClusterSecrets } from "./cluster-config.ts";
 import type { NodeConfig } from "./config.ts";
@@ -235,14 +237,29 @@ export async function indexOptions(
   };
 }
 
-/** The files of mutual TLS between nodes. Throws {@link ConfigError} for one that cannot be read. */
-export async function readTls({ tls }: ClusterConfig): Promise<MutualTls | null> {
+/** The files of mutual TLS between nodes. Throws {@link ConfigError} for one that no other node would accept. */
+export async function readTls({ tls, address }: ClusterConfig): Promise<MutualTls | null> {
   if (tls === null) return null;
-  return {
-    key: await readSetting("SVC_NODE_TLS_KEY_FILE", tls.keyFile),
-    cert: await readSetting("SVC_NODE_TLS_CERT_FILE", tls.certFile),
-    ca: await readSetting("SVC_NODE_TLS_CA_FILE", tls.caFile),
-  };
+  const key = await readSetting("SVC_NODE_TLS_KEY_FILE", tls.keyFile);
+  const cert = await readSetting("SVC_NODE_TLS_CERT_FILE", tls.certFile);
+  assertNamed(cert, hostOf(address), tls.certFile);
+  return { key, cert, ca: await readSetting("SVC_NODE_TLS_CA_FILE", tls.caFile) };
+}
+
+function assertNamed(cert: string, host: string, path: string): void {
+  const setting = "SVC_NODE_TLS_CERT_FILE";
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch {
+    throw new ConfigError(setting, `${path} holds no certificate in PEM`);
+  }
+  if (namesHost(certificate, host)) return;
+  const named = certificate.subjectAltName ?? "no host";
+  throw new ConfigError(
+    setting,
+    `${path} names ${named}, and the others reach this node at ${host} (SVC_NODE_ADDRESS); issue a certificate with that as a subject alternative name`,
+  );
 }
 
 async function readSetting(setting: string, path: string): Promise<string> {

@@ -11,6 +11,7 @@ import { sandboxGrantRoute } from "../api/sandbox-grants.ts";
 import { buildTools } from "../api/tools.ts";
 import { type AddressRates, buildVerification, verificationRoutes } from "../api/verification.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
@@ -28,6 +29,7 @@ import { readPush } from "../service/push-status.ts";
 import { createQueryBudget, type QueryBudget } from "../service/query-budget.ts";
 import { createReceipts } from "../service/receipts.ts";
 import { createRequestRate, type RateSubject, type RequestRate } from "../service/request-rate.ts";
+import { createRevocations, type Revocations } from "../service/revocations.ts";
 import { createSandboxGrants } from "../service/sandbox-grants.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { createSearch } from "../service/search.ts";
@@ -56,6 +58,7 @@ export interface SurfacePlaces {
   readonly ports: readonly number[];
   readonly access: OpsAccess;
   readonly logger: FastifyBaseLogger;
+  readonly audit: AuditLog;
 }
 
 /** Longer than a busy caller leaves a connection idle. */
@@ -63,7 +66,7 @@ const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
-  { urls, ports, access, logger }: SurfacePlaces,
+  { urls, ports, access, logger, audit }: SurfacePlaces,
 ): Surfaces {
   const { config } = services;
   const metrics = createMetrics();
@@ -118,9 +121,19 @@ export function buildSurfaces(
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
+      revocations: revocationsOf(services, authentication),
+      audit,
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
   };
+}
+
+function revocationsOf(
+  { parties, register, actors, clock }: NodeServices,
+  { grantSigner, registerGrantedKey }: Pick<AuthenticationDeps, "grantSigner" | "registerGrantedKey">,
+): Revocations {
+  const grants = grantSigner === null ? null : { signer: grantSigner, register: registerGrantedKey };
+  return createRevocations({ parties, register, actors, clock, crypto: nativeCrypto, grants });
 }
 
 function authenticationOf(

@@ -2,6 +2,7 @@
 // The operations surface listens on loopback or a network of the operators' own, as everything on it is theirs.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { type Act, actBody } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
 
 export interface ClusterOps {
@@ -9,8 +10,8 @@ export interface ClusterOps {
   state(): object;
   /** The outcome's name: `moved` and `there` are successes. */
   move(party: string, to: string): Promise<string>;
-  /** `declared` is the success. */
-  declareDead(region: string, successor: string | null): Promise<string>;
+  /** `declared` is the success. `force` for a region whose nodes still beat. */
+  declareDead(order: DeadRegion): Promise<string | RefusedOrder>;
   /** Puts a lost region's data centre into the keyspace again; `put_in` is the success. */
   putIn(region: string): Promise<string>;
   /** `rejoined` is the success. */
@@ -19,33 +20,50 @@ export interface ClusterOps {
   rebuild(collection: string): Promise<string>;
 }
 
+export interface DeadRegion {
+  readonly region: string;
+  readonly successor: string | null;
+  readonly force: boolean;
+}
+
+export interface RefusedOrder {
+  readonly outcome: string;
+  /** A sentence on what stands in the way. */
+  readonly detail: string;
+}
+
 const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
+const force = {
+  type: "boolean",
+  description: "Declares a region dead although its nodes still beat: they lose what was not yet elsewhere.",
+};
 const region = { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" } as const;
 
 /** Adds the addresses below `/ops/cluster`. */
 export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): void {
   server.get("/ops/cluster", async () => cluster.state());
-  server.post<{ Body: { party: string; to: string } }>(
+  server.post<{ Body: Act & { party: string; to: string } }>(
     "/ops/cluster/moves",
     { schema: { body: clusterBodies.moves } },
     async ({ body }, reply) => tell(reply, await cluster.move(body.party, body.to)),
   );
-  server.post<{ Body: { region: string; successor: string | null } }>(
+  server.post<{ Body: Act & { region: string; successor: string | null; force?: boolean } }>(
     "/ops/cluster/declare-dead",
     { schema: { body: clusterBodies.declareDead } },
-    async ({ body }, reply) => tell(reply, await cluster.declareDead(body.region, body.successor)),
+    async ({ body: { region, successor, force = false } }, reply) =>
+      tell(reply, await cluster.declareDead({ region, successor, force })),
   );
-  server.post<{ Body: { region: string } }>(
+  server.post<{ Body: Act & { region: string } }>(
     "/ops/cluster/put-in",
     { schema: { body: clusterBodies.putIn } },
     async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
   );
-  server.post<{ Body: { region: string } }>(
+  server.post<{ Body: Act & { region: string } }>(
     "/ops/cluster/rejoin",
     { schema: { body: clusterBodies.rejoin } },
     async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
   );
-  server.post<{ Body: { collection: string } }>(
+  server.post<{ Body: Act & { collection: string } }>(
     "/ops/cluster/rebuild",
     { schema: { body: clusterBodies.rebuild } },
     async ({ body }, reply) => tell(reply, await cluster.rebuild(body.collection)),
@@ -54,19 +72,18 @@ export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): 
 
 /** What is said to each address. */
 export const clusterBodies = {
-  moves: bodyOf({ party: { type: "string", format: "uuid" }, to: region }),
-  declareDead: bodyOf({ region, successor: { anyOf: [region, { type: "null" }] } }),
-  putIn: bodyOf({ region }),
-  rejoin: bodyOf({ region }),
-  rebuild: bodyOf({ collection: { type: "string" } }),
+  moves: actBody({ party: { type: "string", format: "uuid" }, to: region }),
+  declareDead: actBody({ region, successor: { anyOf: [region, { type: "null" }] } }, { force }),
+  putIn: actBody({ region }),
+  rejoin: actBody({ region }),
+  rebuild: actBody({ collection: { type: "string" } }),
 };
 
-function bodyOf(properties: Readonly<Record<string, object>>): object {
-  return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function tell(reply: FastifyReply, outcome: string): FastifyReply {
-  if (successes.includes(outcome)) return reply.send({ outcome });
-  const detail = `Nothing was changed: ${outcome.replaceAll("_", " ")}.`;
-  return sendProblem(reply, "request_invalid", detail, { reason: outcome });
+function tell(reply: FastifyReply, answer: string | RefusedOrder): FastifyReply {
+  const { outcome, detail } =
+    typeof answer === "string" ? { outcome: answer, detail: `${answer.replaceAll("_", " ")}.` } : answer;
+  if (!successes.includes(outcome))
+    return sendProblem(reply, "request_invalid", `Nothing was changed: ${detail}`, { reason: outcome });
+  reply.request.outcome = { outcome };
+  return reply.send({ outcome });
 }

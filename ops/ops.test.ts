@@ -1,31 +1,7 @@
-import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
 import { createMetrics } from "./metrics.ts";
-import { buildOps, type OpsDeps } from "./server.ts";
-
-const report = { ref: { kind: "push", id: "bat_1" }, state: "processing" };
-
-const token = "an-operators-token-of-32-characters";
-const authorization = `Bearer ${token}`;
-/** What a request that is injected names as its host. */
-const hosts = ["localhost:80"];
-
-function open(changes: Partial<OpsDeps> = {}) {
-  return buildOps({
-    logger: pino({ level: "silent" }),
-    incarnation: "t",
-    access: { hosts, token, isLoopback: true },
-    metrics: createMetrics(),
-    gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
-    ready: async () => ({ ready: true, checks: { store: "ok" }, plain_text: [] }),
-    inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
-    listActors: async (_kind, afterId) =>
-      afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
-    cluster: null,
-    ...changes,
-  });
-}
+import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
 
 describe("operators", () => {
   it.each([
@@ -38,7 +14,7 @@ describe("operators", () => {
     ["/nowhere", 404, { code: "not_found" }],
     ["/openapi.json", 200, { openapi: "3.1.0" }],
   ])("%s answers %i", async (url, status, members) => {
-    const answer = await open().inject({ method: "GET", url });
+    const answer = await openOps().inject({ method: "GET", url });
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toMatchObject(members);
     expect(answer.headers["request-id"]).toMatch(/^ops-t-/);
@@ -50,7 +26,7 @@ describe("operators", () => {
       asked.push(`${kind} ${afterId}`);
       return [];
     };
-    const server = open({ listActors });
+    const server = openOps({ listActors });
     for (const url of ["/ops/actors/push", "/ops/actors/region", "/ops/actors/push?after=bat_1"])
       expect((await server.inject(url)).statusCode).toBe(200);
     expect(asked).toEqual(["push ", "region ", "push bat_1"]);
@@ -69,8 +45,8 @@ describe("operators", () => {
   it.each(["/healthz", "/readyz", "/metrics", "/ops/actors/push", "/openapi.json", "/nowhere"])(
     "may ask with HEAD whatever they may read: %s",
     async (url) => {
-      const get = await open().inject({ method: "GET", url });
-      const head = await open().inject({ method: "HEAD", url });
+      const get = await openOps().inject({ method: "GET", url });
+      const head = await openOps().inject({ method: "HEAD", url });
       expect([head.statusCode, head.body]).toEqual([get.statusCode, ""]);
       for (const name of ["content-type", "content-length", "cache-control"])
         expect(head.headers[name]).toBe(get.headers[name]);
@@ -79,9 +55,9 @@ describe("operators", () => {
 
   it("are told 503 while the node is not ready, or cannot tell", async () => {
     const notReady = async () => ({ ready: false, checks: { store: "unreachable" }, plain_text: [] });
-    expect(await open({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
+    expect(await openOps({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
     const broken = async () => Promise.reject(new Error("no store"));
-    const answer = await open({ ready: broken }).inject("/readyz");
+    const answer = await openOps({ ready: broken }).inject("/readyz");
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
       { ready: false, checks: { readiness: "Error: no store" }, plain_text: [] },
@@ -94,7 +70,7 @@ describe("operators", () => {
       asked.push({ ...ref });
       return {};
     };
-    await open({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
+    await openOps({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
   });
 });
@@ -108,7 +84,10 @@ describe("operators of a cluster", () => {
   const cluster: ClusterOps = {
     state: () => ({ region: "eu-west1" }),
     move: (party, to) => outcome("moved", party, to),
-    declareDead: (region, successor) => outcome("declared", region, successor),
+    declareDead: ({ region, successor, force }) =>
+      force || region !== "eu-west2"
+        ? outcome("declared", region, successor)
+        : Promise.resolve({ outcome: "still_beats", detail: "10.0.0.5:7401 still beats." }),
     putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
@@ -119,16 +98,17 @@ describe("operators of a cluster", () => {
     ["moves", { party, to: "us-east1" }, ["moved", party, "us-east1"]],
     ["declare-dead", { region: "us-east1", successor: "eu-west1" }, ["declared", "us-east1", "eu-west1"]],
     ["declare-dead", { region: "us-east1", successor: null }, ["declared", "us-east1", null]],
+    ["declare-dead", { region: "eu-west2", successor: null, force: true }, ["declared", "eu-west2", null]],
     ["rejoin", { region: "us-east1" }, ["rejoined", "us-east1"]],
     ["put-in", { region: "us-east1" }, ["put_in", "us-east1"]],
     ["rebuild", { collection: "events" }, ["begun", "events"]],
   ])("say %s %j", async (address, payload, expected) => {
     said.length = 0;
-    const answer = await open({ cluster }).inject({
+    const answer = await openOps({ cluster }).inject({
       method: "POST",
       url: `/ops/cluster/${address}`,
       headers: { authorization },
-      payload,
+      payload: { ...act, ...payload },
     });
     expect([answer.statusCode, answer.json()]).toEqual([200, { outcome: expected[0] }]);
     expect(said).toEqual([expected]);
@@ -141,24 +121,36 @@ describe("operators of a cluster", () => {
     ["rejoin", { region: "us-east1", force: true }, /additional/],
     ["declare-dead", { region: "us-east1" }, /successor/],
     ["rejoin", { region: "xx-nowhere1" }, /region unknown/],
+    ["declare-dead", { region: "eu-west2", successor: null }, /10\.0\.0\.5:7401 still beats/],
+    ["rejoin", { region: "us-east1", by: undefined }, /by/],
+    ["rejoin", { region: "us-east1", by: " " }, /by/],
+    ["rejoin", { region: "us-east1", by: "x".repeat(201) }, /by/],
+    ["rejoin", { region: "us-east1", by: "Ada\u0007" }, /by/],
+    ["rejoin", { region: "us-east1", reason: undefined }, /reason/],
+    ["rejoin", { region: "us-east1", reason: "" }, /reason/],
+    ["rejoin", { region: "us-east1", reason: "x".repeat(501) }, /reason/],
+    ["put-in", { region: "us-east1", reason: undefined }, /reason/],
+    ["moves", { party, to: "us-east1", by: undefined }, /by/],
+    ["rebuild", { collection: "events", by: undefined }, /by/],
+    ["declare-dead", { region: "us-east1", successor: null, reason: undefined }, /reason/],
   ])("are refused %s %j", async (address, payload, detail) => {
-    const answer = await open({ cluster }).inject({
+    const answer = await openOps({ cluster }).inject({
       method: "POST",
       url: `/ops/cluster/${address}`,
       headers: { authorization },
-      payload,
+      payload: { ...act, ...payload },
     });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ code: "request_invalid", detail: expect.stringMatching(detail) });
   });
 
   it("see it, and find its addresses described; a node alone has none of them", async () => {
-    expect((await open({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
-    expect(Object.keys((await open({ cluster }).inject("/openapi.json")).json().paths)).toContain(
+    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
+    expect(Object.keys((await openOps({ cluster }).inject("/openapi.json")).json().paths)).toContain(
       "/ops/cluster/moves",
     );
-    expect((await open().inject("/ops/cluster")).statusCode).toBe(404);
-    expect(Object.keys((await open().inject("/openapi.json")).json().paths)).not.toContain("/ops/cluster");
+    expect((await openOps().inject("/ops/cluster")).statusCode).toBe(404);
+    expect(Object.keys((await openOps().inject("/openapi.json")).json().paths)).not.toContain("/ops/cluster");
   });
 });
 
@@ -169,7 +161,7 @@ describe("metrics", () => {
     metrics.observe({ ...request, status: 200, code: null, durationMs: 3 });
     metrics.observe({ ...request, status: 200, code: null, durationMs: 70 });
     metrics.observe({ ...request, status: 401, code: "nonce_reused", durationMs: 20_000 });
-    const { headers, body } = await open({ metrics }).inject("/metrics");
+    const { headers, body } = await openOps({ metrics }).inject("/metrics");
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
     const lines = body.split("\n");
     expect(lines).toEqual(
@@ -208,7 +200,11 @@ describe("metrics", () => {
 
 describe("access to the operators' surface", () => {
   const cluster = { state: () => ({}), rejoin: async () => "rejoined" } as unknown as ClusterOps;
-  const rejoin = { method: "POST", url: "/ops/cluster/rejoin", payload: { region: "us-east1" } } as const;
+  const rejoin = {
+    method: "POST",
+    url: "/ops/cluster/rejoin",
+    payload: { ...act, region: "us-east1" },
+  } as const;
   const outside = { access: { hosts: ["10.0.0.5:7304"], token, isLoopback: false }, cluster };
   const host = "10.0.0.5:7304";
 
@@ -216,7 +212,7 @@ describe("access to the operators' surface", () => {
     "is refused to a page that reaches it as %s (G1)",
     async (name) => {
       for (const url of ["/healthz", "/ops/actors/push"]) {
-        const answer = await open().inject({ url, headers: { host: name, authorization } });
+        const answer = await openOps().inject({ url, headers: { host: name, authorization } });
         expect([answer.statusCode, answer.json().code]).toEqual([421, "host_not_allowed"]);
       }
     },
@@ -224,16 +220,18 @@ describe("access to the operators' surface", () => {
 
   it("changes nothing without the token, on loopback either (G2)", async () => {
     for (const headers of [{}, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
-      const answer = await open({ cluster }).inject({ ...rejoin, headers });
+      const answer = await openOps({ cluster }).inject({ ...rejoin, headers });
       expect([answer.statusCode, answer.json().code]).toEqual([401, "token_invalid"]);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer/);
     }
-    expect((await open({ cluster }).inject({ ...rejoin, headers: { authorization } })).statusCode).toBe(200);
+    expect((await openOps({ cluster }).inject({ ...rejoin, headers: { authorization } })).statusCode).toBe(
+      200,
+    );
   });
 
   it("shows others nothing but health without the token (G3)", async () => {
     for (const url of ["/healthz", "/readyz"])
-      expect((await open(outside).inject({ url, headers: { host } })).statusCode).toBe(200);
+      expect((await openOps(outside).inject({ url, headers: { host } })).statusCode).toBe(200);
     for (const url of [
       "/metrics",
       "/ops/actors/push",
@@ -241,8 +239,8 @@ describe("access to the operators' surface", () => {
       "/openapi.json",
       "/healthz/../metrics",
     ]) {
-      expect((await open(outside).inject({ url, headers: { host } })).statusCode).toBe(401);
-      expect((await open(outside).inject({ url, headers: { host, authorization } })).statusCode).not.toBe(
+      expect((await openOps(outside).inject({ url, headers: { host } })).statusCode).toBe(401);
+      expect((await openOps(outside).inject({ url, headers: { host, authorization } })).statusCode).not.toBe(
         401,
       );
     }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
 import { createMetrics } from "./metrics.ts";
+import { noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
 
 const token = "an-operators-token-of-32-characters";
@@ -19,6 +20,8 @@ const server = buildOps({
   ready: async () => ({ ready: true, checks: {}, plain_text: [] }),
   inspect: async () => null,
   listActors: async () => [],
+  revocations: noRevocations,
+  audit: { record: () => {} },
   cluster: {} as never,
 });
 let base = "";

@@ -10,6 +10,9 @@ export function sendProblem(
   extras: ProblemExtras = {},
 ): FastifyReply {
   const found = problem(code, detail, extras);
+  reply.request.outcome = { code, ...(extras.reason === undefined ? {} : { reason: extras.reason }) };
+  if (extras.retry_after_seconds !== undefined)
+    reply.header("retry-after", String(extras.retry_after_seconds));
   // As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11).
   return reply
     .code(found.status)

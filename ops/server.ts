@@ -15,11 +15,15 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
+import { failureAnswer } from "../service/failure.ts";
+import type { Revocations } from "../service/revocations.ts";
+import { type AuditLog, addAudit } from "./acts.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
 import type { Gauge, Metrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
+import { addRevocationRoutes } from "./revocations.ts";
 
 export interface ReadyReport {
   readonly ready: boolean;
@@ -41,11 +45,16 @@ export interface OpsDeps {
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
+  readonly revocations: Revocations;
+  /** Where acts are recorded. */
+  readonly audit: AuditLog;
   /** Null for a node alone. */
   readonly cluster: ClusterOps | null;
 }
 
 const listLimit = 100;
+/** Ids of mandates have 128 characters, each of which may be encoded in three. */
+const paramLengthMax = 1_024;
 /** Whatever else is asked is refused. */
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
 const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
@@ -59,6 +68,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
+    routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
     genReqId: nextId,
@@ -76,7 +86,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
+  addAudit(server, deps.audit);
   addReads(server, deps);
+  addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
   server.setNotFoundHandler((_request, reply) =>
@@ -85,6 +97,14 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
       return sendProblem(reply, "request_invalid", error.message);
+    const failure = failureAnswer(error);
+    if (failure !== null) {
+      request.log.warn({ request_id: request.id, err: error }, "not answered now");
+      const { type: _type, title: _title, status: _status, code, detail, ...extras } = failure.problem;
+      return sendProblem(reply, code, detail, extras);
+    }
+    if (error.name === "RegisterRefused")
+      return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
     request.log.error({ request_id: request.id, err: error }, "failed");
     return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
   });
@@ -151,16 +171,6 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     });
     if (refusal === null) done();
     else refuseAccess(reply, refusal);
-  });
-  // What operators did is kept apart from what was asked, with who did it.
-  server.addHook("onResponse", (request, reply, done) => {
-    const { method, url, id } = request;
-    if (method !== "GET" && method !== "HEAD")
-      request.log.warn(
-        { request_id: id, method, url, from: request.ip, status: reply.statusCode },
-        "ops.acted",
-      );
-    done();
   });
 }
 

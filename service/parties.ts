@@ -7,6 +7,7 @@ import type {
   KeyFacts,
   PartyFacts,
   PublishingFacts,
+  RegisterAct,
   RegisterReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
@@ -60,11 +61,15 @@ export interface CertificateRequest {
   readonly status_effective_from: string;
   /** Required for every status but `active`. */
   readonly status_reason: string | null;
+  /** cert_id that must be in force; with another one `certificate_superseded` is thrown. Without it the newest is followed. */
+  readonly follows?: string;
+  /** Who has it issued, and why; never published. */
+  readonly act?: RegisterAct;
 }
 
 export interface Parties {
   open(party: PartyFacts): Promise<void>;
-  /** Issues the next certificate; an issuance that says nothing new answers the one in force. */
+  /** Issues the next certificate; an issuance that says nothing new answers the one in force, and keeps no act. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   /**
    * For callers that know that the party has the private half: it was generated here, or has just signed a request. A key of
@@ -73,12 +78,14 @@ export interface Parties {
   registerKey(key: KeyFacts): Promise<void>;
   /** For portals: the key itself signs for whom, as what and at which challenge it is registered. */
   registerProvenKey(request: PossessionRequest): Promise<void>;
+  /** The earlier moments stand. False where nothing changed by it, also for {@link revokeMandate}. */
   revokeKey(request: {
     readonly uuid: string;
     readonly key_id: string;
     readonly revoked_at: string;
     readonly compromised_from: string | null;
-  }): Promise<void>;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   /** Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. */
   acceptMandate(envelope: Envelope): Promise<void>;
   /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
@@ -86,7 +93,8 @@ export interface Parties {
     readonly uuid: string;
     readonly mandate_id: string;
     readonly revoked_at: string;
-  }): Promise<void>;
+    readonly act?: RegisterAct;
+  }): Promise<boolean>;
   /**
    * Accepts the next AI policy version; the seal names the version that it creates. It is in force from then on. The same
    * record again is accepted already; another one for a version that there is, is `ai_policy_version_used`.
@@ -108,9 +116,13 @@ export interface Parties {
 }
 
 export function createParties(deps: PartiesDeps): Parties {
-  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+  const change = async (uuid: string, command: BusinessCommand): Promise<boolean> => {
     const reply = await deps.actors.ask<RegisterReply>(businessRef(uuid), command);
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
+    return reply.changed === true;
+  };
+  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+    await change(uuid, command);
   };
   const facts = async (uuid: string, keyId: string): Promise<PublishingFacts> => {
     await deps.settleHome(uuid);
@@ -140,22 +152,16 @@ export function createParties(deps: PartiesDeps): Parties {
     },
     revokeMandate: async ({ uuid, ...revocation }) => {
       assertInstants(revocation.revoked_at);
-      await ask(uuid, { type: "mandate.revoke", ...revocation });
+      return change(uuid, { type: "mandate.revoke", ...revocation });
     },
     revokeKey: async ({ uuid, ...revocation }) => {
       assertInstants(revocation.revoked_at, revocation.compromised_from);
-      await ask(uuid, { type: "key.revoke", ...revocation });
+      return change(uuid, { type: "key.revoke", ...revocation });
     },
     setBlocked: ({ uuid, group, blocked }) =>
       ask(uuid, { type: blocked ? "group.block" : "group.unblock", group }),
     facts,
-    issueCertificate: async (request) => {
-      const { certificate: inForce } = await facts(request.uuid, "");
-      if (inForce !== null && (await saysAllOf(deps, request, inForce))) return inForce.cert_id;
-      const certificate = await buildCertificate(deps, request, inForce?.cert_id ?? null);
-      await ask(request.uuid, { type: "certificate.issue", certificate });
-      return certificate.cert_id;
-    },
+    issueCertificate: (request) => issueCertificate(deps, request, { facts, ask }),
     acceptMandate: async (envelope) => {
       const mandate = taken(await judgeMandate(deps, envelope));
       await ask(mandate.business_uuid, { type: "mandate.accept", mandate });
@@ -173,6 +179,40 @@ export function createParties(deps: PartiesDeps): Parties {
       await ask(request.uuid, { type: "custody.state", custody });
     },
   };
+}
+
+export const issueAttemptsMax = 5;
+
+async function issueCertificate(
+  deps: PartiesDeps,
+  request: CertificateRequest,
+  {
+    facts,
+    ask,
+  }: {
+    readonly facts: Parties["facts"];
+    readonly ask: (uuid: string, command: BusinessCommand) => Promise<void>;
+  },
+): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { certificate: inForce } = await facts(request.uuid, "");
+    if (inForce !== null && (await saysAllOf(deps, request, inForce, attempt > 1))) return inForce.cert_id;
+    const follows = request.follows ?? inForce?.cert_id ?? null;
+    const certificate = await buildCertificate(deps, request, follows);
+    const act = request.act === undefined ? {} : { act: request.act };
+    try {
+      await ask(request.uuid, { type: "certificate.issue", certificate, follows, ...act });
+      return certificate.cert_id;
+    } catch (error) {
+      const isLost = request.follows !== undefined || attempt >= issueAttemptsMax;
+      if (isLost || !isSuperseded(error)) throw error;
+    }
+  }
+}
+
+/** Another certificate was issued while this one was made. */
+export function isSuperseded(error: unknown): boolean {
+  return error instanceof RegisterRefused && error.code === "certificate_superseded";
 }
 
 /** Each kind of party has its own kinds of keys, and a person's key names what the person may do. */
@@ -215,14 +255,19 @@ function assertInstants(...instants: readonly (string | null)[]): void {
     throw new RegisterRefused("payload_malformed", "A revocation names UTC timestamps with milliseconds.");
 }
 
-/** Whether the certificate in force says all that is asked for. */
+/**
+ * Whether the certificate in force says all that is asked for: from the same moment on, or, where another one was issued while
+ * this one was made, from an earlier one on.
+ */
 async function saysAllOf(
   { actors }: PartiesDeps,
   request: CertificateRequest,
   inForce: NonNullable<PublishingFacts["certificate"]>,
+  isSecond: boolean,
 ): Promise<boolean> {
   const { status, status_effective_from: from } = request;
-  if (inForce.status !== status || inForce.status_effective_from !== from) return false;
+  const { status: status_, status_effective_from: since } = inForce;
+  if (status_ !== status || !(since === from || (isSecond && since < from))) return false;
   const certificate = await readCertificate(actors, request.uuid, inForce.cert_id);
   return (
     certificate !== null &&

@@ -78,11 +78,26 @@ export async function issueGrant(grant: SandboxGrant, signer: Signer): Promise<s
   return `${data}.${toBase64Url(await signer.sign(utf8(data)))}`;
 }
 
+interface GrantTrust {
+  readonly grantKey: PublicJwk;
+  readonly crypto: CryptoPort;
+}
+
 /** Reads a grant and its signature; `grant_invalid` for one that the grant key did not sign or that is not for `keyId`. */
 export function parseGrant(
   value: string,
-  trust: { readonly keyId: string; readonly grantKey: PublicJwk; readonly crypto: CryptoPort },
+  trust: GrantTrust & { readonly keyId: string },
 ): Result<SandboxGrant, "grant_invalid"> {
+  const opened = openGrant(value, trust);
+  if (opened.ok && opened.value.keyId !== trust.keyId) return invalid("The grant is for another key.");
+  return opened.ok ? ok(opened.value.grant) : opened;
+}
+
+/** As {@link parseGrant}, for whichever key the grant is for. */
+export function openGrant(
+  value: string,
+  trust: GrantTrust,
+): Result<{ readonly grant: SandboxGrant; readonly keyId: string }, "grant_invalid"> {
   const [prefix, data = "", signatureText = "", ...rest] =
     value.length <= grantLengthMax ? value.split(".") : [];
   const payload = parseBase64Url(data);
@@ -101,9 +116,7 @@ export function parseGrant(
   }
   if (algorithmOf(grant.public_key) === "ML-DSA-65")
     return invalid("Requests are signed with Ed25519 or ES256.");
-  if (thumbprint(grant.public_key, trust.crypto.sha256) !== trust.keyId)
-    return invalid("The grant is for another key.");
-  return ok(grant);
+  return ok({ grant, keyId: thumbprint(grant.public_key, trust.crypto.sha256) });
 }
 
 function invalid(detail: string): Result<never, "grant_invalid"> {

@@ -307,7 +307,7 @@ describe("register", () => {
         policy: { business_uuid: uuid, version, record_id: "aip_x", live_from: "t" },
       }) as never;
     expect(business.send(policy(2))).toMatchObject({ code: "ai_policy_version_mismatch" });
-    expect(business.send(policy(1))).toEqual({ status: "done" });
+    expect(business.send(policy(1))).toEqual({ status: "done", changed: true });
     expect(business.send(policy(1))).toEqual({ status: "done" });
     expect(business.snapshot.context.policy.version).toBe(1);
   });
@@ -328,12 +328,12 @@ describe("register", () => {
       } as never);
     const liveFrom = () => business.snapshot.context.policy.live_from;
     const early = "1969-12-31T23:00:00.000Z";
-    expect(accept(1, early)).toEqual({ status: "done" });
+    expect(accept(1, early)).toEqual({ status: "done", changed: true });
     expect(liveFrom()).toBe(early);
     // The next version follows it, and none is in force from later than now.
-    expect(accept(2, early)).toEqual({ status: "done" });
+    expect(accept(2, early)).toEqual({ status: "done", changed: true });
     expect(liveFrom()).toBe("1969-12-31T23:00:00.001Z");
-    expect(accept(3, "2999-01-01T00:00:00.000Z")).toEqual({ status: "done" });
+    expect(accept(3, "2999-01-01T00:00:00.000Z")).toEqual({ status: "done", changed: true });
     expect(String(liveFrom()) < "2999").toBe(true);
     admit(business, "bat_1");
     expect(accept(4, early)).toMatchObject({ status: "refused", code: "already_published" });

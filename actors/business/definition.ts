@@ -8,6 +8,7 @@
 import { type BusinessContext, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type {
+  ActsReply,
   AdmitReply,
   AssignReply,
   BusinessCommand,
@@ -19,6 +20,7 @@ import type {
 } from "../messages/business.ts";
 import { pushRef } from "../messages/refs.ts";
 import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
+import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
 import { publishingFacts, registerRead } from "./facts.ts";
@@ -34,6 +36,7 @@ export type BusinessReply =
   | AssignReply
   | RemoveReply
   | RegisterReadReply
+  | ActsReply
   | { readonly head: HeadRow | null };
 
 export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
@@ -44,6 +47,7 @@ export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
   input: (id) => ({ uuid: id }),
   rows: rowsFor,
   decide,
+  absent: ({ type }) => (type === "acts.read" ? { reply: { acts: [] } } : null),
   effects: {
     projectRegister: (params: { keys: readonly string[] }): readonly Effect[] => [
       { kind: "activity", name: "projectRegister", params },
@@ -67,6 +71,8 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return [...selectRegister([`key/${command.key_id}`]), ...selectMandatesOf(command.key_id)];
     case "register.read":
       return selectRegister(command.keys);
+    case "acts.read":
+      return selectActs(command);
     case "push.admit":
       return [
         { rt: rt.admission, keys: [command.push_id] },
@@ -95,6 +101,8 @@ function decide(command: BusinessCommand, view: ActorView): Decision<BusinessRep
       return { reply: publishingFacts(command, view) };
     case "register.read":
       return { reply: registerRead(command.keys, view) };
+    case "acts.read":
+      return { reply: { acts: actsAfter(command, view) } };
     case "push.admit":
       return admitPush(command, view);
     case "hold.settle":

@@ -79,7 +79,7 @@ describe("a mandate", () => {
   it("is projected under a name that holds its business, whatever its own id holds", () => {
     const business = open();
     for (const id of ["m", "a/b", `${other}/m`]) {
-      expect(accept(business, mandate(id))).toEqual({ status: "done" });
+      expect(accept(business, mandate(id))).toEqual({ status: "done", changed: true });
       expect(read(business, id)).toMatchObject([
         { table: "mandate", partition: uuid, key: `${uuid}/${id}`, body: JSON.stringify(mandate(id)) },
       ]);
@@ -166,7 +166,7 @@ describe("a mandate", () => {
   it("that is revoked stands behind those in force, and is the only one of its id", () => {
     const business = open();
     for (let index = 0; index < 2 * mandatesOfKeyMax; index += 1) {
-      expect(accept(business, mandate(`a${index}`))).toEqual({ status: "done" });
+      expect(accept(business, mandate(`a${index}`))).toEqual({ status: "done", changed: true });
       revoke(business, `a${index}`);
     }
     accept(business, mandate("z", { valid_until: "2026-01-20T00:00:00.000Z" }));
@@ -187,7 +187,7 @@ describe("a mandate", () => {
     expect(accept(business, mandate("more"))).toMatchObject({ code: "too_many_mandates" });
     expect(accept(business, mandate("m0"))).toEqual({ status: "done" });
     revoke(business, "m0");
-    expect(accept(business, mandate("more"))).toEqual({ status: "done" });
+    expect(accept(business, mandate("more"))).toEqual({ status: "done", changed: true });
   });
 });
 
@@ -210,7 +210,7 @@ describe("a mandate of an older journal", () => {
     const business = older();
     expect(accept(business, mandate("m"))).toEqual({ status: "done" });
     expect(accept(business, mandate("m", { key_id: "x" }))).toMatchObject({ code: "mandate_id_taken" });
-    expect(revoke(business, "m")).toEqual({ status: "done" });
+    expect(revoke(business, "m")).toEqual({ status: "done", changed: true });
     expect(mandatesOf(business)).toMatchObject([{ mandate_id: "m", revoked_at: "2026-01-02T00:00:00.000Z" }]);
     expect(business.rows(rt.register).filter(({ k2 }) => k2.startsWith("mandate/"))).toEqual([]);
     expect(read(business, "m")).toHaveLength(1);
@@ -243,6 +243,6 @@ describe("what is registered of a business", () => {
         custody: { statement_id: `s ${key_id}`, business_uuid: uuid, key_id },
       });
     expect(state("nobody")).toMatchObject({ status: "refused", code: "key_unknown" });
-    expect(state("k")).toEqual({ status: "done" });
+    expect(state("k")).toEqual({ status: "done", changed: true });
   });
 });

@@ -16,6 +16,7 @@ import type {
 } from "../messages/business.ts";
 import { personRole } from "../messages/person-role.ts";
 import type { ActorView, Decision, Message } from "../system/definition.ts";
+import { actRow } from "./acts.ts";
 import { lastNumber } from "./eras.ts";
 import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
 import { mandatePrefix, type RegisterRow, registerOf, rt, selectRegister } from "./rows.ts";
@@ -26,6 +27,7 @@ type RegisterCommand = Exclude<
     type:
       | "publishing.facts"
       | "register.read"
+      | "acts.read"
       | "push.admit"
       | "hold.settle"
       | "chunk.assign"
@@ -89,13 +91,15 @@ export function changeRegister(command: RegisterCommand, view: ActorView): Decis
   };
   const known = registerOf(view, answer.key);
   if (known?.body === row.body && (answer.events?.length ?? 0) === 0) return { reply: { status: "done" } };
+  const { puts, deletes } = rowsOf(answer, row, view);
+  const act = "act" in command ? command.act : undefined;
+  const kept = act && actRow(act, { act: command.type, entry: answer.key, change: row.change }, view.nowMs);
+  const changed = { type: "register.changed", keys: [answer.key], change: row.change };
   return {
-    reply: { status: "done" },
-    events: [
-      ...(answer.events ?? []),
-      { type: "register.changed", keys: [answer.key], change: row.change } as Message,
-    ],
-    ...rowsOf(answer, row, view),
+    reply: { status: "done", changed: true },
+    events: [...(answer.events ?? []), (act === undefined ? changed : { ...changed, act }) as Message],
+    puts: kept === undefined ? puts : [...puts, kept],
+    ...(deletes === undefined ? {} : { deletes }),
   };
 }
 
@@ -130,7 +134,7 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
     case "group.unblock":
       return changeBlock(command, context);
     case "certificate.issue":
-      return known ? done : issueCertificate(command.certificate, key);
+      return known ? done : issueCertificate(command, key, context);
     case "key.register":
       return registerKey(command.key, key, known);
     case "key.revoke":
@@ -206,10 +210,14 @@ function changeBlock(
   };
 }
 
+/** Issuances are one chain: what follows another one than that in force would split it for every verifier. */
 function issueCertificate(
-  certificate: Extract<RegisterCommand, { type: "certificate.issue" }>["certificate"],
+  { certificate, follows }: Extract<RegisterCommand, { type: "certificate.issue" }>,
   key: string,
+  { certificate: current }: BusinessContext,
 ): Answer {
+  if (follows !== undefined && follows !== (current?.cert_id ?? null))
+    return refusal("certificate_superseded", "Another certificate was issued meanwhile.");
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {
     key,

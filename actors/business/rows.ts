@@ -1,5 +1,5 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by the key that they are for (21, mandates.ts).
+// by id (20) and by the key that they are for (21, mandates.ts), acts that somebody gave a name and a reason for (22, acts.ts).
 
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { AssignReply, HeldReason, LeafAssignment, Listings } from "../messages/business.ts";
@@ -12,6 +12,7 @@ export const rt = {
   admission: 19,
   mandate: 20,
   mandateOfKey: 21,
+  act: 22,
 } as const;
 
 /** What the business knows of one of its records. */

@@ -123,18 +123,46 @@ export interface HeldReason {
   readonly detail: string;
 }
 
+/** Who had a party's register changed, and why. Kept by the party's actor, and published nowhere. */
+export interface RegisterAct {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** An act as it is kept: what was done to which entry of the register, and under which change of it. */
+export interface KeptAct extends RegisterAct {
+  /** Type of the command. */
+  readonly act: string;
+  /** `table/key` of the entry. */
+  readonly entry: string;
+  readonly at: string;
+  readonly change: number;
+}
+
 export type BusinessCommand =
   | (Message & { readonly type: "party.open"; readonly party: PartyFacts })
-  | (Message & { readonly type: "certificate.issue"; readonly certificate: CertificateFacts })
+  | (Message & {
+      readonly type: "certificate.issue";
+      readonly certificate: CertificateFacts;
+      /** cert_id that must be in force, null for none; nodes of earlier releases send none. */
+      readonly follows?: string | null;
+      readonly act?: RegisterAct;
+    })
   | (Message & { readonly type: "key.register"; readonly key: KeyFacts })
   | (Message & {
       readonly type: "key.revoke";
       readonly key_id: string;
       readonly revoked_at: string;
       readonly compromised_from: string | null;
+      readonly act?: RegisterAct;
     })
   | (Message & { readonly type: "mandate.accept"; readonly mandate: MandateFacts })
-  | (Message & { readonly type: "mandate.revoke"; readonly mandate_id: string; readonly revoked_at: string })
+  | (Message & {
+      readonly type: "mandate.revoke";
+      readonly mandate_id: string;
+      readonly revoked_at: string;
+      readonly act?: RegisterAct;
+    })
   | (Message & {
       readonly type: "policy.accept";
       readonly policy: PolicyFacts;
@@ -179,6 +207,8 @@ export type BusinessCommand =
     })
   /** Read-only: bodies of register entries, for their projection. */
   | (Message & { readonly type: "register.read"; readonly keys: readonly string[] })
+  /** Read-only: what was done with a name and a reason, after that change of the register, oldest first. */
+  | (Message & { readonly type: "acts.read"; readonly after: number; readonly limit: number })
   | (Message & { readonly type: "record.read"; readonly record_id: string });
 
 /** A push seen by the hold rule: the listings it would leave for each record. */
@@ -243,7 +273,12 @@ export interface RegisterReadReply {
   }[];
 }
 
+export interface ActsReply {
+  readonly acts: readonly KeptAct[];
+}
+
 /** Reply of commands that only change the register. */
 export type RegisterReply =
-  | { readonly status: "done" }
+  /** `changed` where the command changed something; nodes of earlier releases never say so. */
+  | { readonly status: "done"; readonly changed?: true }
   | { readonly status: "refused"; readonly code: string; readonly detail: string };

@@ -26,7 +26,7 @@ let target: RemoteTarget | null = null;
 async function open(incarnation: string): Promise<WsTransport> {
   transport = await openWsTransport({
     ...{ host: "127.0.0.1", port: 0, cluster: "bench", secret: new Uint8Array(32).fill(7) },
-    ...{ self: { incarnation, region: "eu-west1" }, protocol: { min: 1, max: 1 } },
+    ...{ self: { incarnation, region: "eu-west1", address: "127.0.0.1:1" }, protocol: { min: 1, max: 1 } },
     handlers: {
       // The node asks its actors, which know what a command is.
       ask: async (_to, command) => answerOf(command as CallCommand),

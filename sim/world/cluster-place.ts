@@ -1,5 +1,6 @@
 // A place by the real membership: views, beats, leases and homes of cluster/, over the simulated store.
 
+import { mayCross } from "../../actors/messages/crossing.ts";
 import { regionRef } from "../../actors/messages/refs.ts";
 import type { Message } from "../../actors/system/definition.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
@@ -39,7 +40,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
   const membership = createMembership({ ...{ store, monotonic, timers }, ...identity(options) });
   const placement = createPlacement({ store, monotonic, membership });
   const router = createActorRouter({
-    ...{ placement, membership, monotonic, timers, local: actors },
+    ...{ placement, membership, monotonic, timers, local: actors, mayCross },
     targetOf: (member) => parts.network.targetAt({ name: slot.name, life }, member),
   });
   const openRegion = (): void => {

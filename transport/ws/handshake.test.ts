@@ -15,7 +15,7 @@ const credentials = (incarnation: string, more: Partial<Credentials> = {}): Cred
   ...{
     cluster: "c",
     secret,
-    self: { incarnation, region: `region of ${incarnation}` },
+    self: { incarnation, region: `region of ${incarnation}`, address: `${incarnation}:1` },
     protocol: { min: 1, max: 1 },
   },
   ...more,
@@ -58,8 +58,8 @@ describe("the handshake", () => {
   it("tells each side who the other is, and gives both the keys of both directions", () => {
     const { caller, receiver, refused } = good();
     expect(refused).toBeNull();
-    expect(caller).toMatchObject({ peer: { incarnation: "b", region: "region of b" }, protocol: 1 });
-    expect(receiver).toMatchObject({ peer: { incarnation: "a", region: "region of a" }, protocol: 1 });
+    expect(caller).toMatchObject({ peer: credentials("b").self, protocol: 1 });
+    expect(receiver).toMatchObject({ peer: credentials("a").self, protocol: 1 });
     if (caller === null || receiver === null) throw new Error("unreachable");
     const out = sealFrame(caller.keys.sending, 1, "[1]");
     expect(openFrame(receiver.keys.receiving, 1, out)).toEqual([1]);
@@ -69,7 +69,46 @@ describe("the handshake", () => {
     expect(openFrame(good().receiver?.keys.receiving ?? secret, 1, out)).toBeNull();
   });
 
-  it("goes on in every order in which nodes change their secret, one after the other", () => {
+  it("refuses whoever has another secret, on both sides", () => {
+    const other = { secret: createSecretKey(new Uint8Array(32).fill(2)) };
+    const asCaller = talk(createCaller(credentials("a", other), "b"), createReceiver(credentials("b")));
+    expect(asCaller.refused).toEqual({ by: "receiver", why: "stranger" });
+    const receiver = createReceiver(credentials("b"));
+    receiver.take(createCaller(credentials("a", other), "b").opening ?? "");
+    for (const said of [good().said[2] ?? "", '{"proofs":[""]}', '{"proofs":"x"}', "{}"])
+      expect(receiver.take(said)).toEqual({ refused: "stranger" });
+    // A receiver that lets anybody in is found out by its own proof.
+    const caller = createCaller(credentials("a"), "b");
+    const fooled = createReceiver(credentials("b", other));
+    const challenge = fooled.take(caller.opening ?? "");
+    if (challenge.refused !== undefined) throw new Error(challenge.refused);
+    expect(caller.take(challenge.say ?? "")).toHaveProperty("say");
+    for (const said of [good().said[3] ?? "", '{"proof":""}'])
+      expect(caller.take(said)).toEqual({ refused: "stranger" });
+  });
+
+  it("H8: nobody gets a proof of a node by knocking, whatever he knows but the secret", () => {
+    const { said } = good();
+    expect(said).toHaveLength(4);
+    expect(said.map((text) => /proof/.test(text))).toEqual([false, false, true, true]);
+    const receiver = createReceiver(credentials("b"));
+    const challenge = receiver.take(said[0] ?? "");
+    expect(JSON.stringify(challenge)).not.toContain("proof");
+    expect(JSON.stringify(receiver.take(said[2] ?? ""))).not.toContain("proof");
+  });
+
+  it("refuses a caller that has proven itself and is judged to be another", () => {
+    const judged: unknown[] = [];
+    const receiver = createReceiver(credentials("b"), (caller) => {
+      judged.push(caller);
+      return "address";
+    });
+    const { refused, said } = talk(createCaller(credentials("a"), "b"), receiver);
+    expect([refused, judged]).toEqual([{ by: "receiver", why: "address" }, [credentials("a").self]]);
+    expect(said).toHaveLength(3);
+  });
+
+  it("H7: goes on in every order in which nodes change their secret, one after the other", () => {
     const [old, next] = [secret, createSecretKey(new Uint8Array(32).fill(3))];
     const steps = [
       { secret: old },
@@ -88,7 +127,7 @@ describe("the handshake", () => {
         return openFrame(sides.receiver.keys.receiving, 1, out);
       }),
     );
-    const stranger = { by: "caller", why: "stranger" };
+    const stranger = { by: "receiver", why: "stranger" };
     // Nodes that are one step apart, or at the same one, know each other in both directions; those with nothing in common do not.
     expect(met).toEqual([
       [[1], [1], stranger, stranger],
@@ -96,17 +135,6 @@ describe("the handshake", () => {
       [[1], [1], [1], [1]],
       [stranger, stranger, [1], [1]],
     ]);
-  });
-
-  it("refuses whoever has another secret, on both sides", () => {
-    const other = { secret: createSecretKey(new Uint8Array(32).fill(2)) };
-    const asCaller = talk(createCaller(credentials("a", other), "b"), createReceiver(credentials("b")));
-    expect(asCaller.refused).toEqual({ by: "caller", why: "stranger" });
-    // A caller that does not look at the challenge is found out by its proof.
-    const receiver = createReceiver(credentials("b"));
-    receiver.take(createCaller(credentials("a", other), "b").opening ?? "");
-    expect(receiver.take(asCaller.said[2] ?? '{"proof":""}')).toEqual({ refused: "stranger" });
-    expect(receiver.take(good().said[2] ?? "")).toEqual({ refused: "stranger" });
   });
 
   it("refuses another cluster", () => {
@@ -122,7 +150,9 @@ describe("the handshake", () => {
     const receiver = createReceiver(credentials("b"));
     expect(receiver.take(said[0] ?? "")).toHaveProperty("say");
     expect(receiver.take(said[2] ?? "")).toEqual({ refused: "stranger" });
-    expect(createCaller(credentials("a"), "b").take(said[1] ?? "")).toEqual({ refused: "stranger" });
+    const caller = createCaller(credentials("a"), "b");
+    expect(caller.take(said[1] ?? "")).toHaveProperty("say");
+    expect(caller.take(said[3] ?? "")).toEqual({ refused: "stranger" });
   });
 
   it("H2: refuses its own words sent back to it", () => {
@@ -132,27 +162,28 @@ describe("the handshake", () => {
     const itself = createReceiver(credentials("a"));
     const step = itself.take(JSON.stringify({ ...hello, incarnation: "x" }));
     if (step.refused !== undefined) throw new Error(step.refused);
-    expect(caller.take(step.say ?? "")).toEqual({ refused: "stranger" });
-    // And a receiver that is given its own proof as the caller's.
-    const receiver = createReceiver(credentials("b"));
-    const challenge = receiver.take(good().said[0] ?? "");
-    if (challenge.refused !== undefined) throw new Error(challenge.refused);
-    expect(receiver.take(challenge.say ?? "")).toEqual({ refused: "stranger" });
+    const proven = caller.take(step.say ?? "");
+    if (proven.refused !== undefined) throw new Error(proven.refused);
+    expect(itself.take(proven.say ?? "")).toEqual({ refused: "stranger" });
+    // And a caller that is given its own proof as the receiver's.
+    const [proof] = (JSON.parse(proven.say ?? "") as { readonly proofs: readonly string[] }).proofs;
+    expect(caller.take(JSON.stringify({ proof }))).toEqual({ refused: "stranger" });
   });
 
   it.each([
     [0, "nonce", "A".repeat(43)],
     [0, "incarnation", "z"],
     [0, "region", "z"],
+    [0, "address", "z:1"],
     [0, "protocol_min", 1],
     [0, "protocol_max", 2],
     [1, "nonce", "A".repeat(43)],
-    [1, "incarnation", "z"],
     [1, "region", "z"],
+    [1, "address", "z:1"],
     [1, "protocol_min", 1],
     [1, "protocol_max", 2],
-    [1, "proof", "A".repeat(43)],
-    [2, "proof", "A".repeat(43)],
+    [2, "proofs", ["A".repeat(43)]],
+    [3, "proof", "A".repeat(43)],
   ])("H3: notices a changed member (message %i, %s)", (index, member, value) => {
     const range = { protocol: { min: 2, max: 3 } };
     const change = (text: string, at: number): string =>
@@ -163,6 +194,13 @@ describe("the handshake", () => {
       change,
     );
     expect(refused?.why).toBe("stranger");
+  });
+
+  it("H3, H4: a receiver that is renamed on the way is not the one that is meant", () => {
+    const change = (text: string, at: number): string =>
+      at === 1 ? text.replace('"incarnation":"b"', '"incarnation":"z"') : text;
+    const { refused } = talk(createCaller(credentials("a"), "b"), createReceiver(credentials("b")), change);
+    expect(refused).toEqual({ by: "caller", why: "incarnation" });
   });
 
   it("H4: leaves another incarnation alone, and is left alone by one that is not meant", () => {
@@ -207,7 +245,7 @@ describe("the handshake", () => {
     expect(receiver).not.toBeNull();
   });
 
-  it.each(["", "null", "[]", "7", "{", '{"svc_transport":1}', '{"svc_transport":2}'])(
+  it.each(["", "null", "[]", "7", "{", '{"svc_transport":1}', '{"svc_transport":2}', '{"svc_transport":3}'])(
     "refuses %j, from either side",
     (text) => {
       expect(createReceiver(credentials("b")).take(text)).toEqual({ refused: "malformed" });
@@ -221,11 +259,13 @@ describe("the handshake", () => {
     { incarnation: "" },
     { incarnation: "x".repeat(257) },
     { region: null },
+    { address: null },
+    { address: "x".repeat(257) },
     { protocol_min: 0 },
     { protocol_max: 256 },
     { protocol_min: 2, protocol_max: 1 },
     { protocol_min: 1.5 },
-    { svc_transport: 2 },
+    { svc_transport: 1 },
   ])("refuses a hello with %j", (members) => {
     const hello = JSON.parse(createCaller(credentials("a"), "b").opening ?? "") as object;
     const step = createReceiver(credentials("b")).take(JSON.stringify({ ...hello, ...members }));

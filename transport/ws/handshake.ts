@@ -3,9 +3,9 @@
 //
 //   caller                                          receiver
 //   hello: cluster, nonce, who, whom, versions ───▶
-//                                              ◀─── challenge: nonce, who, versions, proof
-//   proof                                      ───▶
-//                                              ◀─── welcome
+//                                              ◀─── challenge: nonce, who, versions
+//   proofs                                     ───▶
+//                                              ◀─── welcome: proof
 //
 //   H1. Both nonces are fresh and in both proofs, so no recorded handshake is worth anything.
 //   H2. The proofs of the two sides differ by their label, so none can be sent back to its author.
@@ -13,8 +13,9 @@
 //   H4. The caller names the incarnation that it means; another one that answers is left alone.
 //   H5. The highest version that both speak is chosen; without one there is no connection.
 //   H6. Frame keys follow from the same words: they belong to this connection and one direction.
-//   H7. A connection is under one secret, the receiver's. While a cluster changes its secret a caller may know two, and goes
-//       on under the one that the receiver proved.
+//   H7. A connection is under one secret, the receiver's. While a cluster changes its secret a caller may know two: it
+//       proves both, and goes on under the one that the receiver proves.
+//   H8. Who calls proves first: a proof is something to guess a weak secret by, and nobody gets one by knocking.
 // Unknown members are ignored here too, so that a later version may add some.
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
@@ -22,14 +23,18 @@ import { parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
 import { type FrameKeys, frameKey } from "./frames.ts";
 
 /** Version of the handshake itself, which never changes with the protocol's. */
-const handshakeVersion = 1;
+const handshakeVersion = 2;
 const nonceBytes = 32;
 const nameCharsMax = 256;
+/** As many as a caller may know secrets (H7). */
+const proofsMax = 2;
 
 /** Whom a node says that it is. */
 export interface NodeIdentity {
   readonly incarnation: string;
   readonly region: string;
+  /** `host:port` that it is reached at, as its membership says. */
+  readonly address: string;
 }
 
 /** Protocol versions that a node speaks: integers from 1 to 255. */
@@ -40,7 +45,7 @@ export interface ProtocolRange {
 
 export interface Credentials {
   readonly cluster: string;
-  /** What a called node proves that it knows. */
+  /** What a called node asks for, and proves in turn. */
   readonly secret: KeyObject;
   /** A second secret whose holders are nodes of the cluster, too, while it changes. */
   readonly alsoAccepted?: KeyObject | null;
@@ -56,6 +61,7 @@ export const refusalCodes = {
   incarnation: 4003,
   protocol: 4004,
   busy: 4005,
+  address: 4006,
 } as const;
 
 export type HandshakeRefusal = keyof typeof refusalCodes;
@@ -95,9 +101,9 @@ export function createCaller(
   { cluster, secret, alsoAccepted, self, protocol }: Credentials,
   expected: string,
 ): HandshakeParty {
-  const accepted = [secret, ...(alsoAccepted ? [alsoAccepted] : [])];
+  const known = [secret, ...(alsoAccepted ? [alsoAccepted] : [])];
   const nonce = freshNonce();
-  let chosen: Established | null = null;
+  let challenged: { readonly transcript: Transcript; readonly version: number } | null = null;
   const takeChallenge = (text: string): HandshakeStep => {
     const heard = parseMembers(text);
     const [receiver, range, receiverNonce] = [parseIdentity(heard), parseRange(heard), heard["nonce"]];
@@ -106,18 +112,24 @@ export function createCaller(
     const transcript: Transcript = {
       ...{ cluster, caller: self, callerRange, callerNonce, receiver, receiverRange, receiverNonce },
     };
-    const proven = accepted.find((each) => isProof(heard["proof"], each, "receiver proof", transcript));
-    if (proven === undefined) return { refused: "stranger" };
     if (receiver.incarnation !== expected) return { refused: "incarnation" };
     const version = commonVersion(protocol, range);
     if (version === null) return { refused: "protocol" };
-    const keys = frameKeys(proven, transcript, "caller");
-    chosen = { peer: receiver, protocol: version, keys };
-    const proof = toBase64Url(mac(proven, "caller proof", transcript));
-    return { say: JSON.stringify({ proof }), established: null };
+    challenged = { transcript, version };
+    const proofs = known.map((each) => toBase64Url(mac(each, "caller proof", transcript)));
+    return { say: JSON.stringify({ proofs }), established: null };
   };
-  const takeWelcome = (text: string): HandshakeStep =>
-    parseMembers(text)["welcome"] === true ? { say: null, established: chosen } : { refused: "malformed" };
+  const takeWelcome = (
+    text: string,
+    { transcript, version }: NonNullable<typeof challenged>,
+  ): HandshakeStep => {
+    const { proof } = parseMembers(text);
+    if (typeof proof !== "string") return { refused: "malformed" };
+    const proven = known.find((each) => isProof(proof, each, "receiver proof", transcript));
+    if (proven === undefined) return { refused: "stranger" };
+    const keys = frameKeys(proven, transcript, "caller");
+    return { say: null, established: { peer: transcript.receiver, protocol: version, keys } };
+  };
   const hello = {
     svc_transport: handshakeVersion,
     cluster,
@@ -128,12 +140,15 @@ export function createCaller(
   };
   return {
     opening: JSON.stringify(hello),
-    take: (text) => (chosen === null ? takeChallenge(text) : takeWelcome(text)),
+    take: (text) => (challenged === null ? takeChallenge(text) : takeWelcome(text, challenged)),
   };
 }
 
-/** The side that was called. */
-export function createReceiver({ cluster, secret, self, protocol }: Credentials): HandshakeParty {
+/** The side that was called. `judge` is asked about a caller that has proven itself, and may refuse it. */
+export function createReceiver(
+  { cluster, secret, self, protocol }: Credentials,
+  judge: (caller: NodeIdentity) => HandshakeRefusal | null = () => null,
+): HandshakeParty {
   let transcript: Transcript | null = null;
   let chosen: Established | null = null;
   const takeHello = (text: string): HandshakeStep => {
@@ -149,17 +164,22 @@ export function createReceiver({ cluster, secret, self, protocol }: Credentials)
     const [receiverNonce, callerRange, receiverRange] = [freshNonce(), range, protocol];
     transcript = { cluster, caller, callerRange, callerNonce, receiver: self, receiverRange, receiverNonce };
     chosen = { peer: caller, protocol: version, keys: frameKeys(secret, transcript, "receiver") };
-    const proof = toBase64Url(mac(secret, "receiver proof", transcript));
-    const challenge = { nonce: receiverNonce, ...self, ...rangeMembers(protocol), proof };
+    const challenge = { nonce: receiverNonce, ...self, ...rangeMembers(protocol) };
     return { say: JSON.stringify(challenge), established: null };
   };
-  const takeProof = (text: string, of: Transcript): HandshakeStep => {
-    const isRight = isProof(parseMembers(text)["proof"], secret, "caller proof", of);
-    return isRight ? { say: '{"welcome":true}', established: chosen } : { refused: "stranger" };
+  const takeProofs = (text: string, of: Transcript): HandshakeStep => {
+    const { proofs } = parseMembers(text);
+    const given = Array.isArray(proofs) ? proofs.slice(0, proofsMax) : [];
+    if (!given.some((each) => isProof(each, secret, "caller proof", of))) return { refused: "stranger" };
+    const refused = judge(of.caller);
+    if (refused !== null) return { refused };
+    // H8: only now.
+    const proof = toBase64Url(mac(secret, "receiver proof", of));
+    return { say: JSON.stringify({ proof }), established: chosen };
   };
   return {
     opening: null,
-    take: (text) => (transcript === null ? takeHello(text) : takeProof(text, transcript)),
+    take: (text) => (transcript === null ? takeHello(text) : takeProofs(text, transcript)),
   };
 }
 
@@ -169,9 +189,10 @@ function mac(secret: KeyObject, label: Label, of: Transcript): Buffer {
   // JSON of a list of texts and numbers: no two transcripts have the same bytes.
   const words = [
     ...["svc_transport", handshakeVersion, label, of.cluster],
-    ...[of.caller.incarnation, of.caller.region, of.callerRange.min, of.callerRange.max, of.callerNonce],
-    ...[of.receiver.incarnation, of.receiver.region, of.receiverRange.min, of.receiverRange.max],
-    of.receiverNonce,
+    ...[of.caller.incarnation, of.caller.region, of.caller.address],
+    ...[of.callerRange.min, of.callerRange.max, of.callerNonce],
+    ...[of.receiver.incarnation, of.receiver.region, of.receiver.address],
+    ...[of.receiverRange.min, of.receiverRange.max, of.receiverNonce],
   ];
   return createHmac("sha256", secret).update(JSON.stringify(words)).digest();
 }
@@ -212,8 +233,8 @@ function parseMembers(text: string): Members {
   }
 }
 
-function parseIdentity({ incarnation, region }: Members): NodeIdentity | null {
-  return isName(incarnation) && isName(region) ? { incarnation, region } : null;
+function parseIdentity({ incarnation, region, address }: Members): NodeIdentity | null {
+  return isName(incarnation) && isName(region) && isName(address) ? { incarnation, region, address } : null;
 }
 
 function rangeMembers({ min, max }: ProtocolRange): Members {

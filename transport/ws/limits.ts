@@ -22,8 +22,9 @@ export interface TransportLimits {
   /** Bytes that a stranger may send, and of one message of the handshake. */
   readonly handshakeBytesMax: number;
   readonly handshakeMessageMax: number;
-  /** Connections that have not proven themselves yet, and those that have. */
+  /** Connections that have not proven themselves yet, all of them and of one address, and those that have. */
   readonly strangersMax: number;
+  readonly strangersPerAddressMax: number;
   readonly connectionsMax: number;
   /** Back-off after a failed attempt to connect: first, and at most. Halved at random. */
   readonly reconnectMs: number;
@@ -51,6 +52,7 @@ export const defaultTransportLimits: TransportLimits = {
   handshakeBytesMax: 8 * 1024,
   handshakeMessageMax: 2 * 1024,
   strangersMax: 64,
+  strangersPerAddressMax: 16,
   connectionsMax: 1_024,
   reconnectMs: 50,
   reconnectMaxMs: 2_000,

@@ -1,14 +1,25 @@
 // Where other nodes connect. Whoever connects is a stranger until its handshake is over, and strangers are bounded in
 // number, in bytes and in time.
+//   L1. With TLS a caller's certificate names the host of the address that the caller says is its own.
+//   L2. A caller that calls itself what is known to be another node's name is refused.
 
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Credentials, createReceiver, type Established, refusalCodes } from "./handshake.ts";
+import { hostOf, namesHost } from "./certificate-name.ts";
+import {
+  type Credentials,
+  createReceiver,
+  type Established,
+  type HandshakeRefusal,
+  type NodeIdentity,
+} from "./handshake.ts";
 import { runHandshake } from "./handshake-run.ts";
 import { frameBytesMax, type TransportLimits } from "./limits.ts";
+import { Strangers } from "./strangers.ts";
 import { type MutualTls, transportPath } from "./wire.ts";
 
 export interface ListenerOptions {
@@ -24,6 +35,8 @@ export interface ListenerOptions {
   readonly refused: (reason: string, remoteAddress: string) => void;
   /** Authenticated connections now. */
   readonly admitted: () => number;
+  /** The address of the node of that name; null where no such node is known. */
+  readonly addressOf: (incarnation: string) => string | null;
 }
 
 /** Bytes of a request's head. */
@@ -33,8 +46,7 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
-  /** Connections without a finished handshake, each with what ends it. */
-  readonly #strangers = new Map<Duplex, NodeJS.Timeout>();
+  readonly #strangers: Strangers;
 
   #address = "";
 
@@ -48,11 +60,17 @@ export class Listener {
             ...{ ...tls, requestCert: true, rejectUnauthorized: true },
             ...{ maxHeaderSize: headBytesMax, handshakeTimeout: limits.handshakeMs },
           });
-    this.#server.maxConnections = limits.strangersMax + limits.connectionsMax;
+    this.#strangers = new Strangers({
+      ...{ max: limits.strangersMax, perAddressMax: limits.strangersPerAddressMax },
+      ...{ timeMs: limits.handshakeMs, refused: options.refused },
+    });
+    // One more than there may be, so that a new stranger comes far enough to take the place of another.
+    this.#server.maxConnections = limits.strangersMax + limits.connectionsMax + 1;
     const maxPayload = frameBytesMax(limits);
     this.#sockets = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload });
-    const met = tls === null ? "connection" : "secureConnection";
-    this.#server.on(met, (socket: Socket) => this.#meet(socket));
+    // Before TLS, whose own handshake is a stranger's, too.
+    this.#server.on("connection", (socket: Socket) => this.#meet(socket));
+    this.#server.on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
     this.#server.on("tlsClientError", (_error, socket: Socket) =>
       options.refused("tls", socket.remoteAddress ?? ""),
     );
@@ -88,30 +106,17 @@ export class Listener {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
     this.#server.closeAllConnections();
-    for (const stream of this.#strangers.keys()) stream.destroy();
+    this.#strangers.endAll();
     await closed.promise;
   }
 
   /** The first sight of a connection: from here on its time runs. */
-  #meet(stream: Duplex & { remoteAddress?: string | undefined }): void {
-    const { limits, refused } = this.#options;
-    if (this.#strangers.size >= limits.strangersMax) {
-      refused("busy", stream.remoteAddress ?? "");
-      stream.destroy();
-      return;
-    }
-    const timer = setTimeout(() => {
-      refused("late", stream.remoteAddress ?? "");
-      stream.destroy();
-    }, limits.handshakeMs);
-    this.#strangers.set(stream, timer);
-    stream.once("close", () => this.#forget(stream));
-    stream.on("error", () => {});
-  }
-
-  #forget(stream: Duplex): void {
-    clearTimeout(this.#strangers.get(stream));
-    this.#strangers.delete(stream);
+  #meet(socket: Socket): void {
+    const { remoteAddress, remotePort, localAddress } = socket;
+    const connection = { remoteAddress, remotePort, localAddress };
+    this.#strangers.add(connection, () => socket.destroy());
+    socket.once("close", () => this.#strangers.forget(connection));
+    socket.on("error", () => {});
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -128,18 +133,26 @@ export class Listener {
 
   #shakeHands(request: IncomingMessage, stream: Duplex, socket: WebSocket): void {
     const { credentials, limits, admit, admitted, refused } = this.#options;
-    runHandshake(socket, stream, createReceiver(credentials), limits, (outcome) => {
+    const judge = (caller: NodeIdentity): HandshakeRefusal | null => {
+      if (!this.#isItself(caller, request.socket)) return "address";
+      return admitted() < limits.connectionsMax ? null : "busy";
+    };
+    runHandshake(socket, stream, createReceiver(credentials, judge), limits, (outcome) => {
       if (outcome.established === null) {
         refused(outcome.refused, request.socket.remoteAddress ?? "");
         return;
       }
-      this.#forget(stream);
-      if (admitted() < limits.connectionsMax) admit(socket, outcome.established);
-      else {
-        refused("busy", outcome.established.peer.incarnation);
-        socket.close(refusalCodes.busy, "busy");
-        setTimeout(() => socket.terminate(), limits.closeMs).unref();
-      }
+      this.#strangers.forget(request.socket);
+      admit(socket, outcome.established);
     });
+  }
+
+  /** L1, L2: who knows the secret is a node, and may yet not be the one that it says it is. */
+  #isItself({ incarnation, address }: NodeIdentity, socket: Socket): boolean {
+    const known = this.#options.addressOf(incarnation);
+    if (known !== null && known !== address) return false;
+    if (this.#options.tls === null) return true;
+    const certificate = (socket as TLSSocket).getPeerX509Certificate();
+    return certificate !== undefined && namesHost(certificate, hostOf(address));
   }
 }

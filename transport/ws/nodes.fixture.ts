@@ -7,7 +7,7 @@ import type { RemoteFailure, TransportHandlers } from "../actor-transport.ts";
 import { type ConnectResult, connect } from "./connect.ts";
 import { FaultyProxy } from "./faulty-proxy.fixture.ts";
 import { openFrame, sealFrame } from "./frames.ts";
-import type { Established } from "./handshake.ts";
+import type { Established, NodeIdentity } from "./handshake.ts";
 import { defaultTransportLimits } from "./limits.ts";
 import {
   openWsTransport,
@@ -51,6 +51,10 @@ export interface TestNode extends WsTransport {
   readonly logged: readonly TransportLogEntry[];
 }
 
+export function identityOf(incarnation: string): NodeIdentity {
+  return { incarnation, region: "eu-west1", address: "127.0.0.1:7000" };
+}
+
 export async function openNode(
   incarnation: string,
   options: Partial<WsTransportOptions> = {},
@@ -58,7 +62,7 @@ export async function openNode(
   const logged: TransportLogEntry[] = [];
   const transport = await openWsTransport({
     ...{ host: "127.0.0.1", port: 0, cluster: "test", secret: testSecret },
-    ...{ self: { incarnation, region: "eu-west1" }, protocol: { min: 1, max: 1 }, handlers: echo },
+    ...{ self: identityOf(incarnation), protocol: { min: 1, max: 1 }, handlers: echo },
     log: (entry) => logged.push(entry),
     ...options,
     // Machines that do much else at the same time are no matter of these tests.
@@ -101,7 +105,7 @@ export interface RawCaller {
 
 export async function openRaw(to: TestNode, incarnation = "raw"): Promise<RawCaller> {
   const limits = defaultTransportLimits;
-  const self = { incarnation, region: "eu-west1" };
+  const self = identityOf(incarnation);
   const secret = createSecretKey(testSecret);
   const credentials = { cluster: "test", secret, self, protocol: { min: 1, max: 1 } };
   const connected = Promise.withResolvers<ConnectResult>();

@@ -3,6 +3,7 @@
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { makeCertificate } from "./certificate.fixture.ts";
 import { refusalCodes } from "./handshake.ts";
 import {
   actor,
@@ -10,6 +11,7 @@ import {
   command,
   echo,
   eventually,
+  identityOf,
   openNode,
   openProxy,
   testSecret,
@@ -31,6 +33,9 @@ async function openNoting(more: Partial<WsTransportOptions> = {}) {
   };
   return { node: await openNode("b", { handlers, ...more }), asked };
 }
+
+const self = { ...identityOf("a"), protocol_min: 1, protocol_max: 1 };
+const hello = { svc_transport: 2, cluster: "test", nonce: "A".repeat(43), ...self, to: "b" };
 
 const bare = (address: string): WebSocket => new WebSocket(`ws://${address}${transportPath}`);
 
@@ -82,16 +87,16 @@ describe("a node refuses", () => {
     const closed = closeCode(socket);
     let heard = "";
     socket.once("open", () => {
-      const nonce = "A".repeat(43);
-      const self = { incarnation: "a", region: "r", protocol_min: 1, protocol_max: 1 };
-      socket.send(JSON.stringify({ svc_transport: 1, cluster: "test", nonce, ...self, to: "b" }));
-      socket.once("message", (data) => {
-        heard = String(data);
-        socket.send(JSON.stringify({ proof: "A".repeat(43) }));
+      socket.send(JSON.stringify(hello));
+      socket.on("message", (data) => {
+        heard += String(data);
+        socket.send(JSON.stringify({ proofs: ["A".repeat(43)] }));
       });
     });
     expect(await closed).toBe(refusalCodes.stranger);
-    expect(JSON.parse(heard)).toHaveProperty("proof");
+    // And it has nothing to guess the secret by.
+    expect(JSON.parse(heard)).toHaveProperty("nonce");
+    expect(heard).not.toContain("proof");
     expect(asked).toEqual([]);
     expect(node.stats().refused).toEqual({ stranger: 1 });
     expect(node.logged).toMatchObject([{ event: "handshake_refused", detail: "stranger" }]);
@@ -116,8 +121,6 @@ describe("a node refuses", () => {
 
   it("words before the handshake, a first message that is too long, and one that is binary", async () => {
     const { node, asked } = await openNoting();
-    const self = { incarnation: "a", region: "r", protocol_min: 1, protocol_max: 1 };
-    const hello = { svc_transport: 1, cluster: "test", nonce: "A".repeat(43), ...self, to: "b" };
     const long = { ...hello, padding: "x".repeat(3_000) };
     for (const first of ["hello", JSON.stringify(long), Buffer.from(JSON.stringify(hello))]) {
       const socket = bare(node.address);
@@ -165,18 +168,62 @@ describe("a node refuses", () => {
     expect(node.stats().refused["late"]).toBeGreaterThanOrEqual(2);
   });
 
-  it("more strangers at a time than it bears, while peers stay connected", async () => {
+  it("more strangers at a time than it bears, the oldest first, while peers stay connected", async () => {
     const { node } = await openNoting({ limits: { strangersMax: 3, handshakeMs: 60_000 } });
     const caller = await openNode("a");
     const target = caller.target(node.address, "b");
     await target.ask(actor, command, 5_000);
-    const strangers = [1, 2, 3].map(() => tcp(node.address));
-    await eventually(() => node.stats().strangers === 3);
-    const fourth = tcp(node.address);
-    await new Promise((resolve) => fourth.on("error", () => {}).once("close", resolve));
+    const strangers: Socket[] = [];
+    for (const count of [1, 2, 3]) {
+      strangers.push(tcp(node.address));
+      await eventually(() => node.stats().strangers === count);
+    }
+    const first = new Promise((resolve) =>
+      strangers[0]
+        ?.on("error", () => {})
+        .resume()
+        .once("close", resolve),
+    );
+    strangers.push(tcp(node.address));
+    await first;
     expect(node.stats()).toMatchObject({ strangers: 3, refused: { busy: 1 } });
     expect(await target.ask(actor, command, 5_000)).toBe("answered");
     for (const socket of strangers) socket.destroy();
+  });
+
+  it.each([
+    ["in the clear", {}],
+    ["over TLS", { tls: makeCertificate("nodes", ["127.0.0.1"]) }],
+  ])("none of whom keeps an honest node out by connections that say nothing, %s", async (_how, more) => {
+    // Long enough that none of them is gone for its time.
+    const { node } = await openNoting({ ...more, limits: { handshakeMs: 60_000 } });
+    const idle = Array.from({ length: 70 }, () =>
+      tcp(node.address)
+        .on("error", () => {})
+        .resume(),
+    );
+    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+    await eventually(() => node.stats().strangers === 16 && node.stats().refused["busy"] === 54);
+    const caller = await openNode("a", more);
+    const greetings = [];
+    for (let turn = 0; turn < 10; turn += 1) greetings.push(await caller.greet(node.address, "b"));
+    expect(greetings).toEqual(Array(10).fill("known"));
+    expect(await caller.target(node.address, "b").ask(actor, command, 5_000)).toBe("answered");
+    for (const socket of idle) socket.destroy();
+    await eventually(() => node.stats().strangers === 0);
+  });
+
+  it("who calls itself by the name of a node that is known to be elsewhere", async () => {
+    const addressOf = (incarnation: string) => (incarnation === "c" ? "10.0.0.9:7401" : null);
+    const { node, asked } = await openNoting({ addressOf });
+    const impostor = await openNode("c");
+    await expect(impostor.target(node.address, "b").ask(actor, command, 5_000)).rejects.toMatchObject({
+      ...{ reason: "unreachable", effect: "not_applied" },
+    });
+    await eventually(() => (node.stats().refused["address"] ?? 0) > 0);
+    expect(asked).toEqual([]);
+    const itself = await openNode("c", { self: { ...identityOf("c"), address: "10.0.0.9:7401" } });
+    expect(await itself.target(node.address, "b").ask(actor, command, 5_000)).toBe("answered");
   });
 
   it("more peers than it bears", async () => {
@@ -206,7 +253,8 @@ describe("a transport cannot be opened", () => {
   it.each([
     { secret: testSecret.subarray(1) },
     { cluster: "" },
-    { self: { incarnation: "x".repeat(257), region: "r" } },
+    { self: { ...identityOf("x"), incarnation: "x".repeat(257) } },
+    { self: { ...identityOf("x"), address: "" } },
     { protocol: { min: 2, max: 1 } },
     { protocol: { min: 0, max: 1 } },
     { protocol: { min: 1, max: 256 } },

@@ -43,6 +43,8 @@ export interface WsTransportOptions {
   readonly log: TransportLog;
   /** Without it connections are authenticated and protected against changes, but readable on the network. */
   readonly tls?: MutualTls;
+  /** The address of the node of that name, as this one knows its cluster; null where it does not know such a node. */
+  readonly addressOf?: (incarnation: string) => string | null;
   readonly limits?: Partial<TransportLimits>;
   /** Monotonic milliseconds; the platform's without it. */
   readonly monotonic?: { nowMs(): number };
@@ -76,7 +78,7 @@ function assertOptions({ secret, alsoAccepted, protocol, cluster, self }: WsTran
   const isVersion = (version: number): boolean => Number.isInteger(version) && version >= 1 && version <= 255;
   if (!isVersion(protocol.min) || !isVersion(protocol.max) || protocol.min > protocol.max)
     throw new RangeError("Protocol versions are integers from 1 to 255.");
-  for (const name of [cluster, self.incarnation, self.region])
+  for (const name of [cluster, self.incarnation, self.region, self.address])
     if (name.length === 0 || name.length > 256) throw new RangeError("A name has 1 to 256 characters.");
 }
 
@@ -107,6 +109,7 @@ class Transport implements WsTransport {
       ...{ host, port, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
       admit: (socket, established) => this.#admit(socket, established),
       admitted: () => this.#callers.size,
+      addressOf: this.#options.addressOf ?? (() => null),
       refused: (reason, peer) => this.#noteRefusal(reason, peer),
     });
   }

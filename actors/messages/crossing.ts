@@ -1,0 +1,77 @@
+// Which commands one node may send to an actor on another. Every service runs on every node, so what services say crosses;
+// what an actor is told by its own node alone (the answers of its activities, its clock) does not: from outside it could only
+// be a lie about work that was never done.
+
+import type { BusinessCommand } from "./business.ts";
+import type { IntegrationKeyCommand } from "./integration-key.ts";
+import type { PushCommand } from "./push.ts";
+import type { RegionCommand } from "./region.ts";
+
+/** As a question that is answered, as a message of another actor's outbox, or not at all. */
+type Crossing = "ask" | "deliver" | "never";
+
+const business: Readonly<Record<BusinessCommand["type"], Crossing>> = {
+  "party.open": "ask",
+  "certificate.issue": "ask",
+  "key.register": "ask",
+  "key.revoke": "ask",
+  "mandate.accept": "ask",
+  "mandate.revoke": "ask",
+  "policy.accept": "ask",
+  "custody.state": "ask",
+  "group.block": "ask",
+  "group.unblock": "ask",
+  "publishing.facts": "ask",
+  "push.admit": "ask",
+  "hold.settle": "ask",
+  "chunk.assign": "ask",
+  "push.finished": "ask",
+  "record.remove": "ask",
+  "register.read": "ask",
+  "acts.read": "ask",
+  "record.read": "ask",
+};
+
+const integrationKey: Readonly<Record<IntegrationKeyCommand["type"], Crossing>> = {
+  "nonce.claim": "ask",
+  "idempotency.begin": "ask",
+  "idempotency.settle": "ask",
+  "idempotency.release": "ask",
+  "caps.check": "ask",
+  "seq.check": "ask",
+  "push.charge": "ask",
+  "key.retire": "never",
+};
+
+const push: Readonly<Record<PushCommand["type"], Crossing>> = {
+  "push.accept": "ask",
+  "push.references": "ask",
+  "push.status": "ask",
+  "push.await": "ask",
+  "hold.release": "deliver",
+  "chunk.settle": "never",
+  "chunk.indexed": "never",
+  "push.fail": "never",
+};
+
+const region: Readonly<Record<RegionCommand["type"], Crossing>> = {
+  "rows.apply": "ask",
+  "rows.index": "ask",
+  "region.open": "never",
+  "rows.applied": "never",
+  "rows.failed": "never",
+  "receipts.closed": "never",
+  "receipts.forgotten": "never",
+};
+
+const kinds: ReadonlyMap<string, ReadonlyMap<string, Crossing>> = new Map([
+  ["business", new Map(Object.entries(business))],
+  ["integration-key", new Map(Object.entries(integrationKey))],
+  ["push", new Map(Object.entries(push))],
+  ["region", new Map(Object.entries(region))],
+]);
+
+/** Whether another node may send a command of this type to an actor of this kind, in this way. */
+export function mayCross(kind: string, type: string, how: "ask" | "deliver"): boolean {
+  return kinds.get(kind)?.get(type) === how;
+}

@@ -1,0 +1,107 @@
+// How a command reaches the operators' surface of a node: by its home folder on the same machine, or by address and token.
+
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { neverSent, SvcConnectionError, SvcProblemError } from "../client/errors.ts";
+import { isLoopback, opsTokenFile, opsUrlFile } from "../node/ops-config.ts";
+import type { Arguments, CommandContext, OptionSpecs } from "./command.ts";
+import { defaultHome, homeOf, readText } from "./connection.ts";
+import { UsageError } from "./exit-codes.ts";
+
+export const opsOptions = {
+  home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
+  "ops-url": { type: "string", value: "URL", help: "the operations surface, where the node runs elsewhere" },
+  "token-file": {
+    type: "string",
+    value: "FILE",
+    help: "the operators' token (default: ops-token of the home)",
+  },
+} as const satisfies OptionSpecs;
+
+export interface OpsConnection {
+  /** For people: where acts are sent to. */
+  readonly url: string;
+  get(path: string): Promise<Readonly<Record<string, unknown>>>;
+  post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** Long enough for what asks every region. */
+const answerMaxMs = 60_000;
+
+/** Throws {@link UsageError} where nothing says where the surface is, or what its token is. */
+export async function connectOps(args: Arguments, context: CommandContext): Promise<OpsConnection> {
+  const home = homeOf(args, context);
+  const url = parseUrl(args.text("ops-url") ?? (await urlOf(home)));
+  const named = args.text("token-file");
+  const tokenFile = named === null ? join(home, opsTokenFile) : resolve(context.cwd, named);
+  const token = (await readText(tokenFile)).trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError(`${tokenFile} holds no token: one line of text.`);
+  if (url.protocol === "http:" && !isLoopback(url.hostname.replace(/^\[|\]$/g, "")))
+    context.terminal.note(`The token goes to ${url.host} in the clear: be sure of the network between.`);
+  const send = (path: string, init: RequestInit) => request(new URL(path, url), init, token);
+  return {
+    url: url.origin,
+    get: (path) => send(path, {}),
+    post: (path, body) =>
+      send(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+async function urlOf(home: string): Promise<string> {
+  const path = join(home, opsUrlFile);
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text !== null) return text.trim();
+  throw new UsageError(
+    `There is no ${path}: no node was started there. Name its folder with --home, or its address with --ops-url.`,
+  );
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url;
+  throw new UsageError(
+    `${JSON.stringify(text)} is no address of an operations surface; use one such as http://127.0.0.1:7304.`,
+  );
+}
+
+async function request(
+  url: URL,
+  init: RequestInit,
+  token: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` };
+  const signal = AbortSignal.timeout(answerMaxMs);
+  let status: number;
+  let text: string;
+  try {
+    // A surface that sends callers elsewhere with their token is not the one that was named.
+    const answer = await fetch(url, { ...init, headers, signal, redirect: "error" });
+    [status, text] = [answer.status, await answer.text()];
+  } catch (cause) {
+    const effect = neverSent(cause) ? "not_applied" : "unknown";
+    throw new SvcConnectionError(`No answer came from ${url.origin}.`, { effect, cause });
+  }
+  const body = parseBody(text);
+  if (status === 200 && body !== null) return body;
+  const { code, detail, retry_after_seconds: seconds } = body ?? {};
+  throw new SvcProblemError({
+    status,
+    code: typeof code === "string" ? code : "unexpected_answer",
+    detail: typeof detail === "string" ? detail : "",
+    retryAfterSeconds: typeof seconds === "number" ? seconds : null,
+    problem: body ?? {},
+  });
+}
+
+function parseBody(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

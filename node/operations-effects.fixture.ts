@@ -1,0 +1,56 @@
+// Members of the requests that operators make, with the tests that show what each does. For tests.
+
+import type { Proof } from "./request-effects.fixture.ts";
+
+/** The operators' surface has its own tests, which say what each of its functions was asked. */
+export const operations: Readonly<Record<string, Proof>> = {
+  ...Object.fromEntries(
+    ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"]
+      .concat("GET /ops/actors/{kind}/{id} path kind", "GET /ops/actors/{kind}/{id} path id")
+      .map((key) => [
+        key,
+        { shownBy: "ops/ops.test.ts: each member of a request that names an actor counts" },
+      ]),
+  ),
+  ...Object.fromEntries(
+    ["moves body /party", "moves body /to", "declare-dead body /region", "declare-dead body /successor"]
+      .concat("declare-dead body /force", "put-in body /region", "rejoin body /region")
+      .concat("rebuild body /collection")
+      .map((rest) => [`POST /ops/cluster/${rest}`, { shownBy: "ops/ops.test.ts: say %s %j" }]),
+  ),
+  ...Object.fromEntries(
+    ["cluster/moves", "cluster/declare-dead", "cluster/put-in", "cluster/rejoin", "cluster/rebuild"]
+      .concat("keys/{key_id}/revoke", "mandates/{business_uuid}/{mandate_id}/revoke", "grants/revoke")
+      .concat(["revoke", "close", "withdraw"].map((last) => `certificates/{uuid}/${last}`))
+      .flatMap((path) => [`POST /ops/${path} body /by`, `POST /ops/${path} body /reason`])
+      .map((key) => [
+        key,
+        {
+          shownBy:
+            "ops/revocations.test.ts: has each act before it begins, with who, why and from where, and then what became of it (A1, A2)",
+        },
+      ]),
+  ),
+  ...Object.fromEntries(
+    ["keys/{key_id}/revoke path key_id", "keys/{key_id}/revoke body /compromised_from"]
+      .concat("mandates/{business_uuid}/{mandate_id}/revoke path business_uuid")
+      .concat("mandates/{business_uuid}/{mandate_id}/revoke path mandate_id", "grants/revoke body /grant")
+      .concat(
+        ["revoke", "close", "withdraw"].flatMap((last) =>
+          ["path uuid", "body /status_reason", "body /effective_from"].map(
+            (member) => `certificates/{uuid}/${last} ${member}`,
+          ),
+        ),
+      )
+      .map((key) => [`POST /ops/${key}`, { shownBy: "ops/revocations.test.ts: say %s %j, by whom and why" }]),
+  ),
+  ...Object.fromEntries(
+    ["keys/{key_id} path key_id", "certificates/{uuid} path uuid", "acts/{uuid} path uuid"]
+      .concat("acts/{uuid} query after", "mandates/{business_uuid}/{mandate_id} path business_uuid")
+      .concat("mandates/{business_uuid}/{mandate_id} path mandate_id")
+      .map((key) => [
+        `GET /ops/${key}`,
+        { shownBy: "ops/revocations.test.ts: look at it before, and at what was done" },
+      ]),
+  ),
+};

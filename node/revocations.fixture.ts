@@ -1,0 +1,37 @@
+// `svc revoke …` in this process, as an operator on the node's machine types it. For tests.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { type CommandContext, parseArguments } from "../cli/command.ts";
+import { failureOf } from "../cli/failure.ts";
+import { revoke } from "../cli/revoke.ts";
+import { createTerminal } from "../cli/terminal.ts";
+
+export interface Run {
+  readonly code: number;
+  readonly said: string;
+  readonly printed: string;
+}
+
+/** `reply` is what is typed where it asks; null where nobody can be asked. */
+export async function runRevoke(
+  words: readonly string[],
+  { home, reply }: { readonly home: string; readonly reply: string | null },
+): Promise<Run> {
+  let [said, printed] = ["", ""];
+  const out = { write: (text: string) => (printed += text) };
+  const terminal = createTerminal(out, { write: (text) => (said += text) }, { plain: true });
+  const context: CommandContext = {
+    ...{ terminal, cwd: "/", env: {}, now: Date.now, wait: (ms) => delay(ms), onStop: () => {} },
+    question: async () => reply,
+  };
+  try {
+    const where = words.includes("--ops-url") ? [] : ["--home", home];
+    const args = parseArguments(revoke, [...words, ...where]);
+    if (args === null) throw new Error("help");
+    return { code: await revoke.run(args, context), said, printed };
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure === null) throw error;
+    return { code: failure.code, said: failure.lines.join("\n"), printed };
+  }
+}

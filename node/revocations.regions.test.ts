@@ -1,0 +1,103 @@
+// What an operator of one region takes out of force is refused in every region within seconds.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type SentRequest, send, type TestCaller } from "../api/surfaces.fixture.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
+import { openCluster, type TestCluster, type TestNode } from "./cluster.fixture.ts";
+import { openBusiness, productSearch, products } from "./cluster-load.fixture.ts";
+import { operated, testAct } from "./cluster-ops.fixture.ts";
+
+const home = "eu-west1";
+const other = "us-east1";
+/** What «within seconds» is here: the register's own bound, and as much again for a machine that does much else. */
+const withinMs = 10_000;
+const engines = enginesUnderTest();
+let cluster: TestCluster;
+
+beforeAll(async () => {
+  cluster = await openCluster({ engines, nodes: { [home]: 2, [other]: 1 } });
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+const context: SentRequest = { path: "/v1/seal-context", tag: "svc-business-read" };
+
+/** What each node answers, asked again until it is so at all of them, or the time is over. */
+async function everywhere(ask: (node: TestNode) => Promise<unknown>, expected: unknown): Promise<void> {
+  for (const node of cluster.nodes) {
+    await expect
+      .poll(() => ask(node), { timeout: withinMs, interval: 200, message: node.name })
+      .toEqual(expected);
+  }
+}
+
+const codeOf = async (
+  node: TestNode,
+  surface: "retrieval" | "business",
+  caller: TestCaller,
+  request: SentRequest,
+): Promise<unknown> => {
+  const answer = await send(node.urls[surface], caller, request);
+  return answer.json["code"] ?? answer.status;
+};
+
+const only = <T>([first]: readonly T[]): T => {
+  if (first === undefined) throw new Error("There is none.");
+  return first;
+};
+
+describe("an operator in another region than the party's", () => {
+  it("revokes a business's key: nothing is published or read with it anywhere, and everybody sees since when", async () => {
+    const business = await openBusiness(cluster, home);
+    const { key } = business.caller;
+    const first = await business.push(1, products("before", 3));
+    expect((await first.send()).status).toBe(200);
+    const second = await business.push(2, products("after", 3));
+    await everywhere((node) => codeOf(node, "business", business.caller, context), 200);
+    const operator = only(cluster.nodesOf(other));
+    const compromised_from = formatTimestamp(Date.now() - 60_000);
+    const path = `/ops/keys/${key.keyId}/revoke`;
+    const done = await operated(operator, path, { compromised_from });
+    expect(done).toMatchObject({ changed: true, key: { compromised_from, revoked_at: done["since"] } });
+    // The home decides, so publishing ends with the answer.
+    await expect(second.send()).rejects.toThrow(/ 401 .*key_unknown/);
+    await everywhere((node) => codeOf(node, "business", business.caller, context), "key_unknown");
+    await everywhere(async (node) => {
+      const { json } = await send(node.urls.verification, null, {
+        path: `/v1/certificates/${business.caller.uuid}/keys`,
+      });
+      const keys = json["keys"] as readonly Readonly<Record<string, unknown>>[];
+      return keys.find(({ key_id }) => key_id === key.keyId)?.["compromised_from"];
+    }, compromised_from);
+    for (const node of cluster.nodes)
+      expect(await operated(node, path, { compromised_from })).toEqual({ ...done, changed: false });
+    const acts = await fetch(`${operator.urls.ops}/ops/acts/${business.caller.uuid}`);
+    expect(((await acts.json()) as { readonly acts: object }).acts).toMatchObject([
+      { ...testAct, act: "key.revoke", entry: `key/${key.keyId}` },
+    ]);
+  });
+
+  it("revokes an AI company's key, and ends a certificate: searches and pushes are refused", async () => {
+    const company = await cluster.newCompany();
+    await everywhere((node) => codeOf(node, "retrieval", company, productSearch), 200);
+    const operator = only(cluster.nodesOf(home));
+    await operated(operator, `/ops/keys/${company.key.keyId}/revoke`);
+    await everywhere((node) => codeOf(node, "retrieval", company, productSearch), "key_unknown");
+
+    const business = await openBusiness(cluster, home);
+    const push = await business.push(1, products("ended", 3));
+    const path = `/ops/certificates/${business.caller.uuid}/withdraw`;
+    const done = await operated(only(cluster.nodesOf(other)), path, { status_reason: "approval_reversed" });
+    expect(done).toMatchObject({ changed: true, certificate: { status: "withdrawn" } });
+    await expect(push.send()).rejects.toThrow(/ 403 .*business_not_verified/);
+    await everywhere(
+      async (node) => {
+        const { json } = await send(node.urls.verification, null, {
+          path: `/v1/certificates/${business.caller.uuid}`,
+        });
+        return [json["status"], json["status_effective_from"]];
+      },
+      ["withdrawn", done["since"]],
+    );
+  });
+});

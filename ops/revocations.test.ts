@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import { ok, refuse } from "../protocol/result.ts";
+import type { Revocations } from "../service/revocations.ts";
+import { StoreError } from "../storage/actor-store.ts";
+import { act, authorization, noRevocations, openOps, token } from "./ops.fixture.ts";
+import type { OpsDeps } from "./server.ts";
+
+/** Address, further members of the body, what was called with what. */
+type ActCase = [address: string, payload: object, what: string, expected: object];
+
+describe("operators who take something out of force", () => {
+  const key = { key_id: "k", party_uuid: "u", revoked_at: "t" };
+  const asked: unknown[] = [];
+  const done = (what: string) => async (request: object) => {
+    asked.push([what, request]);
+    return ok({ changed: true, since: "t", subject: key as never });
+  };
+  const revocations: Revocations = {
+    ...noRevocations,
+    key: async (id) => (id === "k" ? ok(key as never) : refuse("unknown", "No such key.")),
+    mandate: async (uuid, id) =>
+      `${uuid}/${id}` === "u/m/1" ? ok(key as never) : refuse("unknown", "There is none."),
+    certificate: async (uuid) => (uuid === "u" ? ok(key as never) : refuse("unknown", "There is none.")),
+    revokeKey: done("key"),
+    revokeMandate: done("mandate"),
+    endCertificate: done("certificate"),
+    revokeGrant: done("grant"),
+    acts: async (uuid, after) =>
+      after === 0 ? Array.from({ length: 100 }, (_, at) => ({ change: at, uuid }) as never) : [],
+  };
+  const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}) =>
+    openOps({ revocations, ...changes }).inject({ method: "POST", url, headers: { authorization }, payload });
+  const moment = "2026-11-21T03:00:00.000Z";
+
+  it.each<ActCase>([
+    ["keys/k/revoke", {}, "key", { key_id: "k", compromised_from: null }],
+    ["keys/k/revoke", { compromised_from: moment }, "key", { key_id: "k", compromised_from: moment }],
+    ["mandates/u/m%2F1/revoke", {}, "mandate", { business_uuid: "u", mandate_id: "m/1" }],
+    ...(["revoke", "close", "withdraw"] as const).map(
+      (last, at): ActCase => [
+        `certificates/u/${last}`,
+        { status_reason: "fraud", ...(at === 0 ? { effective_from: moment } : {}) },
+        "certificate",
+        {
+          ...{ uuid: "u", status: ["revoked", "closed", "withdrawn"][at], status_reason: "fraud" },
+          effective_from: at === 0 ? moment : null,
+        },
+      ],
+    ),
+    ["grants/revoke", { grant: "svc_sbxk1.a.b" }, "grant", { grant: "svc_sbxk1.a.b" }],
+  ])("say %s %j, by whom and why", async (address, payload, what, expected) => {
+    asked.length = 0;
+    const answer = await post(`/ops/${address}`, { ...act, ...payload });
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { changed: true, since: "t" }]);
+    expect(asked).toEqual([[what, { ...expected, act }]]);
+  });
+
+  it.each([
+    ["keys/k/revoke", { by: undefined }, /by/],
+    ["keys/k/revoke", { reason: "x".repeat(501) }, /reason/],
+    ["keys/k/revoke", { compromised_from: "yesterday" }, /compromised_from/],
+    ["keys/k/revoke", { revoked_at: moment }, /additional/],
+    ["mandates/u/m/revoke", { reason: undefined }, /reason/],
+    ["certificates/u/withdraw", {}, /status_reason/],
+    ["certificates/u/close", { status_reason: "Not a code" }, /status_reason/],
+    ["certificates/u/revoke", { status_reason: "fraud", effective_from: "2026" }, /effective_from/],
+    ["grants/revoke", {}, /grant/],
+  ])("are refused %s %j", async (address, payload, detail) => {
+    asked.length = 0;
+    const answer = await post(`/ops/${address}`, { ...act, ...payload });
+    expect([answer.statusCode, answer.json().code]).toEqual([400, "request_invalid"]);
+    expect(answer.json().detail).toMatch(detail);
+    expect(asked).toEqual([]);
+  });
+
+  it("look at it before, and at what was done", async () => {
+    const get = async (url: string) => (await openOps({ revocations }).inject(url)).json();
+    expect(await get("/ops/keys/k")).toEqual({ key });
+    expect(await get("/ops/mandates/u/m%2F1")).toEqual({ mandate: key });
+    expect(await get("/ops/certificates/u")).toEqual({ certificate: key });
+    for (const path of ["keys/x", "mandates/u/x", "mandates/x/m%2F1", "certificates/x"])
+      expect(await get(`/ops/${path}`)).toMatchObject({ code: "not_found" });
+    expect(await get("/ops/acts/u")).toMatchObject({ uuid: "u", next_after: 99 });
+    expect(await get("/ops/acts/u?after=99")).toEqual({ uuid: "u", acts: [], next_after: null });
+    expect(await get("/ops/acts/v")).toMatchObject({ uuid: "v" });
+    expect(await get("/ops/acts/u?after=x")).toMatchObject({ code: "request_invalid" });
+  });
+
+  it("are told that there is no such thing, that it cannot be, and when to ask again", async () => {
+    const unknown = await post("/ops/keys/x/revoke", act, { revocations: noRevocations });
+    expect([unknown.statusCode, unknown.json()]).toMatchObject([
+      404,
+      { code: "not_found", detail: "There is none." },
+    ]);
+    const refused = { ...noRevocations, revokeKey: async () => refuse("refused", "In the future.") } as const;
+    expect((await post("/ops/keys/k/revoke", act, { revocations: refused })).json()).toMatchObject({
+      ...{ status: 400, code: "request_invalid", detail: "In the future." },
+    });
+    const away = {
+      ...noRevocations,
+      revokeKey: () => Promise.reject(new StoreError("not_applied", "away")),
+    };
+    const later = await post("/ops/keys/k/revoke", act, { revocations: away });
+    expect([later.statusCode, later.headers["retry-after"], later.json()]).toMatchObject([
+      503,
+      "1",
+      { code: "unavailable", reason: "store" },
+    ]);
+  });
+
+  it("need the token for it", async () => {
+    const server = openOps({ revocations });
+    for (const url of [
+      "/ops/keys/k/revoke",
+      "/ops/mandates/u/m/revoke",
+      "/ops/certificates/u/close",
+      "/ops/grants/revoke",
+    ])
+      expect((await server.inject({ method: "POST", url, payload: act })).statusCode).toBe(401);
+  });
+});
+
+describe("the audit log", () => {
+  const lines: (readonly [string, Readonly<Record<string, unknown>>])[] = [];
+  const audit = {
+    record: (event: string, detail: Readonly<Record<string, unknown>>) => void lines.push([event, detail]),
+  };
+  const revocations: Revocations = {
+    ...noRevocations,
+    revokeKey: async () => ok({ changed: true, since: "t", subject: { key_id: "k" } as never }),
+    revokeGrant: async () => ok({ changed: false, since: "t", subject: { key_id: "k" } as never }),
+  };
+  const post = async (url: string, payload: object, headers: object = { authorization }) => {
+    lines.length = 0;
+    const answer = await openOps({ audit, revocations }).inject({
+      method: "POST",
+      url,
+      headers: { ...headers },
+      payload,
+    });
+    return [answer.statusCode, String(answer.headers["request-id"])] as const;
+  };
+
+  it("has each act before it begins, with who, why and from where, and then what became of it (A1, A2)", async () => {
+    const [, request_id] = await post("/ops/keys/k/revoke", act);
+    const asked = {
+      ...{ request_id, from: "127.0.0.1", act: "POST /ops/keys/:key_id/revoke" },
+      ...{ ...act, params: { key_id: "k" }, asked: {} },
+    };
+    const outcome = { changed: true, since: "t", key: { key_id: "k" } };
+    expect(lines).toEqual([
+      ["ops.asked", asked],
+      ["ops.acted", { ...asked, status: 200, outcome }],
+    ]);
+  });
+
+  it("has what was refused, too, and nothing of it that was not understood (A3)", async () => {
+    await post("/ops/keys/k/revoke", act, {});
+    expect(lines).toMatchObject([["ops.refused", { status: 401, outcome: { code: "token_invalid" } }]]);
+    await post("/ops/keys/k/revoke", { ...act, padding: "x" });
+    expect(lines).toMatchObject([["ops.refused", { status: 400, outcome: { code: "request_invalid" } }]]);
+    expect(JSON.stringify(lines)).not.toMatch(/padding|Ada/);
+    await post("/ops/keys/x/y", act);
+    expect(lines).toMatchObject([["ops.refused", { status: 404, act: "POST unmatched" }]]);
+    await post("/ops/mandates/u/m/revoke", act);
+    expect(lines).toMatchObject([
+      ["ops.asked", { by: act.by }],
+      ["ops.refused", { by: act.by, status: 404, outcome: { code: "not_found" } }],
+    ]);
+  });
+
+  it("has no grant, no token, and no read (A3)", async () => {
+    await post("/ops/grants/revoke", { ...act, grant: "svc_sbxk1.secret.sig" });
+    expect(lines).toHaveLength(2);
+    expect(JSON.stringify(lines)).not.toMatch(new RegExp(`svc_sbxk1|${token}`));
+    lines.length = 0;
+    await openOps({ audit }).inject("/ops/keys/k");
+    expect(lines).toEqual([]);
+  });
+
+  it("that cannot be written keeps an act from being done (A1)", async () => {
+    const asked: unknown[] = [];
+    const revoke = async (request: object) => {
+      asked.push(request);
+      return ok({ changed: true, since: "t", subject: {} as never });
+    };
+    const full = {
+      record: () => {
+        throw new Error("ENOSPC");
+      },
+    };
+    const server = openOps({ audit: full, revocations: { ...revocations, revokeKey: revoke } });
+    const answer = await server.inject({
+      method: "POST",
+      url: "/ops/keys/k/revoke",
+      headers: { authorization },
+      payload: act,
+    });
+    expect([answer.statusCode, answer.json()]).toMatchObject([503, { reason: "audit_log" }]);
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+// What operators take out of force: keys, mandates, certificates, sandbox grants; and what they look at before.
+
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Result } from "../protocol/result.ts";
+import { actsPageMax, type Done, type EndedStatus, type Revocations } from "../service/revocations.ts";
+import { type Act, actBody } from "./acts.ts";
+import { sendProblem } from "./reply.ts";
+
+const moment = (description: string): object => ({
+  ...{ type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" },
+  description,
+});
+
+const statusReason = {
+  ...{ type: "string", pattern: "^[a-z][a-z0-9_]{0,63}$" },
+  description: "Why, in a code that the certificate shows to everybody, such as approval_reversed.",
+};
+const effectiveFrom = moment("From when on; not in the future. Now where it is not named.");
+const compromisedFrom = moment(
+  "Since when somebody else may have had the key; not in the future. Left out where nobody had: what it sealed before stands.",
+);
+const grant = {
+  ...{ type: "string", minLength: 1, maxLength: 8_192 },
+  description: "The grant as the sandbox gave it.",
+};
+
+/** What is said to each address. */
+export const revocationBodies = {
+  key: actBody({}, { compromised_from: compromisedFrom }),
+  mandate: actBody({}),
+  certificate: actBody({ status_reason: statusReason }, { effective_from: effectiveFrom }),
+  grant: actBody({ grant }),
+};
+
+/** How a certificate ends, by the last part of the address. */
+export const certificateEnds: Readonly<
+  Record<string, { readonly status: EndedStatus; readonly summary: string }>
+> = {
+  revoke: { status: "revoked", summary: "Revokes a certificate: nothing sealed from then on stands" },
+  close: { status: "closed", summary: "Ends the certificate of a business that closed" },
+  withdraw: { status: "withdrawn", summary: "Withdraws a certificate; what was sealed before stands" },
+};
+
+/** Adds the addresses. */
+export function addRevocationRoutes(server: FastifyInstance, revocations: Revocations): void {
+  server.get<{ Params: { key_id: string } }>("/ops/keys/:key_id", async ({ params }, reply) =>
+    show(reply, "key", await revocations.key(params.key_id)),
+  );
+  server.post<{ Params: { key_id: string }; Body: Act & { compromised_from?: string } }>(
+    "/ops/keys/:key_id/revoke",
+    { schema: { body: revocationBodies.key } },
+    async ({ params, body }, reply) => {
+      const compromised_from = body.compromised_from ?? null;
+      const request = { key_id: params.key_id, compromised_from, act: actOf(body) };
+      return tell(reply, "key", await revocations.revokeKey(request));
+    },
+  );
+  server.get<{ Params: { business_uuid: string; mandate_id: string } }>(
+    "/ops/mandates/:business_uuid/:mandate_id",
+    async ({ params }, reply) =>
+      show(reply, "mandate", await revocations.mandate(params.business_uuid, params.mandate_id)),
+  );
+  server.post<{ Params: { business_uuid: string; mandate_id: string }; Body: Act }>(
+    "/ops/mandates/:business_uuid/:mandate_id/revoke",
+    { schema: { body: revocationBodies.mandate } },
+    async ({ params, body }, reply) =>
+      tell(reply, "mandate", await revocations.revokeMandate({ ...params, act: actOf(body) })),
+  );
+  server.post<{ Body: Act & { grant: string } }>(
+    "/ops/grants/revoke",
+    { schema: { body: revocationBodies.grant } },
+    async ({ body }, reply) =>
+      tell(reply, "key", await revocations.revokeGrant({ grant: body.grant, act: actOf(body) })),
+  );
+  addCertificateRoutes(server, revocations);
+  server.get<{ Params: { uuid: string }; Querystring: { after?: string } }>(
+    "/ops/acts/:uuid",
+    { schema: { querystring: actsQuery } },
+    async ({ params, query }) => {
+      const acts = await revocations.acts(params.uuid, Number(query.after ?? 0));
+      return {
+        uuid: params.uuid,
+        acts,
+        next_after: acts.length === actsPageMax ? acts.at(-1)?.change : null,
+      };
+    },
+  );
+}
+
+const actsQuery = {
+  type: "object",
+  properties: { after: { type: "string", pattern: "^[0-9]{1,15}$" } },
+  additionalProperties: false,
+} as const;
+
+function addCertificateRoutes(server: FastifyInstance, revocations: Revocations): void {
+  server.get<{ Params: { uuid: string } }>("/ops/certificates/:uuid", async ({ params }, reply) =>
+    show(reply, "certificate", await revocations.certificate(params.uuid)),
+  );
+  for (const [last, { status }] of Object.entries(certificateEnds)) {
+    server.post<{ Params: { uuid: string }; Body: Act & { status_reason: string; effective_from?: string } }>(
+      `/ops/certificates/:uuid/${last}`,
+      { schema: { body: revocationBodies.certificate } },
+      async ({ params, body }, reply) => {
+        const effective_from = body.effective_from ?? null;
+        const { status_reason } = body;
+        const request = { uuid: params.uuid, status, effective_from, status_reason, act: actOf(body) };
+        return tell(reply, "certificate", await revocations.endCertificate(request));
+      },
+    );
+  }
+}
+
+function actOf({ by, reason }: Act): Act {
+  return { by, reason };
+}
+
+function show<T>(reply: FastifyReply, name: string, found: Result<T, "unknown">): FastifyReply {
+  return found.ok ? reply.send({ [name]: found.value }) : sendProblem(reply, "not_found", found.detail);
+}
+
+function tell<T>(
+  reply: FastifyReply,
+  name: string,
+  outcome: Result<Done<T>, "unknown" | "refused">,
+): FastifyReply {
+  if (!outcome.ok)
+    return sendProblem(reply, outcome.code === "unknown" ? "not_found" : "request_invalid", outcome.detail);
+  const { changed, since, subject } = outcome.value;
+  reply.request.outcome = { changed, since, [name]: subject };
+  return reply.send({ changed, since, [name]: subject });
+}

@@ -1,0 +1,262 @@
+// What operators take out of force while there are no portals for it: keys, mandates, certificates and sandbox grants.
+//   V1. Everything is decided by the party's actor, so it counts for publishing at once, whichever node was asked; readers of
+//       every region follow within `freshMs` of their register once their store has it.
+//   V2. Whatever was taken out of force before, from an earlier moment on, stays as it is: asking again changes nothing, and
+//       the answer says since when.
+//   V3. Who and why are kept by the party's actor with what they changed.
+
+import type {
+  ActsReply,
+  CertificateFacts,
+  CertificateStatus,
+  KeptAct,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  RegisterAct,
+  RegisterReadReply,
+} from "../actors/messages/business.ts";
+import { businessRef } from "../actors/messages/refs.ts";
+import type { ActorSystem, Message } from "../actors/system/definition.ts";
+import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { type Certificate, openCertificate } from "../protocol/certificate.ts";
+import { parseEnvelope } from "../protocol/dsse.ts";
+import { formatTimestamp, isKeyId, isUuidV4, parseTimestamp } from "../protocol/identifiers.ts";
+import { ok, type Refusal, type Result, refuse } from "../protocol/result.ts";
+import { isSuperseded, issueAttemptsMax, type Parties } from "./parties.ts";
+import type { Register } from "./register.ts";
+import { openGrant, type RegisterGrantedKey } from "./sandbox-grant.ts";
+
+export interface RevocationDeps {
+  readonly parties: Pick<Parties, "facts" | "revokeKey" | "revokeMandate" | "issueCertificate">;
+  readonly register: Pick<Register, "key" | "party">;
+  readonly actors: Pick<ActorSystem, "ask">;
+  readonly clock: Clock;
+  readonly crypto: CryptoPort;
+  /** Null in production, which has no grants. */
+  readonly grants: { readonly signer: Signer; readonly register: RegisterGrantedKey } | null;
+}
+
+export type KeyState = Pick<
+  KeyFacts,
+  "key_id" | "party_uuid" | "role" | "valid_from" | "valid_until" | "revoked_at" | "compromised_from"
+> & { readonly legal_name: string };
+
+export type MandateState = Omit<MandateFacts, "envelope" | "scope"> & { readonly legal_name: string };
+
+export type CertificateState = Omit<CertificateFacts, "envelope"> & {
+  readonly kind: PartyFacts["kind"];
+  readonly legal_name: string;
+};
+
+/** What became of what was asked for. `changed` is false where it was so before; `since` is when it began. */
+export interface Done<T> {
+  readonly changed: boolean;
+  readonly since: string;
+  readonly subject: T;
+}
+
+export type EndedStatus = Exclude<CertificateStatus, "active">;
+
+type Found<T> = Promise<Result<T, "unknown">>;
+type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
+
+export interface Revocations {
+  key(keyId: string): Found<KeyState>;
+  /** `compromised_from` null for a key that was not known to anybody else. */
+  revokeKey(request: {
+    readonly key_id: string;
+    readonly compromised_from: string | null;
+    readonly act: RegisterAct;
+  }): Outcome<KeyState>;
+  mandate(businessUuid: string, mandateId: string): Found<MandateState>;
+  revokeMandate(request: {
+    readonly business_uuid: string;
+    readonly mandate_id: string;
+    readonly act: RegisterAct;
+  }): Outcome<MandateState>;
+  certificate(uuid: string): Found<CertificateState>;
+  /** From `effective_from` on, now where it is null; what is revoked already stays revoked, from an earlier moment if told. */
+  endCertificate(request: {
+    readonly uuid: string;
+    readonly status: EndedStatus;
+    readonly effective_from: string | null;
+    readonly status_reason: string;
+    readonly act: RegisterAct;
+  }): Outcome<CertificateState>;
+  /** The key that the grant is for is refused from now on, also where nobody has used the grant yet. */
+  revokeGrant(request: { readonly grant: string; readonly act: RegisterAct }): Outcome<KeyState>;
+  /** What was done to a party's register with a name and a reason, oldest first, after that change of it. */
+  acts(uuid: string, after: number): Promise<readonly KeptAct[]>;
+}
+
+/** Acts that one answer has. */
+export const actsPageMax = 100;
+
+export function createRevocations(deps: RevocationDeps): Revocations {
+  const key: Revocations["key"] = async (keyId) => {
+    const known = isKeyId(keyId) ? await deps.register.key(keyId) : null;
+    const facts = known && (await entryOf<KeyFacts>(deps, known.party_uuid, `key/${keyId}`));
+    return facts === null
+      ? refuse("unknown", "No key of this key_id is registered here.")
+      : ok(keyState(facts, await nameOf(deps, facts.party_uuid)));
+  };
+  const mandate: Revocations["mandate"] = async (uuid, mandateId) => {
+    const facts = await entryOf<MandateFacts>(deps, uuid, `mandate/${mandateId}`);
+    return facts === null
+      ? refuse("unknown", "The business has no mandate of this mandate_id.")
+      : ok(mandateState(facts, await nameOf(deps, uuid)));
+  };
+  return {
+    key,
+    revokeKey: async ({ key_id, compromised_from, act }) => {
+      const known = await key(key_id);
+      if (!known.ok) return known;
+      const fault = momentFault("compromised_from", compromised_from, deps);
+      if (fault !== null) return fault;
+      return revokeKey(deps, { uuid: known.value.party_uuid, key_id, compromised_from, act });
+    },
+    mandate,
+    revokeMandate: async ({ business_uuid: uuid, mandate_id, act }) => {
+      const known = await mandate(uuid, mandate_id);
+      if (!known.ok) return known;
+      const revoked_at = formatTimestamp(deps.clock.now());
+      const changed = await deps.parties.revokeMandate({ uuid, mandate_id, revoked_at, act });
+      const now = await mandate(uuid, mandate_id);
+      return now.ok ? ok({ changed, since: now.value.revoked_at ?? revoked_at, subject: now.value }) : now;
+    },
+    certificate: async (uuid) => {
+      const newest = await newestOf(deps, uuid);
+      return newest === null ? noCertificate : ok(certificateState(newest));
+    },
+    endCertificate: async (request) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await endCertificate(deps, request);
+        } catch (error) {
+          // What is in force now is judged again: it may have been revoked.
+          if (!isSuperseded(error) || attempt >= issueAttemptsMax) throw error;
+        }
+      }
+    },
+    revokeGrant: (request) => revokeGrant(deps, request),
+    acts: async (uuid, after) => {
+      const command = { type: "acts.read", after, limit: actsPageMax } as Message;
+      return isUuidV4(uuid) ? (await deps.actors.ask<ActsReply>(businessRef(uuid), command)).acts : [];
+    },
+  };
+}
+
+const noCertificate = refuse("unknown", "No certificate was issued to this uuid.");
+
+/** An entry of the register as its owner has it. A party that nobody opened is not asked, for that would make it. */
+async function entryOf<T>(
+  { register, actors }: RevocationDeps,
+  uuid: string,
+  name: string,
+): Promise<T | null> {
+  if (!isUuidV4(uuid) || (await register.party(uuid)) === null) return null;
+  const command = { type: "register.read", keys: [name] } as Message;
+  const [entry] = (await actors.ask<RegisterReadReply>(businessRef(uuid), command)).entries;
+  return entry === undefined ? null : (JSON.parse(entry.body) as T);
+}
+
+async function nameOf({ register }: RevocationDeps, uuid: string): Promise<string> {
+  return (await register.party(uuid))?.legal_name ?? "";
+}
+
+function momentFault(name: string, at: string | null, { clock }: RevocationDeps): Refusal<"refused"> | null {
+  const ms = at === null ? 0 : parseTimestamp(at);
+  if (ms === null) return refuse("refused", `\`${name}\` is no moment such as 2026-11-21T03:00:00.000Z.`);
+  return ms > clock.now() ? refuse("refused", `\`${name}\` is in the future.`) : null;
+}
+
+function keyState(facts: KeyFacts, legal_name: string): KeyState {
+  const { key_id, party_uuid, role, valid_from, valid_until, revoked_at, compromised_from } = facts;
+  return { key_id, party_uuid, legal_name, role, valid_from, valid_until, revoked_at, compromised_from };
+}
+
+function mandateState(facts: MandateFacts, legal_name: string): MandateState {
+  const { envelope: _envelope, scope: _scope, ...rest } = facts;
+  return { ...rest, legal_name };
+}
+
+async function revokeKey(
+  deps: RevocationDeps,
+  request: Omit<Parameters<Parties["revokeKey"]>[0], "revoked_at"> & { readonly act: RegisterAct },
+): Outcome<KeyState> {
+  const { uuid, key_id } = request;
+  const revoked_at = formatTimestamp(deps.clock.now());
+  const changed = await deps.parties.revokeKey({ ...request, revoked_at });
+  const facts = await entryOf<KeyFacts>(deps, uuid, `key/${key_id}`);
+  if (facts === null) throw new Error(`The key ${key_id} was revoked, and its party does not know it.`);
+  const subject = keyState(facts, await nameOf(deps, uuid));
+  return ok({ changed, since: facts.revoked_at ?? revoked_at, subject });
+}
+
+/** The certificate in force as the party's actor has it, which may be ahead of every register. */
+async function newestOf(deps: RevocationDeps, uuid: string) {
+  if (!isUuidV4(uuid) || (await deps.register.party(uuid)) === null) return null;
+  const { certificate: inForce } = await deps.parties.facts(uuid, "");
+  const facts = inForce && (await entryOf<CertificateFacts>(deps, uuid, `certificate/${inForce.cert_id}`));
+  if (facts === null) return null;
+  const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
+  const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
+  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  return { facts, certificate: opened.value.certificate };
+}
+
+function certificateState(newest: {
+  readonly facts: CertificateFacts;
+  readonly certificate: Certificate;
+}): CertificateState {
+  const { envelope: _envelope, ...facts } = newest.facts;
+  const { legal_name, subject } = newest.certificate;
+  return { ...facts, kind: subject.kind, legal_name };
+}
+
+async function endCertificate(
+  deps: RevocationDeps,
+  request: Parameters<Revocations["endCertificate"]>[0],
+): Outcome<CertificateState> {
+  const { uuid, status, effective_from, status_reason, act } = request;
+  const before = await newestOf(deps, uuid);
+  if (before === null) return noCertificate;
+  const fault = momentFault("effective_from", effective_from, deps);
+  if (fault !== null) return fault;
+  const { certificate, facts } = before;
+  const from = effective_from ?? formatTimestamp(deps.clock.now());
+  if (facts.status === "revoked" && status !== "revoked")
+    return refuse("refused", "The certificate is revoked, which says more than that it ended.");
+  // Timestamps are of one fixed width, so their text orders as their instants do.
+  if (facts.status === status && facts.status_effective_from <= from)
+    return ok({ changed: false, since: facts.status_effective_from, subject: certificateState(before) });
+  const { legal_name, country, verified_since, subject } = certificate;
+  const cert_id = await deps.parties.issueCertificate({
+    ...{ uuid, kind: subject.kind, legal_name, country, verified_since },
+    ...{ status, status_effective_from: from, status_reason, act, follows: facts.cert_id },
+  });
+  const issued = await entryOf<CertificateFacts>(deps, uuid, `certificate/${cert_id}`);
+  if (issued === null)
+    throw new Error(`The certificate ${cert_id} was issued, and its party does not know it.`);
+  const state = certificateState({ certificate, facts: issued });
+  return ok({ changed: true, since: issued.status_effective_from, subject: state });
+}
+
+async function revokeGrant(
+  deps: RevocationDeps,
+  request: { readonly grant: string; readonly act: RegisterAct },
+): Outcome<KeyState> {
+  const { grants, crypto } = deps;
+  if (grants === null) return refuse("unknown", "There are no grants in production.");
+  const opened = openGrant(request.grant, { grantKey: grants.signer.publicJwk, crypto });
+  if (!opened.ok) return refuse("unknown", opened.detail);
+  const { grant, keyId: key_id } = opened.value;
+  // A key that is not known yet is made known first: what does not exist could not be refused.
+  if ((await deps.register.key(key_id)) === null) {
+    const registered = await grants.register(grant, key_id);
+    if (registered.status === "refused") return refuse("refused", registered.detail);
+  }
+  return revokeKey(deps, { uuid: grant.party.uuid, key_id, compromised_from: null, act: request.act });
+}

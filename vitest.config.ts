@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { testSeed } from "./tools/test-seed.ts";
 
 const pureFolders = ["protocol", "collections", "machines", "actors", "service", "cluster", "verifier"];
 /** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
@@ -29,7 +30,8 @@ const notHere = [...notTests, endToEnd, ...Object.values(onEngines).flat()];
 export default defineConfig(({ mode }) => ({
   test: {
     // Tests ask more of a node than its limits let one caller ask; those that are about the limits set them.
-    env: unlimited,
+    env: { ...unlimited, SVC_TEST_SEED: String(testSeed(process.env)) },
+    setupFiles: ["./tools/test-set-up.ts"],
     // Sources run as Node runs them, so that what Node refuses (an `enum`) fails here too.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [

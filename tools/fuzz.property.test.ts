@@ -1,11 +1,13 @@
-// A few seconds of fuzzing for each target in every run of the suite, with a seed of its own; `npm run fuzz` goes on for longer.
+// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` takes another seed each time and goes on
+// for longer.
 
 import { describe, expect, it } from "vitest";
 import { fuzz, randomFrom } from "./fuzz/run.ts";
 import type { FuzzTarget } from "./fuzz/target.ts";
 import { fuzzTargets, regressionsOf } from "./fuzz/targets.ts";
+import { testSeed } from "./test-seed.ts";
 
-const seed = Number(process.env["SVC_FUZZ_SEED"] ?? Date.now() % 2 ** 32);
+const seed = testSeed(process.env);
 const msPerTarget = 3_500;
 
 describe(`fuzzing with seed ${seed}`, () => {

@@ -1,0 +1,6 @@
+// Read in front of every test file: properties begin with the seed of the run, see test-seed.ts.
+
+import fc from "fast-check";
+import { testSeed } from "./test-seed.ts";
+
+fc.configureGlobal({ seed: testSeed(process.env) });

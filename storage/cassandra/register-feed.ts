@@ -16,9 +16,9 @@
 //       may be given again.
 //   F4. Who did not call for longer than `farMs` begins anew.
 
+import { Semaphore } from "../../std/semaphore.ts";
 import type { RegisterEntry, RegisterFeed, RegisterTable } from "../register-store.ts";
 import { numberOf, textOf } from "./columns.ts";
-import { createLanes } from "./lanes.ts";
 import { entryColumns, entryOf, readChangeInList, readEntry, tableOf } from "./register-rows.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 
@@ -201,7 +201,7 @@ async function resolve(
     if (entry === null || entry.change < change) return [];
     return (await readChangeInList(session, entry)) < change ? [] : [entry];
   };
-  const lanes = createLanes(readLanes);
+  const lanes = new Semaphore(readLanes);
   return (await lanes.all([...wanted.values()].map((each) => () => read(each)))).flat();
 }
 

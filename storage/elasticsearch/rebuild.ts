@@ -11,6 +11,8 @@
 
 import { setTimeout as after } from "node:timers/promises";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
+import { backOffMs } from "../../std/back-off.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import { IndexUnavailable, type RowChange } from "../row-index.ts";
 import { bulkRequests, sendBulk } from "./bulk.ts";
 import type { Engine } from "./engine.ts";
@@ -29,7 +31,6 @@ import { type IndexLayout, layoutOf } from "./layout.ts";
 import type { IndexNames } from "./names.ts";
 import { Refresher } from "./refresher.ts";
 import type { ElasticRowIndex } from "./row-index.ts";
-import { Slots } from "./slots.ts";
 
 export interface Rebuild {
   readonly collection: string;
@@ -63,7 +64,7 @@ const batchChanges = 2_000;
 const bulkSlots = 2;
 /** A batch is sent again this often when the cluster cannot take it now, after 0.2 s, 0.4 s … */
 const retriesMax = 6;
-const retryMs = 200;
+const retryDelays = { firstMs: 200, maxMs: 6_400 };
 
 /** Builds a collection's index anew. Throws `IndexUnavailable` when the cluster cannot go on, and what the source throws. */
 export async function rebuildIndex(
@@ -153,7 +154,7 @@ async function copy(
   { engine, layout, to }: Copy,
   { source, nowMs, onProgress, collection }: Rebuild,
 ): Promise<number> {
-  const slots = new Slots(bulkSlots);
+  const slots = new Semaphore(bulkSlots);
   let notedAtMs = nowMs();
   let written = 0;
   let batch: RowChange[] = [];
@@ -187,7 +188,7 @@ async function writeAll(target: Parameters<typeof sendBulk>[0], batch: readonly 
       if ((await sendBulk(target, requests)) !== null) return;
     } catch (error) {
       if (!(error instanceof IndexUnavailable) || retry >= retriesMax) throw error;
-      await after(retryMs * 2 ** retry);
+      await after(backOffMs(retry + 1, retryDelays));
       continue;
     }
     throw new IndexUnavailable(

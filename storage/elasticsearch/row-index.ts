@@ -6,6 +6,7 @@
 
 import { fieldByName } from "../../collections/definition.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
 import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
 import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
@@ -17,7 +18,6 @@ import { IndexNames } from "./names.ts";
 import { prepareIndex, readLacking } from "./prepare.ts";
 import { searchBody } from "./query.ts";
 import { Refresher } from "./refresher.ts";
-import { Slots } from "./slots.ts";
 
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
   /** What the names of its indices begin with: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
@@ -48,7 +48,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   readonly settings: IndexSettings;
   readonly #prefix: string;
   readonly #refresher: Refresher;
-  readonly #slots = new Slots(bulkSlots);
+  readonly #slots = new Semaphore(bulkSlots);
   readonly #parts = new Map<string, Part>();
 
   /** Does not speak to the cluster: `prepare` does. */

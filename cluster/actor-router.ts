@@ -13,6 +13,7 @@
 import type { ActorName } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LocalActorSystem, TimerPort } from "../actors/system/ports.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { Member } from "../storage/cluster-store.ts";
 import {
   type Delivery,
@@ -74,7 +75,7 @@ export function createActorRouter(options: ActorRouterOptions): ActorRouter {
 class NodeRouter implements ActorRouter {
   readonly #options: ActorRouterOptions;
   readonly #patienceMs: number;
-  readonly #targets = new Map<string, RemoteTarget>();
+  readonly #targets = new BoundedMap<string, RemoteTarget>(targetsMax);
   readonly #wanted = new Set<string>();
   /** For every actor that is not here. */
   readonly #elsewhere: RemoteTarget;
@@ -196,7 +197,6 @@ class NodeRouter implements ActorRouter {
   #target(member: Member, targetOf: (member: Member) => RemoteTarget): RemoteTarget {
     const known = this.#targets.get(member.incarnation);
     if (known !== undefined) return known;
-    if (this.#targets.size >= targetsMax) this.#targets.clear();
     const target = targetOf(member);
     this.#targets.set(member.incarnation, target);
     return target;

@@ -11,6 +11,7 @@
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
 import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
@@ -98,7 +99,7 @@ function announcer(
   session: CassandraSession,
   stamps: Stamps,
 ): (region: string, batch: string) => Promise<void> {
-  const announced = new Map<string, Promise<void>>();
+  const announced = new BoundedMap<string, Promise<void>>(announcedMax);
   const write = async (region: string, batch: string): Promise<void> => {
     const hour = hourOf(batch);
     await Promise.all([
@@ -110,8 +111,6 @@ function announcer(
     const name = `${region} ${batch}`;
     const known = announced.get(name);
     if (known !== undefined) return known;
-    const [oldest] = announced.keys();
-    if (announced.size >= announcedMax && oldest !== undefined) announced.delete(oldest);
     const written = write(region, batch);
     announced.set(name, written);
     written.catch(() => announced.delete(name));

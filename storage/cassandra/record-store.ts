@@ -9,6 +9,7 @@
 //       takes a push over after the loss of its region finds its leaves, and what its journal says is published.
 //   V5. Rows for an index are read some records at a time: what a read costs beside its rows is most of what it costs.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type {
   HeadPage,
@@ -163,7 +164,7 @@ type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;
 
 /** Reads a seal once and keeps it; when there are too many the oldest go. */
 function keptSeals(session: CassandraSession): ReadSeal {
-  const kept = new Map<string, StoredSeal>();
+  const kept = new BoundedMap<string, StoredSeal>(sealsMax);
   return async (sealId) => {
     const known = kept.get(sealId);
     if (known !== undefined) return known;
@@ -175,8 +176,6 @@ function keptSeals(session: CassandraSession): ReadSeal {
       envelope: textOf(row["envelope"]),
       tree_size: numberOrNull(row["tree_size"] ?? null),
     };
-    const [oldest] = kept.keys();
-    if (kept.size >= sealsMax && oldest !== undefined) kept.delete(oldest);
     kept.set(sealId, seal);
     return seal;
   };

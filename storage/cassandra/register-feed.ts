@@ -16,6 +16,7 @@
 //       may be given again.
 //   F4. Who did not call for longer than `farMs` begins anew.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import type { RegisterEntry, RegisterFeed, RegisterTable } from "../register-store.ts";
 import { numberOf, textOf } from "./columns.ts";
@@ -227,18 +228,10 @@ interface Given {
   note(entry: RegisterEntry): void;
 }
 
-/** In two halves: when the young one is full, the old one is forgotten. */
 function createGiven(): Given {
-  let young = new Map<string, number>();
-  let old = new Map<string, number>();
+  const changes = new BoundedMap<string, number>(givenMax);
   return {
-    changeOf: (name) => Math.max(young.get(name) ?? -1, old.get(name) ?? -1),
-    note: ({ table, key, change }) => {
-      if (young.size >= givenMax / 2) {
-        old = young;
-        young = new Map();
-      }
-      young.set(`${table}/${key}`, change);
-    },
+    changeOf: (name) => changes.get(name) ?? -1,
+    note: ({ table, key, change }) => changes.set(`${table}/${key}`, change),
   };
 }

@@ -3,7 +3,7 @@
 
 import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { ActorUnavailable } from "./definition.ts";
+import { type ActorUnavailable, actorUnavailable } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
 /** Actors with a crash behind them that are remembered; the oldest that is not quarantined is forgotten first. */
@@ -87,7 +87,7 @@ export class Supervisor {
 }
 
 function unavailable(reason: "quarantined" | "restarting", retryAfterSeconds: number): ActorUnavailable {
-  return new ActorUnavailable(reason, {
+  return actorUnavailable(reason, {
     retryAfterSeconds: Math.max(1, retryAfterSeconds),
     effect: "not_applied",
   });

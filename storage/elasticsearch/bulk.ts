@@ -4,7 +4,7 @@
 //       `IndexUnavailable`, which the caller repeats (X1 makes that harmless).
 
 import type { Semaphore } from "../../std/semaphore.ts";
-import { IndexUnavailable, type RowChange } from "../row-index.ts";
+import { indexUnavailable, type RowChange } from "../row-index.ts";
 import { bulkLines } from "./document.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf, unavailableReason } from "./engine.ts";
 import { rowsAlias } from "./names.ts";
@@ -107,6 +107,6 @@ function outcomeOf(item: unknown, change: RowChange | undefined): Outcome | "gon
   const reason = textOf(memberOf(memberOf(result, "error"), "reason"));
   const unavailable = unavailableReason(status, type);
   if (unavailable !== null)
-    throw new IndexUnavailable(unavailable, `The index could not take a row: ${status} ${type}: ${reason}`);
+    throw indexUnavailable(unavailable, `The index could not take a row: ${status} ${type}: ${reason}`);
   throw new EngineRefusal(status, type, `${change?.record_id ?? "a row"}: ${reason}`);
 }

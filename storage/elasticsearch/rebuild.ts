@@ -13,7 +13,8 @@ import { setTimeout as after } from "node:timers/promises";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
 import { backOffMs } from "../../std/back-off.ts";
 import { Semaphore } from "../../std/semaphore.ts";
-import { IndexUnavailable, type RowChange } from "../row-index.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import { indexUnavailable, type RowChange } from "../row-index.ts";
 import { bulkRequests, sendBulk } from "./bulk.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -75,7 +76,7 @@ export async function rebuildIndex(
   const names = index.namesOf(rebuild.collection);
   const layout = layoutOf(rebuild.collection);
   const found = await removeRemains(engine, names, rebuild.nowMs());
-  if (found.serving === null) throw new IndexUnavailable("incomplete", `There is no index ${names.serving}.`);
+  if (found.serving === null) throw indexUnavailable("incomplete", `There is no index ${names.serving}.`);
   if (found.isBusy) return underWay(names);
   const to = await makeGeneration(engine, {
     names,
@@ -112,7 +113,7 @@ async function takePlace(
   try {
     return await switchGenerations(engine, names, pair);
   } catch (error) {
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
     const { serving } = await readGenerations(engine, names);
     if (serving === pair.to) return true;
     throw error;
@@ -187,11 +188,11 @@ async function writeAll(target: Parameters<typeof sendBulk>[0], batch: readonly 
     try {
       if ((await sendBulk(target, requests)) !== null) return;
     } catch (error) {
-      if (!(error instanceof IndexUnavailable) || retry >= retriesMax) throw error;
+      if (!(error instanceof Unavailable) || retry >= retriesMax) throw error;
       await after(backOffMs(retry + 1, retryDelays));
       continue;
     }
-    throw new IndexUnavailable(
+    throw indexUnavailable(
       "incomplete",
       `The generation ${target.generation} was removed while it was built.`,
     );
@@ -207,7 +208,7 @@ async function finish(
     await writeNote(engine, to, { note: noteOf(layout) });
     await removeGeneration(engine, from);
   } catch (error) {
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
   }
 }
 
@@ -217,6 +218,6 @@ async function giveUp(engine: Engine, names: IndexNames, index: string): Promise
     await withdrawGeneration(engine, names, index);
   } catch (error) {
     // The next rebuild finds it; what went wrong first is what is told.
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
   }
 }

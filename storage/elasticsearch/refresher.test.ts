@@ -81,7 +81,7 @@ describe("the refresher", () => {
     const third = refresher.refresh("g").catch((error: unknown) => error);
     await settle();
     engine.open[2]?.resolve({ _shards: { failed: 1 } });
-    expect(await third).toMatchObject({ name: "IndexUnavailable" });
+    expect(await third).toMatchObject({ name: "Unavailable" });
   });
 
   it("refreshes generations apart", async () => {

@@ -9,9 +9,10 @@ import { backOffMs } from "../../std/back-off.ts";
 import {
   type ActorAddress,
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteFailureReason,
   type RemoteTarget,
+  remoteFailure,
 } from "../actor-transport.ts";
 import { Channel, type ChannelEnd } from "./channel.ts";
 import { type ConnectOptions, type ConnectResult, connect } from "./connect.ts";
@@ -176,7 +177,7 @@ function failure(
   effect: RemoteFailure["effect"],
   detail: string,
 ): RemoteFailure {
-  return new RemoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
+  return remoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
 }
 
 /** Whether a text has more than `bytesMax` bytes of UTF-8. */

@@ -77,7 +77,11 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "ops",
     // What every surface answers alike, also where the platform would answer by itself.
-    may: ["protocol", "collections", "service", "api/open-api.ts", "api/platform-answers.ts"],
+    may: [
+      ...["protocol", "collections", "service"],
+      ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
+      "api/request-parts.ts",
+    ],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],
   },

@@ -33,7 +33,7 @@ import {
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
 import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
-import type { Method, Route } from "./route.ts";
+import { type Method, pathPattern, type Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -285,10 +285,6 @@ function answerUnmatched(
     reply,
     problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
   );
-}
-
-function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }
 
 async function answerError(

@@ -143,9 +143,7 @@ describe("a node whose audit log cannot be written", () => {
     const facts = { uuid, kind: "ai_company", legal_name: "Test", country: "GB", group: uuid } as const;
     await parties.open({ ...facts, blocked_groups: [] });
     const validFrom = "2026-01-01T00:00:00.000Z";
-    await parties.registerKey(
-      sandboxKeyFacts({ keyId, partyUuid: uuid, role: "retrieval", jwk, validFrom }),
-    );
+    await parties.registerKey(sandboxKeyFacts({ keyId, partyUuid: uuid, role: "retrieval", jwk, validFrom }));
     const revoke = () =>
       fetch(`${node?.urls.ops_url}/ops/keys/${keyId}/revoke`, {
         method: "POST",

@@ -39,7 +39,10 @@ export function recordKeySet(audit: AuditLog, keySet: string): void {
     audit.record("keys.in_force", { key_set: hashOf(utf8(keySet)) });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError("SVC_AUDIT_TO", `names an audit log that cannot be written (${why}); make room for it`);
+    throw new ConfigError(
+      "SVC_AUDIT_TO",
+      `names an audit log that cannot be written (${why}); make room for it`,
+    );
   }
 }
 

@@ -14,9 +14,8 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
 import { createMetrics, type Gauge } from "../ops/metrics.ts";
-import { buildOps, type ReadyReport } from "../ops/server.ts";
+import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
@@ -41,6 +40,7 @@ import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
 import { edgeGauges } from "./edge-gauges.ts";
 import { hostsOf } from "./http-config.ts";
+import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -123,6 +123,7 @@ export function buildSurfaces(
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
       revocations: revocationsOf(services, authentication),
       audit,
+      elapsedMs: services.elapsedMs,
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
   };
@@ -310,29 +311,6 @@ function clusterGauges(
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
     gauge("svc_cluster_peers", "Nodes that this one calls.", transportStats()?.peers.length ?? 0),
   ];
-}
-
-async function readiness(services: NodeServices): Promise<ReadyReport> {
-  const checks: Record<string, string> = {};
-  const check = async (name: string, run: () => unknown): Promise<void> => {
-    try {
-      await run();
-      checks[name] = "ok";
-    } catch (error) {
-      checks[name] = error instanceof Error ? error.message : String(error);
-    }
-  };
-  await check("store", () => services.actorStore.dueActors(0, 1));
-  await check("index", () => services.index.count("products"));
-  await check("cluster", () => {
-    if (services.lease() === null) throw new Error("no lease: the node joins again");
-  });
-  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
-  await check("register", () => {
-    if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
-  });
-  const ready = Object.values(checks).every((state) => state === "ok");
-  return { ready, checks, plain_text: services.config.plainText };
 }
 
 /** What needs no account: everything that anyone may check. */

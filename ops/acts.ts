@@ -3,6 +3,8 @@
 //   A2. What became of it is there too, also of requests that were refused.
 //   A3. Nothing of a request is written there but what its schema describes, and no grant: whoever reads the log gets no
 //       means to act.
+//   A4. What was refused before it was an act, as to those without the token, makes no more than `refusalsMax` lines a minute:
+//       nobody fills the disk or keeps the node at it. A later line says how many were left out.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { sendProblem } from "./reply.ts";
@@ -60,17 +62,50 @@ export function isAct({ method }: Pick<FastifyRequest, "method">): boolean {
   return !reads.includes(method);
 }
 
+const refusalsMax = 60;
+const refusalsMs = 60_000;
+
+/** The log, with what there is too much of left out (A4). */
+function boundedLog(audit: AuditLog, elapsedMs: () => number) {
+  let [sinceMs, count, leftOut] = [elapsedMs(), 0, 0];
+  const record = (event: string, entry: object): void => {
+    audit.record(event, { ...entry, ...(leftOut > 0 ? { left_out: leftOut } : {}) });
+    leftOut = 0;
+  };
+  const isLeftOut = (): boolean => {
+    if (elapsedMs() - sinceMs >= refusalsMs) [sinceMs, count] = [elapsedMs(), 0];
+    count += 1;
+    return count > refusalsMax;
+  };
+  return {
+    record,
+    recordRefusal: (entry: object): void => {
+      if (isLeftOut()) leftOut += 1;
+      else record("ops.refused", entry);
+    },
+  };
+}
+
 /** A1, A2. To be called before any route is added. */
-export function addAudit(server: FastifyInstance, audit: AuditLog): void {
+export function addAudit(
+  server: FastifyInstance,
+  { audit, elapsedMs }: { readonly audit: AuditLog; readonly elapsedMs: () => number },
+): void {
+  const log = boundedLog(audit, elapsedMs);
   // Those whose body is what its schema says.
   const understood = new WeakSet<FastifyRequest>();
   const entry = (request: FastifyRequest): object => entryOf(request, understood.has(request));
+  const recordEnd = (request: FastifyRequest, status: number): void => {
+    const end = { ...entry(request), status, outcome: request.outcome };
+    if (!understood.has(request)) log.recordRefusal(end);
+    else log.record(status < 400 ? "ops.acted" : "ops.refused", end);
+  };
   server.decorateRequest("outcome", null);
   server.addHook("preHandler", (request, reply, done) => {
     try {
       if (isAct(request) && !request.is404) {
         understood.add(request);
-        audit.record("ops.asked", { ...entry(request) });
+        log.record("ops.asked", entry(request));
       }
       done();
     } catch (error) {
@@ -80,10 +115,8 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
     }
   });
   server.addHook("onResponse", (request, reply, done) => {
-    const { statusCode: status } = reply;
-    const event = status < 400 ? "ops.acted" : "ops.refused";
     try {
-      if (isAct(request)) audit.record(event, { ...entry(request), status, outcome: request.outcome });
+      if (isAct(request)) recordEnd(request, reply.statusCode);
     } catch (error) {
       request.log.error({ request_id: request.id, err: error }, "audit.failed");
     }

@@ -178,6 +178,29 @@ describe("the audit log", () => {
     expect(lines).toEqual([]);
   });
 
+  it("has no more of what is refused than 60 lines a minute, and how many were left out (A4)", async () => {
+    let nowMs = 0;
+    const server = openOps({ audit, revocations, elapsedMs: () => nowMs });
+    const send = (headers: object) =>
+      server.inject({ method: "POST", url: "/ops/keys/k/revoke", headers: { ...headers }, payload: act });
+    lines.length = 0;
+    for (let count = 0; count < 100; count += 1) await send({});
+    expect(lines).toHaveLength(60);
+    // What an operator does is there all the same.
+    await send({ authorization });
+    expect(lines.slice(60).map(([event, { left_out }]) => [event, left_out])).toEqual([
+      ["ops.asked", 40],
+      ["ops.acted", undefined],
+    ]);
+    nowMs += 60_000;
+    await send({});
+    await send({});
+    expect(lines.slice(62).map(([event, { left_out }]) => [event, left_out])).toEqual([
+      ["ops.refused", undefined],
+      ["ops.refused", undefined],
+    ]);
+  });
+
   it("that cannot be written keeps an act from being done (A1)", async () => {
     const asked: unknown[] = [];
     const revoke = async (request: object) => {

@@ -265,9 +265,12 @@ function publishingOf(services: NodeServices): Publishing {
   };
 }
 
+function gauge(name: string, help: string, value: number): Gauge {
+  return { name, help, kind: "gauge", value };
+}
+
 function gaugesOf(services: NodeServices): readonly Gauge[] {
   const stats = services.actors.stats();
-  const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, kind: "gauge", value });
   const counter = (name: string, help: string, value: number): Gauge => ({
     name,
     help,
@@ -296,15 +299,17 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
+    ...(services.cluster === null ? [] : clusterGauges(services.cluster)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }
 
-function clusterGauges(
-  { membership, regionNames, transportStats }: NodeCluster,
-  gauge: (name: string, help: string, value: number) => Gauge,
-): readonly Gauge[] {
+/** What a node of a cluster shows besides. */
+export function clusterGauges({
+  membership,
+  regionNames,
+  transportStats,
+}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Gauge[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
     gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),

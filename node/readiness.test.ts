@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { IndexUnavailable, type RowIndex } from "../storage/row-index.ts";
+import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
 import { readiness } from "./readiness.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
@@ -31,9 +31,12 @@ it("is led to while its region's index is away, and says so; not while it may no
   node = await startNode({ home, portBase: 0, logLevel: "silent" }, { index });
   await node.seeded;
   expect(await ready()).toMatchObject([200, { ready: true, degraded: [], checks: { index: "ok" } }]);
-  count = () => Promise.reject(new IndexUnavailable("unreachable", "Nobody is there."));
+  count = () => Promise.reject(indexUnavailable("unreachable", "Nobody is there."));
   const away = { ready: true, degraded: ["index"] };
-  expect(await ready()).toMatchObject([200, { ...away, checks: { store: "ok", index: "Nobody is there." } }]);
+  expect(await ready()).toMatchObject([
+    200,
+    { ...away, checks: { store: "ok", index: "unreachable: Nobody is there." } },
+  ]);
   const { promise: never, resolve: end } = Promise.withResolvers<number>();
   count = () => never;
   const fromMs = performance.now();

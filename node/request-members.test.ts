@@ -45,7 +45,6 @@ async function opsDocument(): Promise<unknown> {
     ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), gauges: () => [] },
     ...{
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
-      elapsedMs: () => 0,
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
       listActors: async () => [],

@@ -123,7 +123,6 @@ export function buildSurfaces(
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
       revocations: revocationsOf(services, authentication),
       audit,
-      elapsedMs: services.elapsedMs,
       cluster: clusterOps(services, (event, detail) => logger.info(detail, event)),
     }),
   };

@@ -3,10 +3,10 @@
 //   A2. What became of it is there too, also of requests that were refused.
 //   A3. Nothing of a request is written there but what its schema describes, and no grant: whoever reads the log gets no
 //       means to act.
-//   A4. What was refused before it was an act, as to those without the token, makes no more than `refusalsMax` lines a minute:
-//       nobody fills the disk or keeps the node at it. A later line says how many were left out.
+//   A4. Whoever has no token adds a bounded number of lines (refused-strangers.ts).
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
 
 /** Where acts are recorded, apart from the log of requests. */
@@ -25,10 +25,14 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What was answered, in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
+    /** Whether the guard let it pass; an act passes with the token alone. */
+    isLetIn: boolean;
   }
 }
 
-const plainText = "^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$";
+/** What steers a terminal, or shows a line of the log in another order than it has: controls, ends of lines, directions. */
+const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
+const plainText = `^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`;
 
 export const byLengthMax = 200;
 export const reasonLengthMax = 500;
@@ -62,50 +66,30 @@ export function isAct({ method }: Pick<FastifyRequest, "method">): boolean {
   return !reads.includes(method);
 }
 
-const refusalsMax = 60;
-const refusalsMs = 60_000;
-
-/** The log, with what there is too much of left out (A4). */
-function boundedLog(audit: AuditLog, elapsedMs: () => number) {
-  let [sinceMs, count, leftOut] = [elapsedMs(), 0, 0];
-  const record = (event: string, entry: object): void => {
-    audit.record(event, { ...entry, ...(leftOut > 0 ? { left_out: leftOut } : {}) });
-    leftOut = 0;
-  };
-  const isLeftOut = (): boolean => {
-    if (elapsedMs() - sinceMs >= refusalsMs) [sinceMs, count] = [elapsedMs(), 0];
-    count += 1;
-    return count > refusalsMax;
-  };
-  return {
-    record,
-    recordRefusal: (entry: object): void => {
-      if (isLeftOut()) leftOut += 1;
-      else record("ops.refused", entry);
-    },
-  };
-}
-
 /** A1, A2. To be called before any route is added. */
-export function addAudit(
-  server: FastifyInstance,
-  { audit, elapsedMs }: { readonly audit: AuditLog; readonly elapsedMs: () => number },
-): void {
-  const log = boundedLog(audit, elapsedMs);
+export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   // Those whose body is what its schema says.
   const understood = new WeakSet<FastifyRequest>();
   const entry = (request: FastifyRequest): object => entryOf(request, understood.has(request));
-  const recordEnd = (request: FastifyRequest, status: number): void => {
-    const end = { ...entry(request), status, outcome: request.outcome };
-    if (!understood.has(request)) log.recordRefusal(end);
-    else log.record(status < 400 ? "ops.acted" : "ops.refused", end);
+  const write: AuditLog["record"] = (event, detail) => {
+    try {
+      audit.record(event, detail);
+    } catch (error) {
+      server.log.error({ request_id: detail["request_id"], err: error }, "audit.failed");
+    }
   };
+  const strangers = new RefusedStrangers(write);
+  server.addHook("onClose", (_server, done) => {
+    strangers.end();
+    done();
+  });
   server.decorateRequest("outcome", null);
+  server.decorateRequest("isLetIn", false);
   server.addHook("preHandler", (request, reply, done) => {
     try {
       if (isAct(request) && !request.is404) {
         understood.add(request);
-        log.record("ops.asked", entry(request));
+        audit.record("ops.asked", { ...entry(request) });
       }
       done();
     } catch (error) {
@@ -115,11 +99,10 @@ export function addAudit(
     }
   });
   server.addHook("onResponse", (request, reply, done) => {
-    try {
-      if (isAct(request)) recordEnd(request, reply.statusCode);
-    } catch (error) {
-      request.log.error({ request_id: request.id, err: error }, "audit.failed");
-    }
+    const { statusCode: status } = reply;
+    const detail = { ...entry(request), status, outcome: request.outcome };
+    if (isAct(request) && request.isLetIn) write(status < 400 ? "ops.acted" : "ops.refused", detail);
+    else if (isAct(request)) strangers.add(detail);
     done();
   });
 }

@@ -28,7 +28,6 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     access: { hosts, token, isLoopback: true },
     metrics: createMetrics(),
     gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
-    elapsedMs: () => 0,
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>

@@ -10,6 +10,8 @@ import fastify, {
   LogController,
 } from "fastify";
 import { leaveBodyUnread } from "../api/body.ts";
+import { createEdge } from "../api/edge.ts";
+import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -17,6 +19,7 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
+import { addressedHost } from "../api/request-parts.ts";
 import { pathPattern } from "../api/route.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
@@ -54,8 +57,6 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   /** Where acts are recorded. */
   readonly audit: AuditLog;
-  /** Milliseconds of a clock that never goes back. */
-  readonly elapsedMs: () => number;
   /** Null for a node alone. */
   readonly cluster: ClusterOps | null;
 }
@@ -67,6 +68,12 @@ const paramLengthMax = 1_024;
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
 const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
+/** Of its own, so that whoever takes up the other surfaces keeps no operator out. */
+const limits = { connectionsMax: 64, connectionsPerAddressMax: 0 };
+const requestTimeoutMs = 30_000;
+/** An act may ask every region before it is answered. */
+const answerTimeoutMs = 90_000;
+
 export function buildOps(deps: OpsDeps): FastifyInstance {
   const nextId = requestIds(deps.incarnation);
   const platform = platformAnswers(deps.logger, nextId);
@@ -76,6 +83,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
+    // A request that does not come whole, and an answer that is not taken.
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: answerTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
@@ -88,6 +98,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
       return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
   });
+  const edge = createEdge({ limits });
+  serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
   const methods = methodsByPath(server);
   // Of an address without a query of its own.
@@ -95,7 +107,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
-  addAudit(server, deps);
+  addAudit(server, deps.audit);
   // Before a body is read, which nobody would look at.
   server.addHook("onRequest", (request, reply, done) => {
     if (request.is404) answerUnmatched(methods, request, reply);
@@ -200,11 +212,15 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     const refusal = judgeOpsRequest(access, {
       method: request.method,
       path: request.url.split("?", 1)[0] ?? "",
-      host: request.headers.host,
+      host: addressedHost(request.raw) ?? undefined,
       authorization: request.headers.authorization,
     });
-    if (refusal === null) done();
-    else refuseAccess(reply, refusal);
+    if (refusal !== null) {
+      refuseAccess(reply, refusal);
+      return;
+    }
+    request.isLetIn = true;
+    done();
   });
 }
 

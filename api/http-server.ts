@@ -32,8 +32,8 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
-import { type Method, pathPattern, type Route } from "./route.ts";
+import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
+import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

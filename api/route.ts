@@ -42,8 +42,3 @@ export interface Route {
   /** Any origin may read the answers. */
   readonly isPublic?: boolean;
 }
-
-/** What the path of a request matches that a route of this path answers. */
-export function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
-}

@@ -19,8 +19,7 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
-import { addressedHost } from "../api/request-parts.ts";
-import { pathPattern } from "../api/route.ts";
+import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";

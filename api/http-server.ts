@@ -32,7 +32,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
+import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -285,10 +285,6 @@ function answerUnmatched(
     reply,
     problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
   );
-}
-
-function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }
 
 async function answerError(

@@ -102,3 +102,8 @@ function repeatedParameter(name: string): Refused {
 export function isRefused<N extends string>(query: Query<N> | Refused): query is Refused {
   return "kind" in query && query.kind === "problem";
 }
+
+/** What the path of a request matches that a route of this path answers. */
+export function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
+}

@@ -160,7 +160,7 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
       durationMs: reply.elapsedTime,
     };
     deps.observer.observe(answered);
-    const from = sourceOfRequest(request.raw, deps.edge.trustedProxies);
+    const from = sourceOfRequest(request.raw, deps.edge);
     request.log.info({ request_id: request.id, ...answered, key_id: reply.keyId, from }, "answered");
     done();
   });

@@ -61,6 +61,13 @@ describe("word filter", () => {
     expect(mayHaveWords("The stones n4999 9x", [filter])).toBe(false);
   });
 
+  test("takes a word with an apostrophe for what it is folded to", () => {
+    const filter = createWordFilter(["dont", "obrien"]);
+    expect(mayHaveWords("Please don't.", [filter])).toBe(true);
+    expect(mayHaveWords("from 'O'Brien's' shop", [filter])).toBe(true);
+    expect(mayHaveWords("don t", [filter])).toBe(false);
+  });
+
   test("leaves texts with other letters to those who fold them", () => {
     const filter = createWordFilter(["orange"]);
     expect(mayHaveWords("Das schöne Blau", [filter])).toBe(true);

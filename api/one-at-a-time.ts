@@ -72,7 +72,8 @@ export class Connection {
     this.#request = request;
     this.#isAnswered = false;
     this.#bodyBytesLeft = hasBody(request) ? Number(request.headers["content-length"] ?? 0) : 0;
-    response.once("close", () => this.#answered(request));
+    // It comes once; to listen for one time would cost more.
+    response.on("close", () => this.#answered(request));
     this.#requestsLeft -= 1;
     if (this.#requestsLeft > 0) return;
     response.setHeader("connection", "close");

@@ -10,10 +10,15 @@ export interface BoardOptions {
   readonly from: number;
   /** At most, for each; a mutant's own limit counts as well. */
   readonly seedsMax: number;
+  /** Takes a line of the report; the console by default. */
+  readonly tell?: (line: string) => unknown;
 }
 
 /** Hunts the mutants and prints what became of each; the last line says how many were caught. Answers whether all were. */
-export async function showBoard(wanted: readonly Mutant[], options: BoardOptions): Promise<boolean> {
+export async function showBoard(
+  wanted: readonly Mutant[],
+  { from, seedsMax, tell = console.log }: BoardOptions,
+): Promise<boolean> {
   // Those that may take long come first, so that no core is left with one of them at the end.
   const waiting = [...wanted].sort((a, b) => b.seedsMax - a.seedsMax);
   const fates: Catch[] = [];
@@ -21,9 +26,9 @@ export async function showBoard(wanted: readonly Mutant[], options: BoardOptions
     const worker = new Worker(new URL("./hunt-worker.ts", import.meta.url));
     try {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const caught = await order(worker, { name: next.name, ...options });
+        const caught = await order(worker, { name: next.name, from, seedsMax }, tell);
         fates.push(caught);
-        console.log(lineOf(next, caught));
+        tell(lineOf(next, caught));
       }
     } finally {
       await worker.terminate();
@@ -34,16 +39,16 @@ export async function showBoard(wanted: readonly Mutant[], options: BoardOptions
   const failed = fates.filter(({ fate }) => fate !== "caught").length;
   const counts = fates.map(({ seeds }) => seeds).sort((a, b) => a - b);
   const seedsInAll = counts.reduce((sum, seeds) => sum + seeds, 0);
-  console.log(`median ${counts[Math.floor(counts.length / 2)] ?? 0} seeds, ${seedsInAll} in all`);
-  console.log(`${fates.length - failed} passed, ${failed} failed`);
+  tell(`median ${counts[Math.floor(counts.length / 2)] ?? 0} seeds, ${seedsInAll} in all`);
+  tell(`${fates.length - failed} passed, ${failed} failed`);
   return failed === 0;
 }
 
-function order(worker: Worker, hunt: HuntOrder): Promise<Catch> {
+function order(worker: Worker, hunt: HuntOrder, tell: (line: string) => unknown): Promise<Catch> {
   const { promise, resolve, reject } = Promise.withResolvers<Catch>();
   const hear = (answer: HuntAnswer): void => {
     if ("caught" in answer) resolve(answer.caught);
-    else console.log(`${answer.name.padEnd(28)} not caught by ${answer.underWay} seeds so far`);
+    else tell(`${answer.name.padEnd(28)} not caught by ${answer.underWay} seeds so far`);
   };
   worker.on("message", hear);
   worker.once("error", reject);
@@ -61,5 +66,5 @@ export function lineOf({ name, about }: Mutant, { fate, seeds, changes, seed, in
     survived: `FAILS: SURVIVED ${seeds} seeds, although it changed something ${changes} times`,
     inert: `FAILS: NEVER CHANGED ANYTHING in ${seeds} seeds: it is the true code`,
   }[fate];
-  return `${name.padEnd(28)} ${what.padEnd(52)} ${about}`;
+  return `${name.padEnd(28)} ${what.padEnd(52)}  ${about}`;
 }

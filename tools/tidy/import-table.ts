@@ -86,7 +86,7 @@ export const importTable: readonly ImportRow[] = [
   { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },
   { of: "bench", may: ["*"], packages: ["*", "node:*"] },
   { of: "tools", may: ["*"], packages: ["*", "node:*"] },
-  { of: "vitest.config.ts", may: [], packages: ["vitest/config"] },
+  { of: "vitest.config.ts", may: ["tools"], packages: ["vitest/config"] },
 ];
 
 /** Folders without a platform: neither `node:*` nor time, chance or timers of their own. */

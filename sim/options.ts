@@ -64,10 +64,7 @@ export function readOptions(given: readonly string[]): Options {
   return {
     kept,
     minutes: number("minutes", Number.POSITIVE_INFINITY),
-    seeds: number(
-      "seeds",
-      values.minutes !== undefined || values.mutants ? Number.POSITIVE_INFINITY : 200,
-    ),
+    seeds: number("seeds", values.minutes !== undefined || values.mutants ? Number.POSITIVE_INFINITY : 200),
     from: number("from", 1 + Math.floor(Math.random() * 1_000_000_000)),
     seed: values.seed === undefined ? null : number("seed", 0),
     shrink: values.shrink,

@@ -1,6 +1,6 @@
 // What actors decide, with one of their guards removed.
 
-import { type HeadRow, headOf, headRow, rt as business } from "../../actors/business/rows.ts";
+import { rt as business, type HeadRow, headOf, headRow } from "../../actors/business/rows.ts";
 import type { BusinessCommand } from "../../actors/messages/business.ts";
 import type { ActorView, Message } from "../../actors/system/definition.ts";
 import { deciding, hidingRows, type Mutant, mutant, viewing } from "./mutant.ts";

@@ -79,6 +79,8 @@ describe("the board", () => {
   it("says why it fails", () => {
     const of = { seeds: 9, seed: 0, invariant: "", detail: "" };
     expect(lineOf(harmless, { ...of, fate: "inert", changes: 0 })).toContain("NEVER CHANGED ANYTHING");
-    expect(lineOf(harmless, { ...of, fate: "survived", changes: 7 })).toContain("it changed something 7 times");
+    expect(lineOf(harmless, { ...of, fate: "survived", changes: 7 })).toContain(
+      "it changed something 7 times",
+    );
   });
 });

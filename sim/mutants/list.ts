@@ -10,7 +10,9 @@ export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants];
 export function mutantNamed(name: string): Mutant {
   const found = mutants.find((mutant) => mutant.name === name);
   if (found !== undefined) return found;
-  throw new RangeError(`There is no mutant ${name}; there are ${mutants.map((each) => each.name).join(", ")}.`);
+  throw new RangeError(
+    `There is no mutant ${name}; there are ${mutants.map((each) => each.name).join(", ")}.`,
+  );
 }
 
 /** Those whose name contains one of these parts. Throws a RangeError for a part that no name contains. */

@@ -28,7 +28,13 @@ export interface Mutant extends Search {
 const usualSearch: Search = { seedsMax: 200, canShow: () => true };
 
 export function mutant(name: string, about: string, vary: Vary, search: Partial<Search> = {}): Mutant {
-  return { ...usualSearch, ...search, name, about, vary: (changed) => ({ ...asItIs, ...vary(changed), name }) };
+  return {
+    ...usualSearch,
+    ...search,
+    name,
+    about,
+    vary: (changed) => ({ ...asItIs, ...vary(changed), name }),
+  };
 }
 
 /** Without one of the guards of claim and commit. */
@@ -70,10 +76,7 @@ export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => b
 }
 
 /** The view with every row as `seen` shows it; a row that it shows as undefined is not there. */
-export function viewing(
-  view: ActorView,
-  seen: (row: PartitionRow) => PartitionRow | undefined,
-): ActorView {
+export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionRow | undefined): ActorView {
   return {
     id: view.id,
     epoch: view.epoch,

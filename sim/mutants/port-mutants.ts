@@ -87,19 +87,15 @@ const activities: readonly Mutant[] = [
       }),
     }),
   ),
-  mutant(
-    "settledTooEarly",
-    "a chunk counts as settled before its versions are stored",
-    (changed) => ({
-      records: (records) => ({
-        ...bound(records),
-        putVersions: async (versions, heads) => {
-          changed();
-          records.putVersions(versions, heads).catch(() => {});
-        },
-      }),
+  mutant("settledTooEarly", "a chunk counts as settled before its versions are stored", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      putVersions: async (versions, heads) => {
+        changed();
+        records.putVersions(versions, heads).catch(() => {});
+      },
     }),
-  ),
+  })),
   mutant("stagedIsDroppedEarly", "staged leaves go before the push is finished", (changed) => ({
     records: (records) => ({
       ...bound(records),
@@ -115,22 +111,26 @@ const activities: readonly Mutant[] = [
 ];
 
 const serving: readonly Mutant[] = [
-  mutant("companiesAreNotFollowed", "a node that starts does not read which companies there are", (changed) => ({
-    register: (store) => ({
-      ...bound(store),
-      follow: () => {
-        const feed = store.follow();
-        return {
-          next: async (limit) => {
-            const { entries, more } = await feed.next(limit);
-            const left = entries.filter(({ table }) => table !== "certificate");
-            if (left.length < entries.length) changed();
-            return { entries: left, more };
-          },
-        };
-      },
+  mutant(
+    "companiesAreNotFollowed",
+    "a node that starts does not read which companies there are",
+    (changed) => ({
+      register: (store) => ({
+        ...bound(store),
+        follow: () => {
+          const feed = store.follow();
+          return {
+            next: async (limit) => {
+              const { entries, more } = await feed.next(limit);
+              const left = entries.filter(({ table }) => table !== "certificate");
+              if (left.length < entries.length) changed();
+              return { entries: left, more };
+            },
+          };
+        },
+      }),
     }),
-  })),
+  ),
   mutant("noTombstone", "a removed row leaves no tombstone", (changed) => ({
     indexed: (change) => {
       if (change.kind !== "remove") return change;

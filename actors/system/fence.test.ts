@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StoreError } from "../../storage/actor-store.ts";
+import { type ActorStore, StoreError } from "../../storage/actor-store.ts";
 import type { StoreInterceptor } from "../../storage/memory/actor-store.ts";
 import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
 
@@ -172,6 +172,28 @@ describe("A5: unknown is not failed", () => {
     await time.advance(5_000);
     await outcome;
     expect(await ask(node, "a", read)).toMatchObject({ n: 12 });
+  });
+
+  it("a doubt stays a doubt where as many commits were made of which the last is another", async () => {
+    const { system, store, time } = newWorld();
+    const stays: ActorStore = {
+      claim: async (ref, owner) => {
+        const activation = await store.claim(ref, owner);
+        const { head } = activation;
+        return head.head === 0 ? activation : { ...activation, head: { ...head, op: "of another line" } };
+      },
+      commit: (commit) => store.commit(commit),
+      readRows: (ref, selections) => store.readRows(ref, selections),
+      readHead: (ref) => store.readHead(ref),
+      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    };
+    const node = system({ store: stays, limits: { commitResendsMax: 0 } });
+    await ask(node, "a", add);
+    store.failNext("commit", "unknown_not_applied");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "unknown" });
+    await time.advance(1_000);
+    await outcome;
   });
 
   it("a claim that fails is repeated; one that keeps failing refuses the callers", async () => {

@@ -57,7 +57,8 @@ export class TreeCopy {
         ["sim/main.ts", "--from", "1", "--seeds", `${seeds}`],
         /seed \d+ FAILED.*/,
       )) ??
-      (await this.#test(users)) ??
+      // Their tests are many, and one that fails for another reason would hide a hole: it must fail again.
+      ((await this.#test(users)) && (await this.#test(users))) ??
       (await this.#run("types", [binOf("typescript", "tsc"), "-p", "tsconfig.json"], /error.*/))
     );
   }

@@ -13,7 +13,8 @@ import { listFiles, loadSource } from "./tidy/source.ts";
 
 const changed = /^(actors|cluster)\/|^service\/publish/;
 /** Whose tests are asked: those of real processes and engines take minutes for each change. */
-const asked = /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\//;
+const asked =
+  /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^node\/sealing/;
 const notAsked = /\.(e2e|cassandra|elastic|regions|quorum)\.test\.ts$/;
 
 const help = `npm run guards -- [options]

@@ -3,11 +3,11 @@
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { isObject } from "../protocol/payload.ts";
 import type { Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
+import { isObject } from "../std/is-object.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";

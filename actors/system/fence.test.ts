@@ -156,6 +156,26 @@ describe("A5: unknown is not failed", () => {
     expect(await ask(node, "a", read)).toMatchObject({ n: 1 });
   });
 
+  it.each([
+    ["a timer comes back unasked", { type: "arm" }, 1],
+    ["work under way comes back unasked", { type: "work", job: "1" }, 1],
+    ["nothing of its own to do waits until it is asked", add, 0],
+  ] as const)("when its commit failed, an actor with %s", async (_what, command, active) => {
+    const { system, store, time } = newWorld();
+    const node = system({
+      limits: { commitResendsMax: 0 },
+      activities: { work: () => new Promise(() => {}) },
+    });
+    await ask(node, "a", command);
+    store.failNext("commit", "before");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "not_applied" });
+    await time.settle();
+    await outcome;
+    expect(node.stats().active).toBe(0);
+    await time.advance(30_000);
+    expect(node.stats().active).toBe(active);
+  });
+
   it("a doubt that another writer has overtaken stays a doubt", async () => {
     const { system, store, time } = newWorld();
     const node = system({ limits: { commitResendsMax: 1 } });

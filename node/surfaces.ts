@@ -13,7 +13,7 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, type Gauge } from "../ops/metrics.ts";
+import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
 import { buildOps, type ReadyReport } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
@@ -39,7 +39,7 @@ import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
-import { edgeGauges } from "./edge-gauges.ts";
+import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
@@ -69,7 +69,7 @@ export function buildSurfaces(
   { urls, ports, access, logger, audit }: SurfacePlaces,
 ): Surfaces {
   const { config } = services;
-  const metrics = createMetrics();
+  const metrics = createMetrics(processMetrics());
   const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
@@ -117,7 +117,7 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      gauges: () => [...gaugesOf(services), ...edgeGauges(edge)],
+      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -264,10 +264,15 @@ function publishingOf(services: NodeServices): Publishing {
   };
 }
 
-function gaugesOf(services: NodeServices): readonly Gauge[] {
+function readingsOf(services: NodeServices): readonly Reading[] {
   const stats = services.actors.stats();
-  const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, kind: "gauge", value });
-  const counter = (name: string, help: string, value: number): Gauge => ({
+  const gauge = (name: string, help: string, value: number): Reading => ({
+    name,
+    help,
+    kind: "gauge",
+    value,
+  });
+  const counter = (name: string, help: string, value: number): Reading => ({
     name,
     help,
     kind: "counter",
@@ -295,15 +300,15 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
+    ...(services.cluster === null ? [] : clusterReadings(services.cluster, gauge)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }
 
-function clusterGauges(
+function clusterReadings(
   { membership, regionNames, transportStats }: NodeCluster,
-  gauge: (name: string, help: string, value: number) => Gauge,
-): readonly Gauge[] {
+  gauge: (name: string, help: string, value: number) => Reading,
+): readonly Reading[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
     gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),

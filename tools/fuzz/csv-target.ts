@@ -34,6 +34,8 @@ const details: Readonly<Record<string, string | undefined>> = {
 };
 
 function judgeByLibrary(text: string, delimiter: "," | ";" | "\t"): void {
+  // csv-parse takes the byte 0 for the end of its input where a quoted field has just ended, and goes on.
+  if (text.includes("\0")) return;
   const read = parseCsv(text, delimiter);
   try {
     const rows = parse(text, {

@@ -105,7 +105,7 @@ const publishBody: JsonObject = {
       minItems: 1,
       maxItems: 10_000,
       items: { type: "string", contentEncoding: "base64", maxLength: 204_800 },
-      description: "Exact bytes of the records; record i is leaf i of the sealed tree.",
+      description: "The exact bytes of the records; record i is leaf i of the sealed tree.",
     },
   },
   additionalProperties: false,
@@ -129,14 +129,14 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
       description:
-        "Up to 50 records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).",
+        "Up to 50 records are processed within the request and answered once each has its outcome and version (200); larger batches are stored and processed afterwards (202).",
       parameters: [
         sandboxKey,
         {
           name: "Idempotency-Key",
           in: "header",
           required: true,
-          description: "The same key with the same request replays the first answer.",
+          description: "Sending the same key with the same request replays the first answer.",
           schema: { type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" },
         },
       ],
@@ -188,7 +188,7 @@ function readPushRoute(deps: BusinessDeps): Route {
         {
           name: "cursor",
           in: "query",
-          description: "`next_cursor` of the page before.",
+          description: "`next_cursor` of the previous page.",
           schema: { type: "string" },
         },
         sandboxKey,

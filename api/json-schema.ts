@@ -75,7 +75,7 @@ function pointerOf(error: ErrorObject): string {
 
 function detailOf(error: ErrorObject): string {
   if (error.keyword === "additionalProperties")
-    return `There is no member ${JSON.stringify(error.params["additionalProperty"])} here.`;
+    return `The member ${JSON.stringify(error.params["additionalProperty"])} is not allowed here.`;
   if (error.keyword === "enum") return `Must be one of ${JSON.stringify(error.params["allowedValues"])}.`;
   const message = error.message ?? "is not what the schema asks for";
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;

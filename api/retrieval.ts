@@ -37,7 +37,7 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   const info = {
     title: "Retrieval API",
     description:
-      "Search and fetch of sealed records. A fetched record's `record` member is the exact sealed text: what is hashed is every character between its colon and the comma that follows.",
+      "Search and fetch of sealed records. The `record` member of a fetched record is the exact sealed text: the hash covers every character between its colon and the comma that follows.",
     servers: [deps.baseUrl],
   };
   const routes = [
@@ -141,7 +141,7 @@ const text: JsonObject = { type: "string" };
 const fetchDoc: RouteDoc = {
   summary: "Fetch one record",
   description:
-    "The record exactly as it was sealed. Records that never existed, that were withdrawn and that are not served to the caller answer the same 404.",
+    "The record exactly as it was sealed. Records that never existed, that were withdrawn or that are not served to the caller get the same 404.",
   parameters: [
     {
       name: "record_id",
@@ -176,7 +176,7 @@ const fetchDoc: RouteDoc = {
           record: {
             type: "object",
             description:
-              "The sealed record. Its exact text, from the colon to the comma that follows, is what the seal's hash is over.",
+              "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
           },
           seal: recordSealSchema,
           sidecar: envelopeSchema,
@@ -187,7 +187,7 @@ const fetchDoc: RouteDoc = {
               version: {
                 type: "integer",
                 minimum: 0,
-                description: "0 while no AI policy is sealed; record and seal are then null.",
+                description: "0 while no AI policy has been sealed; record and seal are then null.",
               },
               record: { type: ["object", "null"] },
               seal: { type: ["object", "null"] },
@@ -214,7 +214,7 @@ const fetchDoc: RouteDoc = {
           endpoints: {
             type: "object",
             description:
-              "Business files: the authorised addresses. With status `suspended` use none of them.",
+              "Business files: the authorised addresses. If the status is `suspended`, use none of them.",
             properties: { status: { enum: ["authorised", "suspended"] }, items: { type: "array" } },
           },
         },

@@ -39,13 +39,13 @@ const properties = {
     minLength: 1,
     maxLength: nameLengthMax,
     pattern: "^[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]*$",
-    description: "Name of the new party; « (sandbox)» is put after it.",
+    description: "Name of the new party; « (sandbox)» is appended.",
   },
   country: { type: "string", pattern: "^[A-Z]{2}$", description: "Country of the new party." },
   possession: {
     ...envelopeSchema,
     description:
-      "For a further key of a party that there is, in place of legal_name and country: a key-possession document by `public_key`, whose challenge is the nonce of this request. A live key of the party signs the request.",
+      "For a further key of an existing party, instead of legal_name and country: a key-possession document by `public_key`, whose challenge is the nonce of this request. A live key of the party signs the request.",
   },
 } satisfies JsonObject;
 
@@ -59,7 +59,7 @@ const bodySchema: JsonObject = {
 const doc: RouteDoc = {
   summary: "A sandbox grant for a key of your own",
   description:
-    "Sandbox only. The key that the grant is for signs the request, so that it proves itself, and gets a new party; asked again, the same. A key that is registered gets the grant of its own party. Nothing is stored: the first request with the grant registers the key. The nonce is not claimed.",
+    "Sandbox only. The key that the grant is for signs the request, which proves its possession, and gets a new party; if it asks again, it gets the same one. A registered key gets the grant of its own party. Nothing is stored: the first request with the grant registers the key. The nonce is not claimed.",
   body: bodySchema,
   answers: {
     200: {

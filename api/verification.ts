@@ -55,7 +55,7 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
   const info = {
     title: "Public verification API",
     description:
-      "What anyone can check without an account. Trust comes from pinned anchors, never from this host.",
+      "Everything that can be checked without an account. Trust comes from pinned anchors, never from this host.",
     servers: [deps.verifyUrl],
   };
   return buildServer(deps.http, { name: "verification", info, routes: deps.routes, isPublic: true });
@@ -221,7 +221,7 @@ const uuidParameter: Parameter = {
 const formatParameter: Parameter = {
   name: "format",
   in: "query",
-  description: "Wins over Accept.",
+  description: "Takes precedence over Accept.",
   schema: { enum: ["html", "json"] },
 };
 
@@ -292,7 +292,7 @@ const vocabularyDoc: RouteDoc = {
     {
       name: "version",
       in: "query",
-      description: "The latest when left out.",
+      description: "The latest version if left out.",
       schema: { type: "integer", minimum: 1 },
     },
     {
@@ -303,7 +303,7 @@ const vocabularyDoc: RouteDoc = {
     },
   ],
   answers: {
-    200: { description: "The vocabulary; its ETag serves conditional requests" },
+    200: { description: "The vocabulary, with an ETag for conditional requests" },
     304: { description: "Not changed" },
   },
   problems: ["not_found", "request_invalid"],
@@ -328,7 +328,7 @@ const verifyPageDoc: RouteDoc = {
     {
       name: "served_at",
       in: "query",
-      description: "When it was served.",
+      description: "When the record was served.",
       schema: { type: "string", format: "date-time" },
     },
     formatParameter,
@@ -342,8 +342,8 @@ const verifyPageDoc: RouteDoc = {
   problems: ["not_found", "request_invalid"],
 };
 const verifyDoc: RouteDoc = {
-  summary: "Verify a record that you hold",
-  description: "A failed check is an answer with `valid: false` and a `reason`.",
+  summary: "Verify a record that you have",
+  description: "A failed check gives an answer with `valid: false` and a `reason`.",
   body: verifyRequestDocument,
   answers: { 200: { description: "Findings and their signed statement", schema: verifyAnswerDocument } },
   problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered", "rate_limited"],

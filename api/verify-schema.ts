@@ -28,7 +28,9 @@ const properties = {
     default: "warn",
     description: "Whether a missing leaf of the sealing key's registration refuses the seal.",
   },
-  ad_item: anyObject("An ad exactly as the pool served it; alone. Ads are not offered by this version."),
+  ad_item: anyObject(
+    "An ad exactly as the pool served it, without other members. This version does not offer ads.",
+  ),
 } satisfies JsonObject;
 
 export const verifyMembers: readonly string[] = Object.keys(properties);
@@ -68,7 +70,7 @@ const sealMembers = {
 
 const sealChecks = {
   type: "object",
-  description: "`not_checked`: without evidence for it, or never reached because an earlier check failed.",
+  description: "`not_checked`: there was no evidence for it, or an earlier check failed.",
   properties: {
     certificate: { enum: ["ok", "failed", "not_checked"] },
     ai_policy: { enum: ["ok", "failed", "not_checked"] },
@@ -78,7 +80,7 @@ const sealChecks = {
 } satisfies JsonObject;
 
 const sealSectionDocument = section(
-  "Which key sealed, under which certificate and AI policy version, when. It says only what is true of the seal and the record: another document that is not of this version is refused in its own section. The members besides checks and claimed are there with valid: true, and verified.",
+  "Which key sealed the record, under which certificate and AI policy version, and when. This section concerns only the seal and the record: another document that belongs to a different version is refused in its own section. The members besides checks and claimed are present, and verified, with valid: true.",
   {
     ...sealMembers,
     business_uuid: { type: "string", format: "uuid" },
@@ -90,13 +92,13 @@ const sealSectionDocument = section(
     claimed: {
       type: ["object", "null"],
       description:
-        "Only with valid: false: what the refused seal says of itself, as it was read. Nothing vouches for it, and no member of it was verified. Null where the envelope or its payload could not be read.",
+        "Only with valid: false: what the refused seal says about itself, as it was read. Nothing vouches for it, and none of its members was verified. Null if the envelope or its payload could not be read.",
       properties: {
         ...sealMembers,
         hash: { ...hash, type: ["string", "null"], description: "Null for a batch, which names a root." },
       },
     },
-    key_event: { type: "null", description: "Where the log has the leaf of the key; in no log yet." },
+    key_event: { type: "null", description: "Where the log has the leaf of the key; there is no log yet." },
   },
 );
 
@@ -127,7 +129,7 @@ export const verifyAnswerDocument: JsonObject = {
       },
     ),
     projection: section(
-      "Whether the row's signature is valid and whether the projection, run again, gives the row.",
+      "Whether the row's signature is valid, and whether running the projection again gives the row.",
     ),
     ai_policy_bits: section(
       "Whether the bits are those of the sealed booleans, and which contexts are blocked.",

@@ -40,7 +40,7 @@ export const reasonLengthMax = 500;
 const actMembers = {
   by: {
     ...{ type: "string", maxLength: byLengthMax, pattern: plainText },
-    description: "Who asks for it: a person, or a system that a person answers for.",
+    description: "Who asks for it: a person, or a system for which a person is responsible.",
   },
   reason: {
     ...{ type: "string", maxLength: reasonLengthMax, pattern: plainText },

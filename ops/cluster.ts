@@ -12,7 +12,7 @@ export interface ClusterOps {
   move(party: string, to: string): Promise<string>;
   /** `declared` is the success. `force` for a region whose nodes still beat. */
   declareDead(order: DeadRegion): Promise<string | RefusedOrder>;
-  /** Puts a lost region's data centre into the keyspace again; `put_in` is the success. */
+  /** Adds a lost region's data centre to the keyspace again; `put_in` is the success. */
   putIn(region: string): Promise<string>;
   /** `rejoined` is the success. */
   rejoin(region: string): Promise<string>;
@@ -35,7 +35,8 @@ export interface RefusedOrder {
 const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
 const force = {
   type: "boolean",
-  description: "Declares a region dead although its nodes still beat: they lose what was not yet elsewhere.",
+  description:
+    "Declares a region dead although its nodes still write heartbeats: what had not reached another region is lost.",
 };
 const region = { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" } as const;
 

@@ -33,16 +33,16 @@ function command(description: string, body: object): object {
 
 function revocation(summary: string, body: object, parameters: readonly object[] = []): object {
   const requestBody = { required: true, content: { "application/json": { schema: body } } };
-  const description = `${summary}; \`changed\` is false where it was so before, \`since\` says from when on`;
+  const description = `${summary}; \`changed\` is false if nothing changed, and \`since\` says when it took effect`;
   const responses = { 200: { description }, ...problemResponses([...refusals, "not_found", "unavailable"]) };
   return { post: { summary, parameters, requestBody, responses } };
 }
 
-const keyId = parameter("path", "key_id", "Of a registered key.");
-const uuid = parameter("path", "uuid", "Of a business or an AI company.");
+const keyId = parameter("path", "key_id", "Id of a registered key.");
+const uuid = parameter("path", "uuid", "UUID of a business or an AI company.");
 const mandateNames = [
-  parameter("path", "business_uuid", "Of the business that gave the mandate."),
-  parameter("path", "mandate_id", "Of the mandate, percent-encoded where it needs to be."),
+  parameter("path", "business_uuid", "UUID of the business that gave the mandate."),
+  parameter("path", "mandate_id", "Id of the mandate, percent-encoded where necessary."),
 ];
 const shown = (description: string, parameters: readonly object[]): object =>
   read(description, { parameters, problems: ["not_found", "unavailable"] });
@@ -64,8 +64,8 @@ const revocationPaths: Readonly<Record<string, object>> = {
     ]),
   ),
   "/ops/grants/revoke": revocation("Revokes the key of a sandbox grant, used or not", revocationBodies.grant),
-  "/ops/acts/{uuid}": read("What was done to a party with a name and a reason, 100 a page", {
-    parameters: [uuid, parameter("query", "after", "`next_after` of the page before.")],
+  "/ops/acts/{uuid}": read("Acts of operators on a party, with name and reason, 100 a page", {
+    parameters: [uuid, parameter("query", "after", "`next_after` of the previous page.")],
     problems: ["unavailable"],
   }),
 };
@@ -77,11 +77,11 @@ const clusterPaths: Readonly<Record<string, object>> = {
   "/ops/cluster/moves": command("Moves a party's home from this region to another", clusterBodies.moves),
   "/ops/cluster/declare-dead": command("Declares a lost region dead", clusterBodies.declareDead),
   "/ops/cluster/put-in": command(
-    "Puts a lost region's data centre into the keyspace again",
+    "Adds a lost region's data centre to the keyspace again",
     clusterBodies.putIn,
   ),
-  "/ops/cluster/rejoin": command("Lets a rebuilt region in again", clusterBodies.rejoin),
-  "/ops/cluster/rebuild": command("Builds this region's index of a collection again", clusterBodies.rebuild),
+  "/ops/cluster/rejoin": command("Readmits a rebuilt region", clusterBodies.rejoin),
+  "/ops/cluster/rebuild": command("Rebuilds this region's index of a collection", clusterBodies.rebuild),
 };
 
 export function openApiOf(isClustered: boolean): object {
@@ -90,12 +90,12 @@ export function openApiOf(isClustered: boolean): object {
     info: { title: "Operations", version: "1.0.0" },
     paths: {
       "/healthz": read("The process answers"),
-      "/readyz": read("The node can serve; `degraded` names what it does without meanwhile", {
-        answers: { 503: { description: "It cannot, and why" } },
+      "/readyz": read("The node can serve; `degraded` names what is unavailable meanwhile", {
+        answers: { 503: { description: "The node cannot serve, with the reasons" } },
       }),
       "/metrics": read("Prometheus text format"),
       "/ops/actors/{kind}": read("Ids of the actors of a kind, 100 a page", {
-        parameters: [kind, parameter("query", "after", "`next_after` of the page before.")],
+        parameters: [kind, parameter("query", "after", "`next_after` of the previous page.")],
       }),
       "/ops/actors/{kind}/{id}": read(
         "State of an actor: machine state, context, timers, unacknowledged effects, last events",

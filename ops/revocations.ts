@@ -13,11 +13,11 @@ const moment = (description: string): object => ({
 
 const statusReason = {
   ...{ type: "string", pattern: "^[a-z][a-z0-9_]{0,63}$" },
-  description: "Why, in a code that the certificate shows to everybody, such as approval_reversed.",
+  description: "The reason, as a code that the certificate shows to everybody, such as approval_reversed.",
 };
-const effectiveFrom = moment("From when on; not in the future. Now where it is not named.");
+const effectiveFrom = moment("Effective date, which is not in the future; now if it is left out.");
 const compromisedFrom = moment(
-  "Since when somebody else may have had the key; not in the future. Left out where nobody had: what it sealed before stands.",
+  "Since when somebody else may have had the key, which is not in the future. Leave it out if nobody had the key: what it sealed before stands.",
 );
 const grant = {
   ...{ type: "string", minLength: 1, maxLength: 8_192 },

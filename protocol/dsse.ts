@@ -72,16 +72,16 @@ const signatureMembers = ["keyid", "sig", "authenticatorData", "clientDataJSON"]
 
 /** Reads an envelope from parsed JSON; refuses `envelope_malformed` for a missing, wrong or undefined member. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
-  if (!isObject(value)) return malformed("An envelope is an object.");
+  if (!isObject(value)) return malformed("An envelope must be an object.");
   const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
   if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
   const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
   // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
-  if (typeof type !== "string") return malformed("payloadType is a string.", "/payloadType");
+  if (typeof type !== "string") return malformed("payloadType must be a string.", "/payloadType");
   if (typeof payload !== "string" || parseBase64(payload) === null)
-    return malformed("payload is base64.", "/payload");
+    return malformed("payload must be base64.", "/payload");
   if (!Array.isArray(signatures) || signatures.length === 0 || signatures.length > signaturesMax) {
-    return malformed(`signatures has 1 to ${signaturesMax} items.`, "/signatures");
+    return malformed(`signatures must have 1 to ${signaturesMax} items.`, "/signatures");
   }
   const parsed: EnvelopeSignature[] = [];
   for (const [index, signature] of signatures.entries()) {
@@ -93,21 +93,22 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
 }
 
 function parseSignature(value: unknown, pointer: string): Verdict<EnvelopeSignature> {
-  if (!isObject(value)) return malformed("A signature is an object.", pointer);
+  if (!isObject(value)) return malformed("A signature must be an object.", pointer);
   const unknown = Object.keys(value).find((name) => !signatureMembers.includes(name));
   if (unknown !== undefined)
     return malformed(`A signature has no member ${JSON.stringify(unknown)}.`, pointer);
   const { keyid, sig, authenticatorData, clientDataJSON } = value as Record<string, unknown>;
   if (typeof keyid !== "string" || keyid.length === 0)
-    return malformed("keyid is a string.", `${pointer}/keyid`);
-  if (!isBase64(sig)) return malformed("sig is base64.", `${pointer}/sig`);
+    return malformed("keyid must be a string.", `${pointer}/keyid`);
+  if (!isBase64(sig)) return malformed("sig must be base64.", `${pointer}/sig`);
   if ((authenticatorData === undefined) !== (clientDataJSON === undefined)) {
-    return malformed("A passkey signature carries both authenticatorData and clientDataJSON.", pointer);
+    return malformed("A passkey signature must carry both authenticatorData and clientDataJSON.", pointer);
   }
   if (authenticatorData === undefined || clientDataJSON === undefined) return ok({ keyid, sig });
   if (!isBase64(authenticatorData))
-    return malformed("authenticatorData is base64.", `${pointer}/authenticatorData`);
-  if (!isBase64(clientDataJSON)) return malformed("clientDataJSON is base64.", `${pointer}/clientDataJSON`);
+    return malformed("authenticatorData must be base64.", `${pointer}/authenticatorData`);
+  if (!isBase64(clientDataJSON))
+    return malformed("clientDataJSON must be base64.", `${pointer}/clientDataJSON`);
   return ok({ keyid, sig, authenticatorData, clientDataJSON });
 }
 
@@ -124,7 +125,7 @@ export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<
     );
   }
   const payload = parseBase64(envelope.payload);
-  return payload ? ok(payload) : malformed("payload is base64.", "/payload");
+  return payload ? ok(payload) : malformed("payload must be base64.", "/payload");
 }
 
 /** A signature as its maker has it: raw bytes. */

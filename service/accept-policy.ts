@@ -49,7 +49,7 @@ export async function judgePolicy(
   const opened = openSeal(request.seal);
   if (!opened.ok) return opened;
   const seal = opened.value;
-  if (seal.v !== 2) return refuse("version_unknown", "An AI policy is sealed in format 2.");
+  if (seal.v !== 2) return refuse("version_unknown", "An AI policy must be sealed in format 2.");
   const name = `policy/${request.uuid}/${seal.ai_policy_version}`;
   const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
   const key = await readSigner(deps.actors, request.uuid, request.seal);
@@ -74,13 +74,13 @@ function judgeKnown(
   { seal, key, policy }: Sealed & { readonly policy: PolicyFacts },
 ): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
   if (seal.hash !== hashOf(record, deps.crypto.sha256))
-    return refuse("hash_mismatch", "The seal is over other bytes than the AI policy record.");
+    return refuse("hash_mismatch", "The seal covers bytes other than those of the AI policy record.");
   const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
   const sealer = verifySealer(deps.trust(), keysOf(uuid, [key]), envelope, rule);
   if (!sealer.ok) return sealer;
   return policy.record_base64 === toBase64(record)
     ? ok({ policy, isKnown: true })
-    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
 }
 
 async function judgeNew(

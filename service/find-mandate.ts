@@ -31,7 +31,7 @@ export async function findMandate(
     if (sealed.ok) return { ok: true, value: { listed, sealed: sealed.value } };
     fallen ??= sealed;
   }
-  const detail = "No mandate in force lets this key publish. An owner or admin seals one.";
+  const detail = "No mandate in force lets this key publish. An owner or admin has to seal one.";
   const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
   return { ok: false, problem: problem("mandate_missing", detail, why) };
 }

@@ -33,13 +33,13 @@ export async function checkBatch(
   if (seal.record_type !== request.collection) {
     return sealRefusal(
       "record_type_mismatch",
-      `The seal is for ${seal.record_type}, the request for ${request.collection}.`,
+      `The seal is for ${seal.record_type}, but the request is for ${request.collection}.`,
     );
   }
   if (seal.tree_size !== body.records.length) {
     return sealRefusal(
       "inclusion_invalid",
-      `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`,
+      `The seal covers ${seal.tree_size} records, but the request has ${body.records.length}.`,
     );
   }
   const tree = buildTree(
@@ -50,7 +50,7 @@ export async function checkBatch(
   if (root === null || !equalBytes(root, tree.root)) {
     return sealRefusal(
       "hash_mismatch",
-      "The records are not exactly those that the seal's root is over, in order.",
+      "The records are not exactly those that the seal's root covers, in order.",
     );
   }
   return {

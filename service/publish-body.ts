@@ -45,7 +45,7 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
   const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
-    return invalid(`The body is not strict JSON: byte ${split.at} is not what records goes on with.`, "");
+    return invalid(`The body is not strict JSON: byte ${split.at} does not continue the array records.`, "");
   }
   if (split.kind === "too_long") {
     if (split.item === null) return restTooLong();
@@ -73,7 +73,7 @@ async function parseParts(
   const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
-  if (!isObject(value)) return invalid("The body is a JSON object.", "");
+  if (!isObject(value)) return invalid("The body must be a JSON object.", "");
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
@@ -93,7 +93,7 @@ async function parseParts(
     );
   }
   const places = items ?? placesOf(records);
-  if (places === null) return invalid("records is an array of base64 strings.", "/records");
+  if (places === null) return invalid("records must be an array of base64 strings.", "/records");
   const parsed = await inSteps(parseRecords(body, places), pause);
   return parsed.ok ? { ok: true, value: { batchSeal: envelope.value, records: parsed.value } } : parsed;
 }
@@ -112,7 +112,7 @@ function* parseRecords(
   body: Uint8Array,
   places: readonly (ItemPlace | string)[],
 ): Generator<void, RecordsOutcome> {
-  if (places.length === 0) return invalid("records has at least one item.", "/records");
+  if (places.length === 0) return invalid("records must have at least one item.", "/records");
   if (places.length > recordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
@@ -143,7 +143,7 @@ type RecordOutcome = Result<Uint8Array, "record_too_large" | "request_invalid">;
 
 function parseRecord(body: Uint8Array, place: ItemPlace | string): RecordOutcome {
   if (typeof place === "string") return parseRecordText(place);
-  if (place === null) return refuse("request_invalid", "A record is a base64 string.");
+  if (place === null) return refuse("request_invalid", "A record must be a base64 string.");
   const written = parseUtf8(body.subarray(place.start, place.end));
   if (written === null) return refuse("request_invalid", "The record's text is not UTF-8.");
   return written.includes("\\") ? parseEscaped(written) : parseRecordText(written);
@@ -161,21 +161,21 @@ function parseRecordText(record: string): RecordOutcome {
   if (record.length > recordCharactersMax) return recordTooLarge();
   const bytes = parseBase64(record);
   if (bytes === null || bytes.length === 0) {
-    return refuse("request_invalid", "A record is the base64 (RFC 4648 §4, padded) of its exact bytes.");
+    return refuse("request_invalid", "A record must be the base64 (RFC 4648 §4, padded) of its exact bytes.");
   }
   return { ok: true, value: bytes };
 }
 
 function recordTooLarge(): Refusal<"record_too_large"> {
-  return refuse("record_too_large", `A record has at most ${recordCharactersMax} base64 characters.`);
+  return refuse("record_too_large", `A record must have at most ${recordCharactersMax} base64 characters.`);
 }
 
 function restTooLong(): { readonly ok: false; readonly problem: Problem } {
-  return invalid(`Besides the items of records the body has at most ${restBytesMax} bytes.`, "");
+  return invalid(`Besides the items of records, the body must have at most ${restBytesMax} bytes.`, "");
 }
 
 function tooMany(): { readonly ok: false; readonly problem: Problem } {
-  return invalid(`records has at most ${recordsMax} items; publish more by a bulk file.`, "/records");
+  return invalid(`records must have at most ${recordsMax} items; publish more with a bulk file.`, "/records");
 }
 
 function invalid(detail: string, pointer: string): { readonly ok: false; readonly problem: Problem } {

@@ -278,7 +278,7 @@ async function storeAndAdmit(
   });
   if (admitted.status !== "admitted") {
     const { retry_after_seconds } = admitted;
-    return rateLimited("Too many pushes of this business wait; resend this batch later.", {
+    return rateLimited("Too many pushes of this business are waiting; resend this batch later.", {
       retry_after_seconds,
     });
   }

@@ -32,13 +32,15 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
   if (!isPushId(request.pushId)) return pushUnknown();
   if (outcome !== null && !outcomes.includes(outcome)) {
     return refused(
-      problem("request_invalid", `outcome is one of ${outcomes.join(", ")}.`, { pointer: "/query/outcome" }),
+      problem("request_invalid", `outcome must be one of ${outcomes.join(", ")}.`, {
+        pointer: "/query/outcome",
+      }),
     );
   }
   const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
   if (fromLeaf === null) {
     return refused(
-      problem("request_invalid", "cursor is the next_cursor of an earlier page.", {
+      problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
         pointer: "/query/cursor",
       }),
     );

@@ -35,7 +35,7 @@ interface Minute {
 
 export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   const { perMinute, elapsedMs } = options;
-  if (perMinute < queryCostMax) throw new Error("The dearest request must fit into the budget.");
+  if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const minutes = new BoundedMap<string, Minute>(options.keysMax ?? limitedKeysMax);
   return {
     policy: `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`,

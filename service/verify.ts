@@ -60,7 +60,11 @@ export function createVerify(deps: VerifyDeps): Verify {
 function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refused {
   if (body["ad_item"] !== undefined) {
     if (Object.keys(body).length > 1) {
-      return refused(problem("request_invalid", "ad_item is verified alone.", { pointer: "/ad_item" }));
+      return refused(
+        problem("request_invalid", "ad_item must be verified without other members.", {
+          pointer: "/ad_item",
+        }),
+      );
     }
     return refused(
       problem("not_offered", "Ads are not offered by this version of the service.", { pointer: "/ad_item" }),
@@ -69,7 +73,7 @@ function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refu
   const { record_base64: record, seal, sidecar, key_events: keyEvents } = body;
   if (record === undefined) {
     return refused(
-      problem("request_invalid", "record_base64 is required: what is verified is the record you hold.", {
+      problem("request_invalid", "record_base64 is required: the record that you have is what is verified.", {
         pointer: "/record_base64",
       }),
     );
@@ -78,7 +82,7 @@ function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refu
     typeof record === "string" && record.length <= recordCharactersMax ? parseBase64(record) : null;
   if (bytes === null) {
     return refused(
-      problem("request_invalid", "record_base64 is base64 of the record's exact bytes.", {
+      problem("request_invalid", "record_base64 must be the base64 of the record's exact bytes.", {
         pointer: "/record_base64",
       }),
     );
@@ -93,7 +97,7 @@ function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refu
     keyEvents: keyEvents === "require" ? "require" : "warn",
   };
   if (input.seal === null && input.sidecar === null && input.row === null) {
-    const detail = "Give what the record is to be verified against: its seal, its sidecar or its row.";
+    const detail = "Give something to verify the record against: its seal, its sidecar or its row.";
     return refused(problem("request_invalid", detail, { allowed: ["seal", "sidecar", "row"] }));
   }
   if (input.policyBits !== null && input.seal === null) {
@@ -172,12 +176,12 @@ function isOfRegister(seal: SealVerdict | null): boolean {
 }
 
 const registerWarning =
-  "The seal was judged by the register of this region; what was registered in another one moments ago may not have reached it yet.";
+  "The seal was judged by the register of this region; what was registered in another region moments ago may not have reached it yet.";
 
 function warnAboutCertificate(standing: Standing | null, warnings: string[]): void {
   const today = standing?.certificates.issuances[0]?.certificate;
   if (today !== undefined && today.status !== "active") {
     const { status, status_effective_from: from, subject } = today;
-    warnings.push(`The certificate of business ${subject.uuid} is ${status} from ${from} on.`);
+    warnings.push(`The certificate of business ${subject.uuid} has been ${status} since ${from}.`);
   }
 }

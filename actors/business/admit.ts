@@ -90,7 +90,7 @@ export function settleHold(
 ): Decision<RegisterReply> {
   const context = view.snapshot.context as BusinessContext;
   if (!context.held.includes(command.push_id)) {
-    return { reply: { status: "refused", code: "hold_unknown", detail: "No such push is held." } };
+    return { reply: { status: "refused", code: "hold_unknown", detail: "This push is not held." } };
   }
   const { push_id, confirmed } = command;
   const number = admissionOf(view, push_id)?.number ?? context.number;

@@ -121,7 +121,7 @@ function refusal(code: string, detail: string): RegisterReply {
 
 function decideChange(command: RegisterCommand, view: ActorView, context: BusinessContext): Answer {
   if (command.type !== "party.open" && context.party === null) {
-    return refusal("party_unknown", "The party must be opened before anything is said of it.");
+    return refusal("party_unknown", "The party must be opened before anything is registered for it.");
   }
   if (partyOf(command, context.uuid) !== context.uuid)
     return refusal("party_unknown", "What is registered here is of this party and names it.");
@@ -140,13 +140,13 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
     case "key.revoke":
       return known
         ? revokeKey(command, key, JSON.parse(known.body) as KeyFacts)
-        : refusal("key_unknown", "No such key is registered here.");
+        : refusal("key_unknown", "This key is not registered here.");
     case "mandate.accept":
       return refusalOf(command.mandate, known, view) ?? { key, body: command.mandate };
     case "mandate.revoke":
       return known
         ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
-        : refusal("mandate_unknown", "No such mandate is registered here.");
+        : refusal("mandate_unknown", "This mandate is not registered here.");
     case "policy.accept":
       return acceptPolicy(command, key, { context, known, nowMs: view.nowMs });
     case "custody.state":
@@ -177,7 +177,7 @@ function partyOf(command: RegisterCommand, uuid: string): string {
 function stateCustody(custody: CustodyFacts, key: string, view: ActorView): Answer {
   return registerOf(view, `key/${custody.key_id}`)
     ? { key, body: custody }
-    : refusal("key_unknown", "No such key is registered here.");
+    : refusal("key_unknown", "This key is not registered here.");
 }
 
 function openParty(party: PartyFacts, key: string, context: BusinessContext): Answer {
@@ -198,7 +198,7 @@ function changeBlock(
   const block = command.type === "group.block";
   if (isBlocked === block) return done;
   if (block && context.blockedGroups.length >= blockedGroupsMax) {
-    return refusal("too_many_groups", `A business blocks at most ${blockedGroupsMax} groups.`);
+    return refusal("too_many_groups", `A business may block at most ${blockedGroupsMax} groups.`);
   }
   const groups = block
     ? [...context.blockedGroups, command.group]
@@ -217,7 +217,7 @@ function issueCertificate(
   { certificate: current }: BusinessContext,
 ): Answer {
   if (follows !== undefined && follows !== (current?.cert_id ?? null))
-    return refusal("certificate_superseded", "Another certificate was issued meanwhile.");
+    return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {
     key,
@@ -228,7 +228,7 @@ function issueCertificate(
 
 function registerKey(facts: KeyFacts, key: string, known: RegisterRow | undefined): Answer {
   if (facts.person_role !== undefined && facts.role !== "sealing")
-    return refusal("role_not_allowed", "Only a passkey has a person's role.");
+    return refusal("role_not_allowed", "Only a passkey may have a person's role.");
   if (!known) return { key, body: facts };
   const registered = JSON.parse(known.body) as KeyFacts;
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
@@ -267,7 +267,7 @@ function acceptPolicy(
   if (known) {
     return (JSON.parse(known.body) as PolicyFacts).record_base64 === policy.record_base64
       ? done
-      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
   }
   if (policy.version !== context.policy.version + 1) {
     return refusal(
@@ -277,7 +277,7 @@ function acceptPolicy(
   }
   const isEarlier = since !== undefined && since < formatTimestamp(nowMs);
   if (isEarlier && context.number > 0)
-    return refusal("already_published", "The business has published under the AI policy before this one.");
+    return refusal("already_published", "The business has published under the previous AI policy.");
   const previous = context.policy.live_from;
   const live_from = isEarlier ? liveSince(since, previous) : liveFrom(nowMs, previous);
   const inForce = { version: policy.version, record_id: policy.record_id, live_from };

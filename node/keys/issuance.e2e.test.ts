@@ -327,7 +327,7 @@ describe("the issuance process does not start", () => {
     await expect(startIssuance(options({ clients }))).rejects.toThrow(/b\.secret: is the secret of a, too/);
     await chmod(join(clients, "a.secret"), 0o644);
     await expect(startIssuance(options({ clients }))).rejects.toThrow(/a\.secret: can be read by others/);
-    await expect(writeSecret(join(clients, "a.secret"))).rejects.toThrow(/a secret is not written over/);
+    await expect(writeSecret(join(clients, "a.secret"))).rejects.toThrow(/a secret is not overwritten/);
   });
 
   it("for another machine to reach", async () => {

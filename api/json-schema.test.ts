@@ -14,7 +14,7 @@ it("tells every fault of a small body", () => {
 it("tells the first fault of a body of many values, which would be an object each", () => {
   expect(faultOf(withUnknown(511))?.errors?.length).toBeGreaterThan(1);
   const [fault, ...others] = faultOf(withUnknown(512))?.errors ?? [];
-  expect([fault?.detail, others]).toEqual(['There is no member "b0" here.', []]);
+  expect([fault?.detail, others]).toEqual(['The member "b0" is not allowed here.', []]);
   expect(faultOf({ a: "x", b: Array<number>(10_000).fill(0) })?.errors).toHaveLength(1);
 });
 

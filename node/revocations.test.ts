@@ -288,8 +288,8 @@ describe("svc revoke", () => {
   });
 
   it.each([
-    [["key", "k".repeat(43)], /No key of this key_id.*404/],
-    [["key", "nonsense"], /No key of this key_id.*404/],
+    [["key", "k".repeat(43)], /No key with this key_id.*404/],
+    [["key", "nonsense"], /No key with this key_id.*404/],
     [["mandate", "00000000-0000-4000-8000-00000000dead", "mdt"], /no mandate.*404/],
     [["mandate", "nobody", "mdt"], /no mandate.*404/],
     [
@@ -316,13 +316,13 @@ describe("svc revoke", () => {
     expect(await of("key", "k", "--by", "Ada")).toContain("--reason is missing");
     expect(await of("key", "k", "--reason", "why")).toContain("--by is missing");
     expect(await of("mandate", "u", "m", "--status", "closed", ...answered)).toContain(
-      "--status says nothing",
+      "--status does not apply",
     );
     expect(await of("key", "k", "--compromised-from", "yesterday", ...answered)).toContain(
       "--compromised-from",
     );
     expect(await of("certificate", "u", "--status", "gone", ...answered)).toContain("--status is");
-    expect(await of("key", "k", "--ops-url", "127.0.0.1", ...answered)).toContain("no address");
+    expect(await of("key", "k", "--ops-url", "127.0.0.1", ...answered)).toContain("not an address");
   });
 
   it("reaches a node elsewhere by address and token, and is refused with another", async () => {

@@ -61,6 +61,6 @@ export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
 }
 
 function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
-  const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, signed afresh.`;
+  const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, with a new signature.`;
   return rateLimited(detail, { retry_after_seconds: Math.ceil(leftMs / 1_000), reason: "query_cost" });
 }

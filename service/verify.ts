@@ -182,6 +182,6 @@ function warnAboutCertificate(standing: Standing | null, warnings: string[]): vo
   const today = standing?.certificates.issuances[0]?.certificate;
   if (today !== undefined && today.status !== "active") {
     const { status, status_effective_from: from, subject } = today;
-    warnings.push(`The certificate of business ${subject.uuid} has been ${status} since ${from}.`);
+    warnings.push(`The certificate of business ${subject.uuid} is ${status} from ${from} on.`);
   }
 }

@@ -5,6 +5,7 @@
 // Record heads, register entries and chunk answers are keyed rows of the actor, not context.
 
 import { assign, setup } from "xstate";
+import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
 
@@ -79,7 +80,7 @@ export type BusinessEvent =
       readonly type: "record.removed";
       readonly number?: number;
       readonly record_id: string;
-      readonly collection: string;
+      readonly collection: CollectionName;
       readonly change: number;
       /** The version that was served last. */
       readonly generation: number;
@@ -91,7 +92,7 @@ export type BusinessEvent =
 /** What serving and the indexes are told of a withdrawal or deletion. */
 export interface RemovedRecord {
   readonly record_id: string;
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly change: number;
   readonly generation: number;
   readonly hash: string;

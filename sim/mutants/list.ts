@@ -1,11 +1,13 @@
 // The mutant list. Every one must be caught: a survivor is a hole in the checkers or in what the worlds do.
 
 import type { LeafClaim } from "../../actors/messages/business.ts";
+import type { IntegrationKeyProtocol } from "../../actors/messages/integration-key.ts";
+import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { PushCommand } from "../../actors/messages/push.ts";
-import type { Activity, ActivityContext, Message } from "../../actors/system/definition.ts";
+import type { Activity, ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { VersionRow } from "../../storage/record-store.ts";
-import { changingRows, deciding, hidingRows, type Mutant, mutant, withoutGuard } from "./mutant.ts";
+import { changed, changingRows, deciding, hidingRows, type Mutant, mutant, withoutGuard } from "./mutant.ts";
 
 /** Keyed rows of the kinds, as they number them. */
 const business = { head: 16, answer: 17, admission: 19 } as const;
@@ -74,7 +76,7 @@ const keys: readonly Mutant[] = [
       }
       if (command.type !== "push.charge") return truly(command, view);
       return truly(
-        { ...command, seq: Number.MAX_SAFE_INTEGER - 1_000_000 + (view.nowMs % 1_000_000) } as Message,
+        changed(command, { seq: Number.MAX_SAFE_INTEGER - 1_000_000 + (view.nowMs % 1_000_000) }),
         view,
       );
     }),
@@ -90,13 +92,13 @@ const keys: readonly Mutant[] = [
   mutant("capsAreNotChecked", "caps refuse nothing", {
     ...deciding("integration-key", (truly, command, view) => {
       const caps = { records_per_hour: 1e12, bytes_per_day: 1e12 };
-      return truly("caps" in command ? ({ ...command, caps } as Message) : command, view);
+      return truly("caps" in command ? changed(command, { caps }) : command, view);
     }),
   }),
   mutant("answersAreNotKept", "an idempotent answer is forgotten", {
     ...deciding("integration-key", (truly, command, view) => {
       if (command.type !== "idempotency.settle") return truly(command, view);
-      const { scope } = command as Message & { readonly scope: string };
+      const { scope } = command as CommandOf<IntegrationKeyProtocol, "idempotency.settle">;
       return { reply: { status: "done" }, deletes: [{ rt: key.idempotency, k: 0, k2: scope }] };
     }),
   }),
@@ -172,7 +174,7 @@ const businesses: readonly Mutant[] = [
 const pushes: readonly Mutant[] = [
   mutant("unindexedIsForgotten", "a region that could not be told is not told again", {
     ...deciding("push", (truly, command, view) =>
-      truly(command.type === "chunk.settle" ? ({ ...command, unindexed: [] } as Message) : command, view),
+      truly(command.type === "chunk.settle" ? changed(command, { unindexed: [] }) : command, view),
     ),
   }),
   mutant("answerWaitsForIndexes", "a caller waits until every index has confirmed", {
@@ -188,7 +190,7 @@ const pushes: readonly Mutant[] = [
     {
       activities: (given) => ({
         ...given,
-        processChunk: async (params: never, context: ActivityContext) => {
+        processChunk: async (params: unknown, context: ActivityContext) => {
           const patient: ActivityContext = { ...context, ask: (to, command) => context.ask(to, command) };
           return (await given["processChunk"]?.(params, patient)) ?? null;
         },
@@ -221,7 +223,7 @@ const pushes: readonly Mutant[] = [
   mutant("settledTooEarly", "a chunk counts as settled before its versions are stored", {
     activities: (given) => ({
       ...given,
-      processChunk: async (params: never, context: ActivityContext) => {
+      processChunk: async (params: unknown, context: ActivityContext) => {
         const quiet = { ...context, ask: context.ask };
         const settled = (await given["processChunk"]?.(params, quiet)) as PushCommand | null;
         return settled;
@@ -319,10 +321,7 @@ const sweeping: readonly Mutant[] = [
   }),
   mutant("acceptedHoweverLate", "a push is accepted a day after it was staged", {
     ...deciding("push", (truly, command, view) =>
-      truly(
-        command.type === "push.accept" ? ({ ...command, accept_by_ms: Infinity } as Message) : command,
-        view,
-      ),
+      truly(command.type === "push.accept" ? changed(command, { accept_by_ms: Infinity }) : command, view),
     ),
   }),
 ];

@@ -34,6 +34,11 @@ export function deciding(
   return { definitions };
 }
 
+/** The command, with these members in place of its own. */
+export function changed(command: Message, members: object): Message {
+  return { ...command, ...members };
+}
+
 /** The rows of a view without those that `hides` names, as if they had never been kept. */
 export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => boolean): ActorView {
   return {

@@ -9,7 +9,7 @@
 // Unknown members are ignored. An unknown kind that has an id is answered by a failure of reason `unsupported`, one
 // without is ignored. Members are only ever added; a new kind needs a higher protocol version.
 
-import { type ActorAddress, type Delivery, RemoteFailure, remoteFailureReasons } from "../actor-transport.ts";
+import { type ActorRef, type Delivery, RemoteFailure, remoteFailureReasons } from "../actor-transport.ts";
 
 const detailCharsMax = 300;
 const namePartCharsMax = 1_024;
@@ -19,7 +19,7 @@ const deliveriesMax = 4_096;
 export interface Ask {
   readonly kind: "ask";
   readonly id: number;
-  readonly to: ActorAddress;
+  readonly to: ActorRef;
   readonly command: { readonly type: string };
   readonly timeoutMs: number;
 }
@@ -27,7 +27,7 @@ export interface Ask {
 export interface Deliver {
   readonly kind: "deliver";
   readonly id: number;
-  readonly to: ActorAddress;
+  readonly to: ActorRef;
   readonly from: string;
   readonly messages: readonly Delivery[];
 }
@@ -48,7 +48,7 @@ export const aliveText = '{"k":"alive"}';
 /** Throws a TypeError for a command that is no JSON. */
 export function askText(
   id: number,
-  to: ActorAddress,
+  to: ActorRef,
   command: { readonly type: string },
   timeoutMs: number,
 ): string {
@@ -57,12 +57,7 @@ export function askText(
 }
 
 /** Throws a TypeError for a message that is no JSON. */
-export function deliverText(
-  id: number,
-  to: ActorAddress,
-  from: string,
-  messages: readonly Delivery[],
-): string {
+export function deliverText(id: number, to: ActorRef, from: string, messages: readonly Delivery[]): string {
   return JSON.stringify({ k: "deliver", id, to: [to.kind, to.id], from, messages });
 }
 
@@ -130,7 +125,7 @@ function isCallId(id: unknown): id is number {
   return Number.isSafeInteger(id) && (id as number) > 0;
 }
 
-function parseAddress(to: unknown): ActorAddress | null {
+function parseAddress(to: unknown): ActorRef | null {
   if (!Array.isArray(to)) return null;
   const [kind, id] = to as readonly unknown[];
   return isNamePart(kind) && isNamePart(id) ? { kind, id } : null;

@@ -5,6 +5,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 
 const options = {
   strict: true,
@@ -69,9 +70,7 @@ function pointerOf(error: ErrorObject): string {
     Record<string, unknown>
   >;
   const name = extra ?? missing;
-  return name === undefined
-    ? error.instancePath
-    : `${error.instancePath}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return name === undefined ? error.instancePath : joinPointer(error.instancePath, String(name));
 }
 
 function detailOf(error: ErrorObject): string {

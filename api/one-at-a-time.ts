@@ -3,6 +3,8 @@
 //   O1. A request reaches its handler only when the answer of the one before it has left, or the connection has ended.
 //   O2. Meanwhile what the peer sends is not parsed, and no more of it is read than a socket buffers (about 128 KiB).
 //   O3. Requests are answered in the order in which they came, as RFC 9112 §9.3.2 demands, and none is lost.
+//   O4. A request that came together with another one has a turn of the event loop of its own: answers that are ready at
+//       once would else follow one another, thousands of them, before any other connection or timer has its turn.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -92,7 +94,8 @@ export class Connection {
     this.usedAt = nextUse();
     if (!this.#isWaiting || !this.socket.writable) return;
     this.#isWaiting = false;
-    this.socket.resume();
+    // O4.
+    setImmediate(() => this.socket.resume());
   }
 
   #takeBytes(bytes: Buffer): void {

@@ -30,7 +30,7 @@ export function requestHead(request: IncomingMessage): RequestHead {
 function target(request: IncomingMessage): { readonly host: string | null; readonly url: string } {
   const url = request.url ?? "/";
   const host = onlyHost(request);
-  const [, named, rest] = (url.startsWith("/") ? null : /^https?:\/\/([^/?#]+)(\/.*)$/.exec(url)) ?? [];
+  const [, named, rest] = (url.startsWith("/") ? null : /^https?:\/\/([^/?#]+)(\/.*)$/i.exec(url)) ?? [];
   return named === undefined || rest === undefined ? { host, url } : { host: host && named, url: rest };
 }
 

@@ -5,6 +5,7 @@
 
 import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verifyNative } from "node:crypto";
 import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { CryptoPort } from "./port.ts";
 
 /** Public keys held ready; the one used longest ago goes first. */
@@ -14,7 +15,7 @@ export const keysMax = 4096;
 const signatureLengths = { OKP: 64, EC: 64, AKP: 3309 } as const;
 
 /** Key text → imported key, or null for one that no signature is accepted from; in order of use. */
-const keys = new Map<string, KeyObject | null>();
+const keys = new BoundedMap<string, KeyObject | null>(keysMax);
 
 export const nativeCrypto: CryptoPort = {
   sha256: (bytes) => plain(hash("sha256", bytes, "buffer")),
@@ -63,12 +64,7 @@ function keyOf(jwk: PublicJwk): KeyObject | null {
   // A value of one type of key must never find the key of another.
   const name = `${jwk.kty} ${value}`;
   const known = keys.get(name);
-  if (known !== undefined) {
-    keys.delete(name);
-    keys.set(name, known);
-    return known;
-  }
-  if (keys.size >= keysMax) keys.delete(keys.keys().next().value ?? "");
+  if (known !== undefined) return known;
   const key = importKey(jwk);
   keys.set(name, key);
   return key;

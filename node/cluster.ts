@@ -28,7 +28,7 @@ import type { Clock } from "../crypto/port.ts";
 import type { DeadRegion, RefusedOrder } from "../ops/cluster.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { StoreError } from "../storage/cluster-store.ts";
-import { RemoteFailure } from "../transport/actor-transport.ts";
+import { remoteFailure } from "../transport/actor-transport.ts";
 import {
   type MutualTls,
   openWsTransport,
@@ -340,7 +340,7 @@ function createTransports(
     target: (address, incarnation) => {
       if (current !== null) return current.target(address, incarnation);
       const detail = "the node is between two lives";
-      throw new RemoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
+      throw remoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
     },
     greet: async (address, incarnation) => current?.greet(address, incarnation) ?? "unknown",
     close: async () => {

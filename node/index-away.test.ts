@@ -6,7 +6,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { readPush } from "../service/push-status.ts";
-import { IndexUnavailable, type RowIndex } from "../storage/row-index.ts";
+import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
 import {
   jsonOf,
   openBusiness,
@@ -29,10 +29,10 @@ let apply: (index: RowIndex, changes: Parameters<RowIndex["apply"]>[0]) => Retur
 let heldBack: (() => void)[] = [];
 
 const isBack: typeof apply = (index, changes) => index.apply(changes);
-const refuses: typeof apply = () => Promise.reject(new IndexUnavailable("unreachable", "nobody is there"));
+const refuses: typeof apply = () => Promise.reject(indexUnavailable("unreachable", "nobody is there"));
 const hangs: typeof apply = () =>
   new Promise((_, reject) => {
-    heldBack.push(() => reject(new IndexUnavailable("timeout", "no answer came")));
+    heldBack.push(() => reject(indexUnavailable("timeout", "no answer came")));
   });
 
 beforeEach(async () => {

@@ -49,6 +49,11 @@ describe("a request of an operator", () => {
   it.each<[string, () => string, ProblemCode]>([
     ["without Host", () => lines("GET /healthz HTTP/1.1"), "request_invalid"],
     ["with two Hosts", () => lines("GET /healthz HTTP/1.1", host, "host: b"), "request_invalid"],
+    [
+      "for another host in the absolute form",
+      () => lines("GET HTTP://b.example/healthz HTTP/1.1", host),
+      "host_not_allowed",
+    ],
     ["with another Host", () => lines("GET /healthz HTTP/1.1", "host: b"), "host_not_allowed"],
     [
       "with a Host that is none",

@@ -8,6 +8,8 @@ import fastify, {
   type FastifyReply,
   LogController,
 } from "fastify";
+import { createEdge } from "../api/edge.ts";
+import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -15,6 +17,7 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
+import { addressedHost } from "../api/request-parts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
@@ -59,6 +62,12 @@ const paramLengthMax = 1_024;
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
 const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
+/** Of its own, so that whoever takes up the other surfaces keeps no operator out. */
+const limits = { connectionsMax: 64, connectionsPerAddressMax: 0 };
+const requestTimeoutMs = 30_000;
+/** An act may ask every region before it is answered. */
+const answerTimeoutMs = 90_000;
+
 export function buildOps(deps: OpsDeps): FastifyInstance {
   const nextId = requestIds(deps.incarnation);
   const platform = platformAnswers(deps.logger, nextId);
@@ -68,6 +77,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
+    // A request that does not come whole, and an answer that is not taken.
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: answerTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
@@ -80,6 +92,8 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
       return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
   });
+  const edge = createEdge({ limits });
+  serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
   // Of an address without a query of its own.
   server.addHook("onRoute", (route) => {
@@ -166,11 +180,15 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     const refusal = judgeOpsRequest(access, {
       method: request.method,
       path: request.url.split("?", 1)[0] ?? "",
-      host: request.headers.host,
+      host: addressedHost(request.raw) ?? undefined,
       authorization: request.headers.authorization,
     });
-    if (refusal === null) done();
-    else refuseAccess(reply, refusal);
+    if (refusal !== null) {
+      refuseAccess(reply, refusal);
+      return;
+    }
+    request.isLetIn = true;
+    done();
   });
 }
 

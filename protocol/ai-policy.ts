@@ -1,8 +1,9 @@
 // AI policy: what a business lets AI companies do with its records, as a sealed record of booleans and as the
 // bit masks that every row carries (specification, «AI policy record and bits»).
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { closed, flag, integer, isObject, literal, parseObject, type Shape } from "./payload.ts";
+import { closed, flag, integer, literal, parseObject, type Shape } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
 
 export const aiPolicySchemaId = "svc/ai_policy/1";

@@ -1,5 +1,6 @@
 // DSSE envelopes (Dead Simple Signing Envelope 1.0) with the members of the specification, «Envelope».
 
+import { isObject } from "../std/is-object.ts";
 import { concatBytes, parseBase64, toBase64, utf8 } from "./bytes.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
 
@@ -71,8 +72,7 @@ const signatureMembers = ["keyid", "sig", "authenticatorData", "clientDataJSON"]
 
 /** Reads an envelope from parsed JSON; refuses `envelope_malformed` for a missing, wrong or undefined member. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    return malformed("An envelope is an object.");
+  if (!isObject(value)) return malformed("An envelope is an object.");
   const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
   if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
   const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
@@ -93,8 +93,7 @@ export function parseEnvelope(value: unknown): Verdict<Envelope> {
 }
 
 function parseSignature(value: unknown, pointer: string): Verdict<EnvelopeSignature> {
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    return malformed("A signature is an object.", pointer);
+  if (!isObject(value)) return malformed("A signature is an object.", pointer);
   const unknown = Object.keys(value).find((name) => !signatureMembers.includes(name));
   if (unknown !== undefined)
     return malformed(`A signature has no member ${JSON.stringify(unknown)}.`, pointer);

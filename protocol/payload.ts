@@ -2,6 +2,8 @@
 // not know, one it misses and one of another kind are all refused, for a signature over something that the
 // reader ignores would say more than the reader believed.
 
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 import { canonicalize, type JsonValue } from "./canonical-json.ts";
 import { isCountry, isHash, isKeyId, isTimestamp, isUuidV4 } from "./identifiers.ts";
 import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
@@ -149,11 +151,6 @@ export function parseObject(bytes: Uint8Array): Verdict<{ readonly [name: string
   return ok(parsed.value);
 }
 
-/** Whether a JSON value is an object in the sense of RFC 8259 §4: neither an array nor null. */
-export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function checkVersion(
   v: JsonValue | undefined,
   format: PayloadFormat<unknown>,
@@ -178,7 +175,7 @@ function checkClosed(
   if (!isObject(value)) return malformed("Must be an object.", pointer);
   for (const name of Object.keys(value)) {
     if (!shapes.has(name))
-      return malformed("The format does not define this member.", `${pointer}/${escapeToken(name)}`);
+      return malformed("The format does not define this member.", joinPointer(pointer, name));
   }
   for (const [name, shape] of shapes) {
     if (!Object.hasOwn(value, name)) {
@@ -209,9 +206,4 @@ function checkList(
 
 function test<T>(accepts: (value: JsonValue) => boolean, detail: string): Shape<T> {
   return { check: (value, pointer) => (accepts(value) ? null : malformed(detail, pointer)) };
-}
-
-/** RFC 6901 §3. */
-function escapeToken(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -1,13 +1,13 @@
 // Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of them
 // (specification, «Seals»).
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
 import {
   closed,
   hash,
   integer,
-  isObject,
   keyId,
   list,
   literal,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../../std/unavailable.ts";
 import { rowTable } from "../../storage/actor-store.ts";
-import { ActorUnavailable } from "./definition.ts";
 import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const add: CounterCommand = { type: "add", by: 1 };
@@ -51,7 +51,7 @@ describe("A7: everything is bounded", () => {
       await time.advance(1_000);
     }
     expect(asked.filter((reply) => reply === "noted").length).toBeGreaterThan(2);
-    expect(asked.at(-1)).toBeInstanceOf(ActorUnavailable);
+    expect(asked.at(-1)).toBeInstanceOf(Unavailable);
     expect(node.stats().quarantined).toEqual([counter("a")]);
     expect((await node.inspect(counter("a")))?.failure).toMatch(
       /snapshot of counter\/a has \d+ bytes, at most 2000/,

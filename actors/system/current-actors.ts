@@ -10,9 +10,9 @@ import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import {
   type ActorReport,
   type ActorSystemStats,
-  ActorUnavailable,
   type AskedAhead,
   type AskOptions,
+  actorUnavailable,
   type Message,
 } from "./definition.ts";
 import type { Delivery, LocalActorSystem } from "./ports.ts";
@@ -144,5 +144,5 @@ function counted(now: ActorSystemStats, all: readonly ActorSystemStats[]): Actor
 }
 
 function refused(): Promise<never> {
-  return Promise.reject(new ActorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
+  return Promise.reject(actorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../cli/exit-codes.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { SigningUnavailable } from "../../crypto/port.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Certificate, certificatePayload } from "../../protocol/certificate.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
@@ -17,6 +16,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { keyCustodyPayload } from "../../protocol/key-custody.ts";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { failureAnswer } from "../../service/failure.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import { root } from "../../tools/process.ts";
 import { verifyCertificate } from "../../verifier/certificate.ts";
 import { verifyKeyCustody } from "../../verifier/key-custody.ts";
@@ -257,7 +257,7 @@ describe("the issuance process", () => {
     const error = await issuance
       .issue(payloadTypes["certificate.v1"], certificate())
       .catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(SigningUnavailable);
+    expect(error).toBeInstanceOf(Unavailable);
     expect((error as Error).message).toMatch(/^The issuance process signed nothing: it cannot be reached/);
     expect(failureAnswer(error)).toMatchObject({
       problem: { status: 503, reason: "issuance", retry_after_seconds: 5 },

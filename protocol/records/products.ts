@@ -1,12 +1,13 @@
 // svc/products/1. Specification, «Product record». The members are those listed there; `gtin`, `display_domain` and
 // `destination_url`, which the specification names only where it filters and checks, are optional.
 
+import { isObject } from "../../std/is-object.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { array, boolean, code, form, gtinForm, longText, money, object, optional, text } from "./fields.ts";
 import { hostForm, httpsUrlForm, parseHttpsUrl } from "./https-url.ts";
 import type { FaultList } from "./record-fault.ts";
 import { coreMembers, type RecordCore, type RecordType, tags } from "./record-type.ts";
-import { isArray, isObject } from "./record-validator.ts";
+import { isArray } from "./record-validator.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { currencies } from "./vocabularies/currencies.ts";
 import {

@@ -1,6 +1,12 @@
 // Facts of a party and its pushes, whole, for tests that care for one or two of their members.
 
-import type { CertificateFacts, KeyFacts, PartyFacts, PolicyFacts } from "./messages/business.ts";
+import type {
+  CertificateFacts,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  PolicyFacts,
+} from "./messages/business.ts";
 import type { PushFacts } from "./messages/push.ts";
 
 export const businessUuid = "00000000-0000-4000-8000-000000000001";
@@ -78,6 +84,26 @@ export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
     mandate_id: null,
     countries: null,
     number: 1,
+    ...changes,
+  };
+}
+
+export function mandateFacts(changes: Partial<MandateFacts> = {}): MandateFacts {
+  return {
+    mandate_id: "m",
+    business_uuid: businessUuid,
+    key_id: "k",
+    scope: {
+      record_types: ["products"],
+      countries: ["GB"],
+      directions: ["publish"],
+      caps: { records_per_hour: 1, bytes_per_day: 1 },
+      source_ip_allow_list: null,
+    },
+    valid_from: "2026-01-01T00:00:00.000Z",
+    valid_until: "2026-03-01T00:00:00.000Z",
+    revoked_at: null,
+    envelope: `{"of":"${changes.mandate_id ?? "m"}"}`,
     ...changes,
   };
 }

@@ -50,7 +50,7 @@ export interface AdmitRequest {
   readonly pending: readonly string[];
 }
 
-export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
+export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
 
 export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;

@@ -146,6 +146,10 @@ async function accept(
     listings: 0,
     pending: [],
   });
+  if (admitted.status === "refused") {
+    await deps.records.dropStaged(actor.id);
+    return refuse(admitted.code, admitted.detail);
+  }
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
     facts: {

@@ -27,7 +27,7 @@ import type { Trust } from "../verifier/trust.ts";
 import { acceptPush, awaitSettled, reportOf } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { findMandate } from "./find-mandate.ts";
+import { findMandate, keyRevoked } from "./find-mandate.ts";
 import { readIssuances } from "./home-evidence.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { decideOwnNames } from "./own-names.ts";
@@ -259,9 +259,12 @@ async function storeAndAdmit(
   }
   if (charged.status === "seq_not_increasing") {
     // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
-    await deps.records.dropStaged(push.id);
-    deps.trees.drop(push.id);
+    await dropStaged(deps, push.id);
     return seqRefused(charged.last_seq);
+  }
+  if (charged.status === "retired") {
+    await dropStaged(deps, push.id);
+    return refused(keyRevoked);
   }
   const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
@@ -275,6 +278,10 @@ async function storeAndAdmit(
     listings: batch.facts.listings,
     pending: batch.facts.pending,
   });
+  if (admitted.status === "refused") {
+    await dropStaged(deps, push.id);
+    return refused(problem(admitted.code, admitted.detail));
+  }
   if (admitted.status !== "admitted") {
     const { retry_after_seconds } = admitted;
     return rateLimited("Too many pushes of this business wait; resend this batch later.", {
@@ -288,6 +295,11 @@ async function storeAndAdmit(
     acceptWithinMs: deps.acceptWithinMs,
   });
   return null;
+}
+
+async function dropStaged(deps: PublishDeps, pushId: string): Promise<void> {
+  await deps.records.dropStaged(pushId);
+  deps.trees.drop(pushId);
 }
 
 /** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */

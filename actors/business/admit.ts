@@ -27,6 +27,7 @@ export function admitPush(
   const { context } = view.snapshot;
   const known = admissions.read(view, command.push_id);
   if (known) return { reply: admitted(known.number, known.held_reasons) };
+  if (!publishes(view)) return { reply: notVerified };
   if (context.pending.length + context.held.length >= pendingMax) {
     return { reply: { status: "busy", retry_after_seconds: 5 } };
   }
@@ -41,6 +42,17 @@ export function admitPush(
     events: [{ type: "push.admitted", push_id: command.push_id, number, held: reasons.length > 0 }],
     puts: [admissions.write(command.push_id, { number, held_reasons: reasons })],
   };
+}
+
+const notVerified: AdmitReply = {
+  status: "refused",
+  code: "business_not_verified",
+  detail: "Only a business with an active certificate publishes.",
+};
+
+/** AI companies have certificates in force too, and publish nothing. */
+function publishes({ snapshot }: BusinessView): boolean {
+  return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
 
 function admitted(number: number, reasons: readonly HeldReason[]): AdmitReply {

@@ -3,6 +3,7 @@ import { driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
   keyFacts,
+  mandateFacts,
   partyFacts,
   policyFacts,
   businessUuid as uuid,
@@ -13,6 +14,13 @@ import { businessActor } from "./definition.ts";
 function open() {
   const business = driveActor(businessActor, uuid);
   business.send({ type: "party.open", party: partyFacts() });
+  return business;
+}
+
+/** A business that may publish. */
+function openVerified() {
+  const business = open();
+  business.send({ type: "certificate.issue", certificate: certificateFacts() });
   return business;
 }
 
@@ -62,7 +70,7 @@ const remove = (business: Business, recordId: string) =>
 
 describe("admission (N1)", () => {
   it("numbers pushes in order and gives a push its number again", () => {
-    const business = open();
+    const business = openVerified();
     expect(admit(business, "a")).toMatchObject({ status: "admitted", number: 1, held: false });
     expect(admit(business, "b")).toMatchObject({ number: 2 });
     expect(admit(business, "a")).toMatchObject({ number: 1 });
@@ -70,7 +78,7 @@ describe("admission (N1)", () => {
   });
 
   it("tells a plan made before another push was admitted to be made again", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     const plan = { pending: [], earlier: [], listings: [] };
     const reply = business.send({
@@ -85,7 +93,7 @@ describe("admission (N1)", () => {
   });
 
   it("is bounded", () => {
-    const business = open();
+    const business = openVerified();
     for (let index = 0; index < 256; index += 1) admit(business, `p${index}`);
     expect(admit(business, "one more")).toMatchObject({ status: "busy" });
     business.send({ type: "push.finished", push_id: "p0", chunks: 1 });
@@ -93,7 +101,7 @@ describe("admission (N1)", () => {
   });
 
   it("holds over the whole batch and what is pending, and a confirmed hold keeps its number", () => {
-    const business = open();
+    const business = openVerified();
     const number = numberOf(admit(business, "first"));
     assign(
       business,
@@ -155,7 +163,7 @@ describe("admission (N1)", () => {
 
 describe("assignment (N2, N3, N4)", () => {
   it("counts generations from 1 without gaps and answers a repeated chunk the same", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     const first = assign(business, "a", 1, [leaf(0), leaf(1)]);
     expect(first.assignments.map(({ outcome, generation, change }) => [outcome, generation, change])).toEqual(
@@ -176,7 +184,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("does not let an older push undo a later push or withdrawal", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "old");
     admit(business, "new");
     assign(business, "new", 2, [leaf(0)]);
@@ -196,7 +204,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("rejects a record's second leaf, in the same chunk and in a later one", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     expect(assign(business, "a", 1, [leaf(0), leaf(1, "svc_r0")]).assignments.map((a) => a.outcome)).toEqual([
       "accepted",
@@ -208,7 +216,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("counts listings and live records", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0), leaf(1)]);
     expect(business.snapshot.context).toMatchObject({ listings: 2, recordsLive: 2 });
@@ -220,7 +228,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("forgets the answers of a finished push", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     expect(business.rows(17)).toHaveLength(1);
@@ -231,7 +239,7 @@ describe("assignment (N2, N3, N4)", () => {
 
 describe("removal", () => {
   it("is told once to the outside, and a repetition answers the same", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     const before = business.effects.length;
@@ -305,6 +313,7 @@ describe("register", () => {
         policy: policyFacts({ version, record_base64: `${version}` }),
         since,
       });
+    business.send({ type: "certificate.issue", certificate: certificateFacts() });
     const liveFrom = () => business.snapshot.context.policy.live_from;
     const early = "1969-12-31T23:00:00.000Z";
     expect(accept(1, early)).toEqual({ status: "done", changed: true });
@@ -342,5 +351,77 @@ describe("register", () => {
     expect(business.snapshot.context.blockedGroups).toEqual(["g"]);
     business.send({ type: "group.unblock", group: "g" });
     expect(business.snapshot.context.blockedGroups).toEqual([]);
+  });
+});
+
+describe("a business decides by its state", () => {
+  const issue = (business: Business, status: CertificateStatus) =>
+    business.send({
+      type: "certificate.issue",
+      certificate: certificateFacts({ cert_id: `c ${status}`, status }),
+    });
+
+  it.each(["unverified", "revoked", "closed", "withdrawn"] as const)(
+    "publishes nothing while it is %s, and numbers nothing; what was admitted before is answered as before",
+    (state) => {
+      const business = open();
+      issue(business, "active");
+      const before = admit(business, "before");
+      if (state === "unverified") {
+        const never = driveActor(businessActor, uuid);
+        never.send({ type: "party.open", party: partyFacts() });
+        expect(admit(never, "a")).toMatchObject({ status: "refused", code: "business_not_verified" });
+        return;
+      }
+      issue(business, state);
+      expect(business.snapshot.value).toBe(state);
+      expect(admit(business, "after")).toMatchObject({ status: "refused", code: "business_not_verified" });
+      expect(business.snapshot.context).toMatchObject({ number: 1, pending: ["before"] });
+      expect(admit(business, "before")).toEqual(before);
+    },
+  );
+
+  it("publishes nothing of an AI company, whose certificate is in force too", () => {
+    const company = driveActor(businessActor, uuid);
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    issue(company, "active");
+    expect(admit(company, "a")).toMatchObject({ status: "refused", code: "business_not_verified" });
+  });
+
+  it("opens nothing once it is closed, and still ends what is open", () => {
+    const business = open();
+    issue(business, "active");
+    business.send({ type: "key.register", key: keyFacts() });
+    issue(business, "closed");
+    const refused = { status: "refused", code: "certificate_not_in_force" };
+    const key = keyFacts({ key_id: "new" });
+    expect(business.send({ type: "key.register", key })).toMatchObject(refused);
+    expect(business.send({ type: "mandate.accept", mandate: mandateFacts() })).toMatchObject(refused);
+    expect(business.send({ type: "policy.accept", policy: policyFacts() })).toMatchObject(refused);
+    // What it had already is answered as it was.
+    expect(business.send({ type: "key.register", key: keyFacts() })).toEqual({ status: "done" });
+    const revoke = { type: "key.revoke", key_id: "k", revoked_at: "2026", compromised_from: null } as const;
+    expect(business.send(revoke)).toEqual({ status: "done", changed: true });
+    expect(business.send({ type: "group.block", group: "g" })).toEqual({ status: "done", changed: true });
+  });
+
+  it("retires an integration key that is revoked, once; no other key has anything to charge", () => {
+    const business = open();
+    issue(business, "active");
+    for (const [key_id, role] of [
+      ["k", "integration"],
+      ["r", "retrieval"],
+    ] as const)
+      business.send({ type: "key.register", key: keyFacts({ key_id, role }) });
+    for (const key_id of ["k", "k", "r"])
+      for (const revoked_at of ["2026", "2025"])
+        business.send({ type: "key.revoke", key_id, revoked_at, compromised_from: null });
+    expect(business.effects.filter(({ kind }) => kind === "tell")).toEqual([
+      {
+        kind: "tell",
+        to: { kind: "integration-key", id: `${uuid}.k` },
+        message: { type: "key.retire" },
+      },
+    ]);
   });
 });

@@ -4,12 +4,14 @@
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
 //   N4. A generation is given to one (push, leaf) only; generations never restart, and have no gaps but where the actor
 //       went on without what a lost region may have numbered last (eras.ts).
+//   N5. What the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). A repetition
+//       of what was done before is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
 import type { CommandOf } from "../messages/protocol.ts";
-import { pushRef } from "../messages/refs.ts";
+import { keyRef, pushRef } from "../messages/refs.ts";
 import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
@@ -53,6 +55,9 @@ export const businessActor = defineActor<"business", typeof businessMachine>({
   effects: {
     projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },
+    ],
+    retireKey: (params: { key_id: string }, view) => [
+      tell(keyRef(view.id, params.key_id), { type: "key.retire" }),
     ],
     releaseHold: (params: { push_id: string; confirmed: boolean }, view) => [
       tell(pushRef(view.id, params.push_id), { type: "hold.release", confirmed: params.confirmed }),

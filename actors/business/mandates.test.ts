@@ -4,6 +4,7 @@ import { type ActorHarness, driveActor } from "../actor.fixture.ts";
 import {
   certificateFacts,
   keyFacts,
+  mandateFacts,
   partyFacts,
   policyFacts,
   businessUuid as uuid,
@@ -24,25 +25,8 @@ function open(keys: readonly KeyFacts[] = [keyFacts()]): Business {
   return business;
 }
 
-function mandate(id: string, changes: Partial<MandateFacts> = {}): MandateFacts {
-  return {
-    mandate_id: id,
-    business_uuid: uuid,
-    key_id: "k",
-    scope: {
-      record_types: ["products"],
-      countries: ["GB"],
-      directions: ["publish"],
-      caps: { records_per_hour: 1, bytes_per_day: 1 },
-      source_ip_allow_list: null,
-    },
-    valid_from: "2026-01-01T00:00:00.000Z",
-    valid_until: "2026-03-01T00:00:00.000Z",
-    revoked_at: null,
-    envelope: `{"of":"${id}"}`,
-    ...changes,
-  };
-}
+const mandate = (mandate_id: string, changes: Partial<MandateFacts> = {}): MandateFacts =>
+  mandateFacts({ mandate_id, ...changes });
 
 const accept = (business: Business, facts: MandateFacts) =>
   business.send({ type: "mandate.accept", mandate: facts });

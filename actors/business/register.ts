@@ -113,6 +113,13 @@ function rowsOf(
 
 const done: RegisterReply = { status: "done" };
 
+/** A party that has closed opens nothing: no key, no mandate, no AI policy. What it has it may still end. */
+function closedFault({ snapshot }: BusinessView): RegisterReply | null {
+  return snapshot.matches("closed")
+    ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
+    : null;
+}
+
 function refusal(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
@@ -134,19 +141,21 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
-      return registerKey(command.key, key, known);
+      return registerKey(command.key, key, { known, view });
     case "key.revoke":
       return known
         ? revokeKey(command, key, factsIn("key", known))
         : refusal("key_unknown", "No such key is registered here.");
     case "mandate.accept":
-      return refusalOf(command.mandate, known, view) ?? mandateChange(key, command.mandate);
+      return (
+        refusalOf(command.mandate, known, view) ?? closedFault(view) ?? mandateChange(key, command.mandate)
+      );
     case "mandate.revoke":
       return known
         ? revokeMandate(command.revoked_at, key, factsIn("mandate", known))
         : refusal("mandate_unknown", "No such mandate is registered here.");
     case "policy.accept":
-      return acceptPolicy(command, key, { context, known, nowMs: view.nowMs });
+      return acceptPolicy(command, key, { known, view });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
   }
@@ -224,10 +233,16 @@ function issueCertificate(
   };
 }
 
-function registerKey(facts: KeyFacts, key: string, known: RegisterRow | undefined): Answer {
+interface Known {
+  /** The entry that there is. */
+  readonly known: RegisterRow | undefined;
+  readonly view: BusinessView;
+}
+
+function registerKey(facts: KeyFacts, key: string, { known, view }: Known): Answer {
   if (facts.person_role !== undefined && facts.role !== "sealing")
     return refusal("role_not_allowed", "Only a passkey has a person's role.");
-  if (!known) return { key, body: facts };
+  if (!known) return closedFault(view) ?? { key, body: facts };
   const registered = factsIn("key", known);
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
   // A key that was revoked stays refused, whoever registers it again.
@@ -243,8 +258,13 @@ function revokeKey(
 ): Answer {
   const earliest = (a: string | null, b: string | null): string | null =>
     a === null ? b : b === null || a < b ? a : b;
+  const wasLive = facts.revoked_at === null && facts.compromised_from === null;
   return {
     key,
+    // Only an integration key has something to charge.
+    ...(wasLive && facts.role === "integration"
+      ? { events: [{ type: "key.revoked", key_id: facts.key_id }] }
+      : {}),
     body: {
       ...facts,
       revoked_at: earliest(facts.revoked_at, command.revoked_at),
@@ -264,13 +284,17 @@ function mandateChange(key: string, mandate: MandateFacts): Change {
 function acceptPolicy(
   { policy, since }: { readonly policy: PolicyFacts; readonly since?: string },
   key: string,
-  { context, known, nowMs }: { context: BusinessContext; known: RegisterRow | undefined; nowMs: number },
+  { known, view }: Known,
 ): Answer {
+  const { nowMs } = view;
+  const { context } = view.snapshot;
   if (known) {
     return factsIn("policy", known).record_base64 === policy.record_base64
       ? done
       : refusal("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
   }
+  const closed = closedFault(view);
+  if (closed !== null) return closed;
   if (policy.version !== context.policy.version + 1) {
     return refusal(
       "ai_policy_version_mismatch",

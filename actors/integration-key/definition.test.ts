@@ -305,3 +305,17 @@ describe("idempotency (Q3, Q4)", () => {
     expect(statusOf(key, begin("d", "b"))).toBe(status);
   });
 });
+
+describe("a key that was revoked", () => {
+  it("charges nothing any more, and still answers what it has charged", () => {
+    const key = open();
+    key.send(charge(1, "p1"));
+    expect(key.send({ type: "key.retire" })).toEqual({ status: "done" });
+    expect(key.snapshot.value).toBe("retired");
+    expect(key.send(charge(2, "p2"))).toEqual({ status: "retired" });
+    expect(key.snapshot.context).toMatchObject({ lastSeq: 1, recordsThisHour: { used: 10 } });
+    expect(key.rows(18)).toHaveLength(2);
+    expect(key.send(charge(1, "p1"))).toEqual({ status: "known" });
+    expect(key.send({ type: "key.retire" })).toEqual({ status: "done" });
+  });
+});

@@ -6,6 +6,7 @@
 //       claimed again; and a claim outlives its signature in the store, so a node that is behind and takes the actor
 //       over finds it. This holds while no two clocks of a region are `nonceSpareMs` apart.
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
+//       A key that is retired charges nothing more.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
 //       hours, whatever became of the first one, unless that one was released without an answer to keep.
 //   Q4. «In progress» is a claim of one worker, which renews it for as long as it works: the node that is answering may be
@@ -88,10 +89,7 @@ export const integrationKeyActor = defineActor<"integration-key", typeof integra
     "caps.check": (command, view) => ({ reply: checkCaps(command, view) }),
     "seq.check": (command, view) => ({ reply: checkSeq(command, view) }),
     "push.charge": chargePush,
-    "key.retire": (_command, view) => ({
-      reply: { status: "done" },
-      events: [{ type: "key.retired", at_ms: view.nowMs }],
-    }),
+    "key.retire": retire,
   },
   effects: {},
 });
@@ -209,6 +207,7 @@ function lastSeqOf(view: View): number {
 
 function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeReply> {
   if (chargedOf(view, pushKey(command.push_id)) !== undefined) return { reply: { status: "known" } };
+  if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
   // The caps were within when they were checked; of several batches checked together only those that fit are charged.
@@ -232,6 +231,11 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
       charged.write(digestKey(command.digest), command.push_id, { expiresAtMs }),
     ],
   };
+}
+
+function retire(_command: Asked<"key.retire">, view: View): Decided<DoneReply> {
+  const retired: IntegrationKeyEvent = { type: "key.retired", at_ms: view.nowMs };
+  return { reply: { status: "done" }, events: view.snapshot.can(retired) ? [retired] : [] };
 }
 
 function noteOf(scope: string, view: View): IdempotencyNote | undefined {

@@ -143,7 +143,7 @@ export interface KeptAct extends RegisterAct {
   readonly change: number;
 }
 
-/** Every command but the questions is refused (`refused`, or what its reply says) where the party's state does not allow it. */
+/** What changes nothing is answered in every state; the rest is refused where the party's state does not allow it. */
 export interface BusinessProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
@@ -288,7 +288,9 @@ export type AdmitReply =
       readonly held_reasons: readonly HeldReason[];
     }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number };
+  | { readonly status: "busy"; readonly retry_after_seconds: number }
+  /** The business is not in the state in which it publishes. */
+  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 
 export interface AssignReply {
   /** When the chunk was published, the same for every repetition: what is signed from it is the same too. */

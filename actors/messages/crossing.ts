@@ -40,7 +40,7 @@ const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> =
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
-  "key.retire": "never",
+  "key.retire": "deliver",
 };
 
 const push: Readonly<Record<keyof PushProtocol, Crossing>> = {

@@ -46,6 +46,7 @@ export interface IntegrationKeyProtocol {
     readonly bytes: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): ChargeReply;
+  /** The key was revoked: it charges nothing any more. */
   "key.retire"(): DoneReply;
 }
 
@@ -74,7 +75,9 @@ export type CapsReply = { readonly status: "within"; readonly known_push_id: str
 export type ChargeReply =
   | SeqReply
   /** Other pushes of the key were charged since its caps were checked. */
-  | CapUsedUp;
+  | CapUsedUp
+  /** The key was revoked. */
+  | { readonly status: "retired" };
 
 export type SeqReply =
   | { readonly status: "accepted" }

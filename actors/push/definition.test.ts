@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { pushFacts } from "../facts.fixture.ts";
 import type { HeldReason } from "../messages/business.ts";
-import type { PublishOutcome, PushReport, RecordOutcome } from "../messages/push.ts";
+import type { PublishOutcome, PushCommand, PushReport, RecordOutcome } from "../messages/push.ts";
+import type { ActorView } from "../system/definition.ts";
 import { pushActor } from "./definition.ts";
 
 const facts = (records: number) => pushFacts({ records });
@@ -244,5 +246,31 @@ describe("a held push", () => {
     const { results } = status(push, 0, "rejected");
     expect(results).toHaveLength(10);
     expect(results[9]).toMatchObject({ outcome: "rejected", errors: [{ code: "hold_rejected" }] });
+  });
+});
+
+describe("what the state of a push does not allow", () => {
+  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
+
+  it("leaves nothing behind: a chunk of a held push, and one of a push that failed", () => {
+    const push = open(10, reasons);
+    expect(settle(push, 0, 10)).toEqual({ status: "done" });
+    expect([status(push).state, push.rows(16)]).toEqual(["held", []]);
+    push.send({ type: "hold.release", confirmed: false });
+    settle(push, 0, 10);
+    expect([status(push).state, push.rows(16)]).toEqual(["failed", []]);
+  });
+
+  it("is no event of its journal: a hold that is settled, and a failure, where there is none to settle and nothing to fail", () => {
+    const push = open(10);
+    const view = () => part<ActorView>({ snapshot: push.snapshot, nowMs: push.nowMs });
+    const events = (command: PushCommand) => pushActor.decide(command, view()).events ?? [];
+    const release: PushCommand = { type: "hold.release", confirmed: true };
+    const fail: PushCommand = { type: "push.fail", code: "c", detail: "d" };
+    expect(events(release)).toEqual([]);
+    expect(events(fail)).toHaveLength(1);
+    settle(push, 0, 10);
+    expect(status(push).state).toBe("complete");
+    expect([events(release), events(fail)]).toEqual([[], []]);
   });
 });

@@ -6,6 +6,7 @@
 //   U4. Nothing is accepted after the instant up to which its leaves are sure to be there.
 //   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
 //       Whether an index has confirmed them is what `complete` says, and no caller waits for that.
+//   U6. What the machine would not take in its state leaves neither an event nor a row.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -31,14 +32,10 @@ export const pushActor = defineActor<"push", typeof pushMachine>({
     "push.references": (command, view) => ({
       reply: { status: "done", references: references.read(view, "r", command.chunk) ?? [] },
     }),
-    "push.fail": ({ code, detail }, view) => ({
-      reply: { status: "done" },
-      events: [{ type: "push.failed", code, detail, at_ms: view.nowMs }],
-    }),
-    "hold.release": ({ confirmed }, view) => ({
-      reply: { status: "done" },
-      events: [{ type: confirmed ? "hold.confirmed" : "hold.rejected", at_ms: view.nowMs }],
-    }),
+    "push.fail": ({ code, detail }, view) =>
+      takeUp(view, { type: "push.failed", code, detail, at_ms: view.nowMs }),
+    "hold.release": ({ confirmed }, view) =>
+      takeUp(view, { type: confirmed ? "hold.confirmed" : "hold.rejected", at_ms: view.nowMs }),
     "push.status": (command, view) => ({ reply: reportPush(view, command) }),
     "push.await": (_command, view) =>
       isAnswered(view)
@@ -98,6 +95,11 @@ function beforeChunk(chunk: number): { k: number; k2: string } {
   return { k: chunk, k2: "" };
 }
 
+/** U6. An event that the machine would not take in its state does not happen. */
+function takeUp(view: PushView, event: PushEvent): Decided<DoneReply> {
+  return { reply: { status: "done" }, events: view.snapshot.can(event) ? [event] : [] };
+}
+
 function noteIndexed({ chunk, region }: Asked<"chunk.indexed">, view: PushView): Decided<DoneReply> {
   const isAwaited = view.snapshot.context.unindexed.some(([of, at]) => of === chunk && at === region);
   return {
@@ -137,22 +139,17 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
 }
 
 function settleChunk(command: Asked<"chunk.settle">, view: PushView): Decided<DoneReply> {
-  if (command.chunk !== view.snapshot.context.chunksSettled) return { reply: { status: "done" } };
+  const decided = takeUp(view, {
+    type: "chunk.settled",
+    chunk: command.chunk,
+    tally: tallyOf(command.outcomes),
+    unindexed: command.unindexed,
+    at_ms: view.nowMs,
+  });
+  if (decided.events?.length === 0) return decided;
   const settled = outcomes.write("o", command.outcomes, { k: command.chunk });
   const told = references.write("r", command.references, { k: command.chunk });
-  return {
-    reply: { status: "done" },
-    events: [
-      {
-        type: "chunk.settled",
-        chunk: command.chunk,
-        tally: tallyOf(command.outcomes),
-        unindexed: command.unindexed,
-        at_ms: view.nowMs,
-      },
-    ],
-    puts: command.unindexed.length > 0 ? [settled, told] : [settled],
-  };
+  return { ...decided, puts: command.unindexed.length > 0 ? [settled, told] : [settled] };
 }
 
 function tallyOf(outcomes: readonly PublishOutcome[]) {

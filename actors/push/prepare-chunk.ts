@@ -6,13 +6,13 @@
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
-import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
-import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
-import type { ActivityContext } from "../system/definition.ts";
+import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./process-chunk.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
@@ -39,7 +39,7 @@ export interface PreparedChunk {
 export async function prepareChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  { ask, assigned: tell }: { readonly ask: ActivityContext["ask"]; readonly assigned: () => void },
+  { ask, assigned: tell }: { readonly ask: Ask; readonly assigned: () => void },
 ): Promise<PreparedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
@@ -124,7 +124,7 @@ interface JudgedLeaf {
 }
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
-  const collection = facts.collection as CollectionName;
+  const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { countries, own_names: ownNames = null } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };
@@ -143,21 +143,15 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   return { leafIndex, bytes, record, claim, faults: [] };
 }
 
-async function assign(
+function assign(
   facts: PushFacts,
   chunk: number,
   leaves: readonly LeafClaim[],
-  ask: ActivityContext["ask"],
+  ask: Ask,
 ): Promise<AssignReply> {
-  const command: BusinessCommand = {
-    type: "chunk.assign",
-    push_id: facts.push_id,
-    number: facts.number,
-    chunk,
-    collection: facts.collection,
-    leaves,
-  };
-  return ask<AssignReply>(businessRef(facts.business_uuid), command);
+  const { push_id, number, collection } = facts;
+  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
+  return ask(businessRef(facts.business_uuid), command);
 }
 
 function rejected(

@@ -17,9 +17,10 @@ import type { MerkleTree } from "../../protocol/merkle.ts";
 import type { ContentLists } from "../../protocol/records/content-lists.ts";
 import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
-import type { RegionCommand, RowsReply } from "../messages/region.ts";
+import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { ChunkLimits, ChunkLine } from "./chunk-line.ts";
 import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
@@ -69,7 +70,7 @@ export interface PublishedChunk {
 export async function processChunk(
   ports: PushPorts,
   params: { readonly facts: PushFacts; readonly chunk: number },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   const { facts, chunk } = params;
   const { id } = pushRef(facts.business_uuid, facts.push_id);
@@ -83,7 +84,7 @@ export async function processChunk(
 async function publishChunk(
   ports: PushPorts,
   params: { readonly facts: PushFacts; readonly chunk: number },
-  { context, assigned }: { readonly context: ActivityContext; readonly assigned: () => void },
+  { context, assigned }: { readonly context: ActivityContext<"push">; readonly assigned: () => void },
 ): Promise<PublishedChunk> {
   const { facts, chunk } = params;
   const prepared = await prepareChunk(ports, params, { ask: context.ask, assigned });
@@ -99,7 +100,7 @@ async function publishChunk(
   const told = await Promise.all(
     regions.map((region) => {
       const work_id = indexWork(context, chunk);
-      const command: RegionCommand =
+      const command: TellRows =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
@@ -164,29 +165,31 @@ async function storeVersions(
 export function indexRows(
   region: string,
   rows: {
-    readonly collection: string;
+    readonly collection: CollectionName;
     readonly chunk: number;
     readonly references: readonly RowReference[];
   },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<boolean> {
   const { chunk, ...told } = rows;
-  const command: RegionCommand = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
+  const command: TellRows = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
   return tell(region, command, { context });
 }
 
 /** One name for a chunk, however often a region is told: what is still under way there is waited for, not done twice. */
-function indexWork({ actor }: ActivityContext, chunk: number): string {
+function indexWork({ actor }: ActivityContext<"push">, chunk: number): string {
   return `${actor.id}/chunk ${chunk}`;
 }
 
+type TellRows = CommandOf<RegionProtocol, "rows.apply"> | CommandOf<RegionProtocol, "rows.index">;
+
 async function tell(
   region: string,
-  command: RegionCommand,
-  { context, waitMs }: { readonly context: ActivityContext; readonly waitMs?: number | undefined },
+  command: TellRows,
+  { context, waitMs }: { readonly context: ActivityContext<"push">; readonly waitMs?: number | undefined },
 ): Promise<boolean> {
   try {
-    const reply = await context.ask<RowsReply>(regionRef(region), command, { timeoutMs: waitMs });
+    const reply = await context.ask(regionRef(region), command, { timeoutMs: waitMs });
     return reply.status === "applied";
   } catch {
     return false;

@@ -6,6 +6,7 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { sendProblem } from "./reply.ts";
+import type { Act } from "./shapes.ts";
 
 /** Where acts are recorded, apart from the log of requests. */
 export interface AuditLog {
@@ -13,45 +14,11 @@ export interface AuditLog {
   record(event: string, detail: Readonly<Record<string, unknown>>): void;
 }
 
-/** Members that the body of every act has. */
-export interface Act {
-  readonly by: string;
-  readonly reason: string;
-}
-
 declare module "fastify" {
   interface FastifyRequest {
     /** What was answered, in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
   }
-}
-
-const plainText = "^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$";
-
-export const byLengthMax = 200;
-export const reasonLengthMax = 500;
-
-const actMembers = {
-  by: {
-    ...{ type: "string", maxLength: byLengthMax, pattern: plainText },
-    description: "Who asks for it: a person, or a system that a person answers for.",
-  },
-  reason: {
-    ...{ type: "string", maxLength: reasonLengthMax, pattern: plainText },
-    description: "Why. It is kept with the act.",
-  },
-} as const;
-
-type Members = Readonly<Record<string, object>>;
-
-/** JSON Schema of the body of an act. */
-export function actBody(required: Members, optional: Members = {}): object {
-  return {
-    type: "object",
-    properties: { ...required, ...optional, ...actMembers },
-    required: [...Object.keys(required), ...Object.keys(actMembers)],
-    additionalProperties: false,
-  };
 }
 
 const reads = ["GET", "HEAD"];

@@ -6,8 +6,12 @@ import { refuse } from "../protocol/result.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { createMetrics } from "./metrics.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
+import type { ActorReport } from "./shapes.ts";
 
-export const report = { ref: { kind: "push", id: "bat_1" }, state: "processing" };
+export const report: ActorReport = {
+  ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
+  ...{ epoch: 1, head: 2, timers: [], outbox: [], lastEvents: [], failure: null },
+};
 export const token = "an-operators-token-of-32-characters";
 export const authorization = `Bearer ${token}`;
 export const act = { by: "Ada at the desk", reason: "It was in a public repository." };

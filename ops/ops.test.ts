@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
 import { createMetrics } from "./metrics.ts";
 import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
+import type { ActorReport, ClusterState } from "./shapes.ts";
 
 describe("operators", () => {
   it.each([
@@ -66,9 +67,9 @@ describe("operators", () => {
 
   it("read an actor whose id has characters of its own", async () => {
     const asked: object[] = [];
-    const inspect = async (ref: object): Promise<object> => {
+    const inspect = async (ref: object): Promise<ActorReport> => {
       asked.push({ ...ref });
-      return {};
+      return report;
     };
     await openOps({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
@@ -82,7 +83,7 @@ describe("operators of a cluster", () => {
     return Promise.resolve(what.includes("xx-nowhere1") ? "region_unknown" : String(what[0]));
   };
   const cluster: ClusterOps = {
-    state: () => ({ region: "eu-west1" }),
+    state: () => clusterState,
     move: (party, to) => outcome("moved", party, to),
     declareDead: ({ region, successor, force }) =>
       force || region !== "eu-west2"
@@ -91,6 +92,16 @@ describe("operators of a cluster", () => {
     putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
+  };
+  const clusterState: ClusterState = {
+    ...{
+      region: "eu-west1",
+      self: null,
+      holds_lease: false,
+      regions: [],
+      transport: null,
+      fence_refusals: [],
+    },
   };
   const party = "6f1c0a2e-0000-4000-8000-000000000001";
 
@@ -145,7 +156,7 @@ describe("operators of a cluster", () => {
   });
 
   it("see it, and find its addresses described; a node alone has none of them", async () => {
-    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
+    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual(clusterState);
     expect(Object.keys((await openOps({ cluster }).inject("/openapi.json")).json().paths)).toContain(
       "/ops/cluster/moves",
     );

@@ -24,14 +24,7 @@ import type { Gauge, Metrics } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-
-export interface ReadyReport {
-  readonly ready: boolean;
-  /** What was looked at, each `ok` or what is wrong with it. */
-  readonly checks: Readonly<Record<string, string>>;
-  /** Channels that are in the clear because settings allow it; none is the right answer in production. */
-  readonly plain_text: readonly string[];
-}
+import type { ActorReport, ReadyReport } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -42,7 +35,7 @@ export interface OpsDeps {
   readonly gauges: () => readonly Gauge[];
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
-  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
+  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   readonly revocations: Revocations;

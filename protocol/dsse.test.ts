@@ -88,7 +88,7 @@ describe("an envelope", () => {
     [
       "an unknown member of a signature",
       { ...envelope, signatures: [{ ...signature, alg: "x" }] },
-      "/signatures/0",
+      "/signatures/0/alg",
     ],
     ["an empty key id", { ...envelope, signatures: [{ ...signature, keyid: "" }] }, "/signatures/0/keyid"],
     ["no signature bytes", { ...envelope, signatures: [{ ...signature, sig: "" }] }, "/signatures/0/sig"],

@@ -5,8 +5,8 @@ import { equalBytes, parseBase64, toBase64Url, utf8 } from "./bytes.ts";
 import type { EnvelopeSignature } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
 import type { PublicJwk } from "./jwk.ts";
-import { isObject } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
+import { isObject } from "./shape.ts";
 import { derToRawP256, type SignatureVerifier } from "./signatures.ts";
 import { parseStrictJson } from "./strict-json.ts";
 

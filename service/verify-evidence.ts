@@ -3,7 +3,6 @@
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { isObject } from "../protocol/payload.ts";
 import type { Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
@@ -126,9 +125,4 @@ function findMandate(
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
   const covering = newestFirst.filter(covers);
   return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
-}
-
-/** A member of a parsed body as an object; null when it is absent. */
-export function objectMember(value: JsonValue | undefined): JsonObject | null {
-  return isObject(value) ? value : null;
 }

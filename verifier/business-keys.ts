@@ -5,8 +5,8 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Envelope, openEnvelope, pae, parseEnvelope } from "../protocol/dsse.ts";
 import { verifyOne } from "../protocol/hybrid.ts";
 import { verifyPasskey } from "../protocol/passkey.ts";
-import { isObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { isObject } from "../protocol/shape.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 

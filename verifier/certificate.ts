@@ -4,9 +4,9 @@ import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Certificate, type IssuedCertificate, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
-import { isObject } from "../protocol/payload.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
+import { isObject } from "../protocol/shape.ts";
 import { instantOf } from "./instant.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 

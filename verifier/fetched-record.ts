@@ -5,8 +5,9 @@ import { parseUtf8, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
-import { isObject, parseObject } from "../protocol/payload.ts";
+import { parseObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { isObject } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 
 export interface FetchedRecord {

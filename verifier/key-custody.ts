@@ -8,8 +8,8 @@ import {
   type KeyCustody,
   openKeyCustody,
 } from "../protocol/key-custody.ts";
-import { isObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { isObject } from "../protocol/shape.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
 /** Verifies one custody statement: both halves, the issuance key valid at `issued_at`, the sandbox mark. */

@@ -1,10 +1,10 @@
 // Projection specifications as they are published: a version has one specification, and one hash, for ever.
 
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
-import { isObject } from "../protocol/payload.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
 import { projectionByName, projectionDocument } from "../protocol/projection/specifications.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
+import { isObject } from "../protocol/shape.ts";
 
 /**
  * Holds the parsed answer of `GET /v1/projections/{type}/{version}` against the specification that this verifier has of

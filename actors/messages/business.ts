@@ -1,6 +1,7 @@
 // What is said to a business actor: one per party, a business or an AI company. Id: the party's uuid.
 
 import type { Listings } from "../../protocol/listings.ts";
+import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { Message } from "../system/definition.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -107,7 +108,7 @@ export interface LeafClaim {
   readonly listings: Listings;
 }
 
-export type { Listings };
+export type { HeldReason, Listings };
 
 export interface LeafAssignment {
   readonly leaf_index: number;
@@ -116,11 +117,6 @@ export interface LeafAssignment {
   /** 0 where nothing is published. */
   readonly generation: number;
   readonly change: number;
-}
-
-export interface HeldReason {
-  readonly code: "price_changes" | "price_jump" | "listings_removed";
-  readonly detail: string;
 }
 
 /** Who had a party's register changed, and why. Kept by the party's actor, and published nowhere. */

@@ -72,8 +72,11 @@ export const importTable: readonly ImportRow[] = [
   {
     of: "ops",
     // What every surface answers alike, also where the platform would answer by itself.
-    may: ["protocol", "collections", "service", "api/open-api.ts", "api/platform-answers.ts"],
-    mayTypes: ["crypto/port.ts"],
+    may: [
+      ...["protocol", "collections", "service"],
+      ...["api/open-api.ts", "api/examples.json", "api/platform-answers.ts"],
+    ],
+    mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],
   },
   { of: "mcp", may: ["protocol", "collections", "client", "service"], packages: ["*", "node:*"] },

@@ -162,6 +162,12 @@ function escaped(token: string): string {
 
 const contracts = new Map<string, Contract>();
 
+/** Reads the document of a surface now, so that no request of it comes between those of a test. */
+export async function knowContract(origin: string): Promise<void> {
+  const contract = await readContract(origin);
+  if (contract !== null) contracts.set(origin, contract);
+}
+
 /** Judges an answer by the document that the surface at `origin` publishes; throws what is wrong with it. */
 export async function holdToContract(origin: string, answer: JudgedAnswer): Promise<void> {
   // What a test takes for a surface may be something of its own, or gone by now.

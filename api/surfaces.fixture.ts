@@ -26,7 +26,7 @@ import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { buildBusiness } from "./business.ts";
-import { contractFetch } from "./contract.fixture.ts";
+import { contractFetch, knowContract } from "./contract.fixture.ts";
 import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpDeps } from "./http-server.ts";
@@ -87,6 +87,9 @@ export async function openSurfaces(
   };
   const { addressRates = { reads: null, verifications: null } } = changes;
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });
+  for (const url of Object.values(urls)) await knowContract(url);
+  log.length = 0;
+  observed.length = 0;
   return {
     services,
     edge: http.edge,

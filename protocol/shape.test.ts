@@ -13,7 +13,6 @@ import {
   hash,
   integer,
   keyId,
-  list,
   literal,
   matching,
   named,

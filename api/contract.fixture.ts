@@ -3,7 +3,8 @@
 //   C1. The status is one that the operation lists, or one of an address or a method that there is not.
 //   C2. The body is of a listed media type and fits its schema; objects are closed, so a member that no document names fails.
 //   C3. Every field that the document requires is there, and every documented one that is there has its form.
-//   C4. A problem says its own status, and where it says when to ask again, so does Retry-After.
+//   C4. A request that is answered with a success fits its own schema: what is published is no narrower than what is taken.
+//   C5. A problem says its own status, and where it says when to ask again, so does Retry-After.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { problemMediaType } from "../protocol/problem.ts";
@@ -20,7 +21,18 @@ interface ResponseDoc {
 interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, ResponseDoc>> }>>>
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly responses: Readonly<Record<string, ResponseDoc>>;
+            readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
+          }
+        >
+      >
+    >
   >;
 }
 
@@ -31,6 +43,8 @@ export interface JudgedAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly text: string;
+  /** JSON that was sent; null for none, or too much to be judged. */
+  readonly request?: string | null;
 }
 
 /** Judges answers of one surface. */
@@ -77,12 +91,18 @@ function faultsOf(
   const template = Object.keys(document.paths).find((each) => patternOf(each).test(path));
   const isHead = answer.method === "HEAD";
   const method = isHead ? "get" : answer.method.toLowerCase();
-  const responses = template === undefined ? undefined : document.paths[template]?.[method]?.responses;
-  if (responses === undefined) return elsewhereFaults(answer, schemaFaults);
-  const response = responses[String(answer.status)];
+  const operation = template === undefined ? undefined : document.paths[template]?.[method];
+  if (operation === undefined) return elsewhereFaults(answer, schemaFaults);
+  const response = operation.responses[String(answer.status)];
   if (response === undefined) return [`status ${answer.status} is not listed`];
-  const place = `/paths/${escaped(template ?? "")}/${method}/responses/${answer.status}`;
+  const operationAt = `/paths/${escaped(template ?? "")}/${method}`;
+  const place = `${operationAt}/responses/${answer.status}`;
+  const { request = null, status } = answer;
+  const isTaken = status < 300 && request !== null && operation.requestBody !== undefined;
+  const requestAt = `${operationAt}/requestBody/content/${escaped("application/json")}/schema`;
+  const taken = isTaken ? schemaFaults(requestAt, JSON.parse(request)) : [];
   return [
+    ...taken.map((fault) => `the request: ${fault}`),
     ...headerFaults(answer, response, (name, value) =>
       schemaFaults(`${place}/headers/${escaped(name)}/schema`, value),
     ),
@@ -193,14 +213,21 @@ async function readContract(origin: string): Promise<Contract | null> {
   return known;
 }
 
+/** A longer body is not judged once more. */
+const requestBytesMax = 65_536;
+
 /** `fetch`, whose answers are held to the document of their surface. */
 export const contractFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const url = new URL(input instanceof Request ? input.url : input);
   const text = await response.clone().text();
   const { status, headers } = response;
+  const sent = init?.body;
+  const isShort = sent instanceof Uint8Array && sent.length <= requestBytesMax;
+  const request = isShort ? new TextDecoder().decode(sent) : typeof sent === "string" ? sent : null;
   await holdToContract(url.origin, {
     ...{ method: init?.method ?? "GET", path: `${url.pathname}${url.search}`, status, headers, text },
+    request,
   });
   return response;
 };

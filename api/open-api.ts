@@ -104,7 +104,7 @@ export function openApi(
     info: {
       title: info.title,
       version: "1.0.0",
-      description: `${info.description} HEAD is answered wherever GET is, with the same headers; a signature then covers HEAD as its @method.`,
+      description: `${info.description} Examples are from a real run; long lists and texts in them are cut. HEAD is answered wherever GET is, with the same headers; a signature then covers HEAD as its @method.`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     ...(info.servers.length === 0 ? {} : { servers: info.servers.map((url) => ({ url })) }),

@@ -1,8 +1,9 @@
 // What OpenAPI says of the public verification surface.
 
 import { aiPolicyKeyShape } from "../protocol/ai-policy-key.ts";
+import { recordSchemaNames } from "../protocol/record-schemas.ts";
 import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
-import { anyText, hash, uuid } from "../protocol/shape.ts";
+import { anyObject, anyText, described, hash, uuid } from "../protocol/shape.ts";
 import { recordId } from "../protocol/wire/push.ts";
 import {
   businessKeysAnswer,
@@ -18,6 +19,8 @@ import { verifyAnswer, verifyRequest } from "../protocol/wire/verify.ts";
 import type { HeaderName } from "./response-headers.ts";
 import type { Parameter, RouteDoc } from "./route.ts";
 
+/** Described by its own standard. */
+const jsonSchemaDocument = described(anyObject, "A JSON Schema document.");
 const cached: readonly HeaderName[] = ["Cache-Control"];
 
 const uuidParameter: Parameter = {
@@ -101,6 +104,32 @@ export const projectionDoc: RouteDoc = {
   ],
   answers: {
     200: { description: "How a record becomes a row", body: projectionAnswer, headers: cached },
+  },
+  problems: ["not_found"],
+};
+export const recordSchemaDoc: RouteDoc = {
+  summary: "JSON Schema of a record that businesses seal",
+  description:
+    "What JSON Schema can say of it: check digits and rules between members are judged by the service alone.",
+  parameters: [
+    {
+      name: "type",
+      in: "path",
+      description: "Record type.",
+      schema: {
+        type: "string",
+        enum: [...new Set(recordSchemaNames.map((name) => name.split("/")[0] ?? ""))],
+      },
+    },
+    { name: "version", in: "path", description: "Version of the record type.", schema: { type: "string" } },
+  ],
+  answers: {
+    200: {
+      description: "JSON Schema 2020-12",
+      body: jsonSchemaDocument,
+      mediaType: "application/schema+json",
+      headers: cached,
+    },
   },
   problems: ["not_found"],
 };

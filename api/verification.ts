@@ -31,6 +31,7 @@ import {
   keysDoc,
   policyKeyDoc,
   projectionDoc,
+  recordSchemaDoc,
   verifyDoc,
   verifyPageDoc,
   vocabularyDoc,
@@ -105,6 +106,9 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
     ),
     at("/v1/projections/:type/:version", projectionDoc, (request) =>
       verification.projection(parameter(request, "type"), parameter(request, "version")),
+    ),
+    at("/v1/schemas/:type/:version", recordSchemaDoc, (request) =>
+      verification.recordSchema(parameter(request, "type"), parameter(request, "version")),
     ),
     at("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
     read("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>

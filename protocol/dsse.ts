@@ -44,6 +44,7 @@ export const payloadTypes = {
   "key-possession.v1": payloadType("key-possession", 1),
 } as const;
 
+/** @internal for tests. */
 export type PayloadKind = keyof typeof payloadTypes;
 
 /** An envelope with more signatures is refused. */

@@ -137,7 +137,10 @@ export function receiptPayloadText(receipt: Omit<ReceiptV3, "v">): string {
   );
 }
 
-/** Payload bytes of a receipt of any version. */
+/**
+ * Payload bytes of a receipt of any version.
+ * @internal for tests: the service writes the text of its own version.
+ */
 export function receiptPayload(receipt: Receipt): Uint8Array {
   if (receipt.v === 3) return new TextEncoder().encode(receiptPayloadText(receipt));
   return canonicalBytes({ ...receipt, rows: receipt.rows.map((row) => ({ ...row })) });

@@ -24,7 +24,7 @@ import type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
 
 export type { NodeIdentity, ProtocolRange } from "./handshake.ts";
 export type { TransportLimits } from "./limits.ts";
-export type { MutualTls, TransportLog, TransportLogEntry, TransportStats } from "./wire.ts";
+export type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
 
 export interface WsTransportOptions {
   /** Where to listen; port 0 for any that is free. */

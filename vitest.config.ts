@@ -1,7 +1,16 @@
 import { defineConfig } from "vitest/config";
 import { testSeed } from "./tools/test-seed.ts";
 
-const pureFolders = ["protocol", "collections", "machines", "actors", "service", "cluster", "verifier"];
+const pureFolders = [
+  "std",
+  "protocol",
+  "collections",
+  "machines",
+  "actors",
+  "service",
+  "cluster",
+  "verifier",
+];
 /** Tests that touch nothing outside their own memory share one module graph; all others get a process each. */
 const pureTests = [
   ...pureFolders.map((folder) => `${folder}/**/*.test.ts`),

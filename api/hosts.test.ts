@@ -30,8 +30,10 @@ describe("an unsigned request", () => {
   );
 
   it("is judged by the host that its target names", async () => {
-    const answer = await ask(`GET http://attacker.example${path}`, "verify.svc.test");
-    expect(answer.status).toBe(421);
+    for (const scheme of ["http", "HTTP", "Https"]) {
+      const answer = await ask(`GET ${scheme}://attacker.example${path}`, "verify.svc.test");
+      expect(answer.status, scheme).toBe(421);
+    }
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemCodes } from "../protocol/problem.ts";
+import { Unavailable } from "../std/unavailable.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { createEdge } from "./edge.ts";
 import { buildServer } from "./http-server.ts";
@@ -89,7 +90,7 @@ describe("a failure", () => {
     },
   });
   const unavailable = (reason: string, retryAfterSeconds: number): Error =>
-    Object.assign(new Error("x"), { name: "ActorUnavailable", reason, retryAfterSeconds, effect: "unknown" });
+    new Unavailable("x", { reason, retryAfterSeconds, effect: "unknown" });
 
   it.each<readonly [string, unknown, number, string, string | null]>([
     ["of the store", new StoreError("unknown", "gone"), 503, "unavailable", "1"],

@@ -1,7 +1,7 @@
 // Schemas that have a name are written once, under `components`, and referred to everywhere else.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { isObject } from "../protocol/shape.ts";
+import { isObject } from "../std/is-object.ts";
 
 const nameForm = /^[A-Z][A-Za-z0-9]*$/;
 

@@ -76,6 +76,25 @@ describe("of requests that are sent together", () => {
     expect(answers(line.text())).toEqual(urls);
   });
 
+  it("each has a turn of its own, between which others are heard (O4)", async () => {
+    let turn = 0;
+    let timer = setImmediate(function next() {
+      turn += 1;
+      timer = setImmediate(next);
+    });
+    open.push(() => clearImmediate(timer));
+    const turns: number[] = [];
+    const { port } = await serve((request, response) => {
+      turns.push(turn);
+      say(response, request.url ?? "");
+    });
+    const line = dial(port);
+    const count = 300;
+    line.socket.write(Array.from({ length: count }, (_, index) => get(`/${index}`)).join(""));
+    await line.until((text) => answers(text).length === count);
+    expect(new Set(turns).size).toBe(count);
+  });
+
   it("all are answered, in their order, however the bytes are cut (O3)", async () => {
     const { port } = await serve(echo);
     const chunked =

@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { base64Length, recordCharactersMax } from "../client/batch.ts";
 import { checkProductColumn, productOfColumns, productSchema } from "../client/product-columns.ts";
 import { type JsonValue, parseJsonText, parseText, recordBytes } from "../client/record-bytes.ts";
+import { isObject } from "../std/is-object.ts";
 import { type CsvRow, parseCsv } from "./csv.ts";
 
 export const fileFormats = ["ndjson", "json", "csv", "tsv"] as const;
@@ -86,8 +87,7 @@ function createCollector(placeName: "line" | "item") {
 
 /** A product that does not name its schema gets the current one; whatever else is wrong with it the service says. */
 function withSchema(value: JsonValue): JsonValue {
-  const isObject = value !== null && typeof value === "object" && !Array.isArray(value);
-  return isObject && !("schema" in value) ? { schema: productSchema, ...value } : value;
+  return isObject(value) && !("schema" in value) ? { schema: productSchema, ...value } : value;
 }
 
 function readLines(text: string): ProductFile {

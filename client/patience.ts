@@ -1,6 +1,7 @@
 // Waiting for a service that is away for a while. Only for requests that may be repeated: reads, and resending an
 // exact batch, which is resumed and never published twice.
 
+import { backOffMs } from "../std/back-off.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
 
 export interface Patience {
@@ -12,8 +13,7 @@ export interface Patience {
   readonly onWaiting: (waiting: { readonly delayMs: number; readonly error: Error }) => void;
 }
 
-const firstDelayMs = 250;
-const delayMsMax = 5_000;
+const delays = { firstMs: 250, maxMs: 5_000 };
 const passingStatuses = [429, 502, 503, 504];
 
 /** Repeats `request` while it fails for reasons that pass. */
@@ -37,10 +37,10 @@ export function mayPass(error: unknown): boolean {
 }
 
 function delayAfter(error: unknown, attempt: number): number | null {
-  const backOffMs = Math.min(firstDelayMs * 2 ** Math.min(attempt, 8), delayMsMax);
-  if (error instanceof SvcConnectionError) return backOffMs;
+  const delayMs = backOffMs(attempt + 1, delays);
+  if (error instanceof SvcConnectionError) return delayMs;
   if (!(error instanceof SvcProblemError)) return null;
   const passes = passingStatuses.includes(error.status) || error.code === "idempotency_in_progress";
   if (!passes) return null;
-  return error.retryAfterSeconds === null ? backOffMs : Math.max(error.retryAfterSeconds * 1000, backOffMs);
+  return error.retryAfterSeconds === null ? delayMs : Math.max(error.retryAfterSeconds * 1000, delayMs);
 }

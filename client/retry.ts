@@ -1,5 +1,6 @@
 // Which failures are tried again: only what was certainly not served (specification, «D. Tool server»).
 
+import { backOffMs } from "../std/back-off.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
 
 export interface RetryPolicy {
@@ -16,12 +17,12 @@ const firstDelayMs = 200;
 /** Milliseconds to wait before the next attempt, or null when there is none. `attempt` counts from 1. */
 export function decideRetry(error: unknown, attempt: number, policy: RetryPolicy): number | null {
   if (attempt >= policy.maxAttempts) return null;
-  const backOffMs = Math.min(firstDelayMs * 2 ** (attempt - 1), policy.maxDelayMs);
-  if (error instanceof SvcConnectionError) return error.effect === "not_applied" ? backOffMs : null;
+  const ownMs = backOffMs(attempt, { firstMs: firstDelayMs, maxMs: policy.maxDelayMs });
+  if (error instanceof SvcConnectionError) return error.effect === "not_applied" ? ownMs : null;
   if (!(error instanceof SvcProblemError)) return null;
-  if (error.status === 502 || error.status === 504) return backOffMs;
+  if (error.status === 502 || error.status === 504) return ownMs;
   if (error.status !== 429 && error.status !== 503) return null;
-  const delayMs = error.retryAfterSeconds === null ? backOffMs : error.retryAfterSeconds * 1000;
+  const delayMs = error.retryAfterSeconds === null ? ownMs : error.retryAfterSeconds * 1000;
   return delayMs <= policy.maxDelayMs ? delayMs : null;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../std/unavailable.ts";
 import type { Member } from "../storage/cluster-store.ts";
-import { RemoteFailure, type RemoteTarget } from "../transport/actor-transport.ts";
+import type { RemoteTarget } from "../transport/actor-transport.ts";
 import { createActorRouter } from "./actor-router.ts";
 import type { Located } from "./placement.ts";
 import { type RoutedNode, RoutedWorld } from "./routed-world.fixture.ts";
@@ -79,7 +80,7 @@ describe("routing", () => {
       const beganMs = world.time.now();
       const failure = await world.time.run(node.ask(party, "x").catch((error: unknown) => error));
       expect(world.time.now() - beganMs).toBeLessThan(200);
-      expect(failure).toBeInstanceOf(RemoteFailure);
+      expect(failure).toBeInstanceOf(Unavailable);
       return failure;
     };
     expect(await failureOf("nobody")).toMatchObject({ reason: "not_here", effect: "not_applied" });

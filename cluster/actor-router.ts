@@ -13,12 +13,15 @@
 import type { ActorName } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LocalActorSystem, TimerPort } from "../actors/system/ports.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
+import { Unavailable } from "../std/unavailable.ts";
 import type { Member } from "../storage/cluster-store.ts";
 import {
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteFailureReason,
   type RemoteTarget,
+  remoteFailure,
   type TransportHandlers,
 } from "../transport/actor-transport.ts";
 import type { Monotonic } from "./cycle.ts";
@@ -74,7 +77,7 @@ export function createActorRouter(options: ActorRouterOptions): ActorRouter {
 class NodeRouter implements ActorRouter {
   readonly #options: ActorRouterOptions;
   readonly #patienceMs: number;
-  readonly #targets = new Map<string, RemoteTarget>();
+  readonly #targets = new BoundedMap<string, RemoteTarget>(targetsMax);
   readonly #wanted = new Set<string>();
   /** For every actor that is not here. */
   readonly #elsewhere: RemoteTarget;
@@ -196,7 +199,6 @@ class NodeRouter implements ActorRouter {
   #target(member: Member, targetOf: (member: Member) => RemoteTarget): RemoteTarget {
     const known = this.#targets.get(member.incarnation);
     if (known !== undefined) return known;
-    if (this.#targets.size >= targetsMax) this.#targets.clear();
     const target = targetOf(member);
     this.#targets.set(member.incarnation, target);
     return target;
@@ -253,10 +255,10 @@ async function settle(placement: Placement, to: ActorName): Promise<void> {
 
 /** Why a call did not come to its actor although nothing was done; null for every other failure. */
 function misplacement(error: unknown): "not_here" | "unreachable" | null {
-  if (!(error instanceof RemoteFailure) || error.effect !== "not_applied") return null;
+  if (!(error instanceof Unavailable) || error.effect !== "not_applied") return null;
   return error.reason === "not_here" || error.reason === "unreachable" ? error.reason : null;
 }
 
 function failure(reason: RemoteFailureReason, retryAfterSeconds: number, detail: string): RemoteFailure {
-  return new RemoteFailure(reason, { retryAfterSeconds, effect: "not_applied", detail });
+  return remoteFailure(reason, { retryAfterSeconds, effect: "not_applied", detail });
 }

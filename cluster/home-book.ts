@@ -3,6 +3,7 @@
 //   B1. A home is never replaced by one of an earlier version.
 //   B2. Look-ups are shared, bounded, and not repeated for a party without a home before a moment has passed.
 
+import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
 
@@ -20,12 +21,13 @@ const missesMax = 10_000;
 
 export class HomeBook {
   readonly #options: HomeBookOptions;
-  readonly #homes = new Map<string, PartyHome>();
+  readonly #homes: BoundedMap<string, PartyHome>;
   readonly #lookUps = new Map<string, Promise<void>>();
-  readonly #missedMs = new Map<string, number>();
+  readonly #missedMs = new BoundedMap<string, number>(missesMax);
 
   constructor(options: HomeBookOptions) {
     this.#options = options;
+    this.#homes = new BoundedMap(options.homesMax);
   }
 
   get(party: string): PartyHome | undefined {
@@ -38,10 +40,6 @@ export class HomeBook {
     if (known !== undefined && known.version >= home.version) return;
     this.#homes.set(home.party, home);
     this.#missedMs.delete(home.party);
-    if (this.#homes.size > this.#options.homesMax) {
-      const first = this.#homes.keys().next().value;
-      if (first !== undefined) this.#homes.delete(first);
-    }
   }
 
   forgetAll(): void {
@@ -71,7 +69,6 @@ export class HomeBook {
       this.learn(home);
       return;
     }
-    if (this.#missedMs.size >= missesMax) this.#missedMs.clear();
     this.#missedMs.set(party, monotonic.nowMs());
   }
 }

@@ -21,6 +21,7 @@
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
+import { backOffMs } from "../std/back-off.ts";
 import type { ClusterStore, Member, RegionStanding, RegionView } from "../storage/cluster-store.ts";
 import { assertAdmitted, assertKnown, type Greeting, JoinRefused, type ProtocolRange } from "./admission.ts";
 import type { Monotonic } from "./cycle.ts";
@@ -241,16 +242,17 @@ class NodeMembership implements Membership {
     if (this.#presence === presence) this.#presence = null;
     this.#options.life.halt(presence.self, reason);
     this.#log("warn", "cluster.lease_lost", `${presence.self.incarnation}: ${reason}`);
-    if (presence.self.state === "active") this.#rejoin(this.timing.rejoinMs);
+    if (presence.self.state === "active") this.#rejoin(1);
   }
 
-  #rejoin(delayMs: number): void {
+  #rejoin(attempt: number): void {
     if (!this.#joins) return;
+    const delayMs = backOffMs(attempt, { firstMs: this.timing.rejoinMs, maxMs: this.timing.rejoinMaxMs });
     this.#cancelRejoin = this.#options.timers.schedule(delayMs, () => {
       this.#enter().catch((error: unknown) => {
         const level = error instanceof JoinRefused ? "error" : "warn";
         this.#log(level, "cluster.join_failed", error instanceof Error ? error.message : String(error));
-        this.#rejoin(Math.min(delayMs * 2, this.timing.rejoinMaxMs));
+        this.#rejoin(attempt + 1);
       });
     });
   }

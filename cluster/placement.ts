@@ -12,6 +12,7 @@
 //   Q5. What names a region (nonces, the region's own actor) lives there or nowhere.
 
 import { type ActorName, placementOf } from "../actors/messages/refs.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
 import { heirOf } from "./heir.ts";
@@ -85,7 +86,7 @@ class NodePlacement implements Placement {
   readonly #membership: Membership;
   readonly #book: HomeBook;
   /** Winners of the rendezvous that are active, by region and key; valid for one generation of what is known. */
-  readonly #winners = new Map<string, { readonly member: Member; readonly region: string }>();
+  readonly #winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
   #winnersOf = -1;
 
   constructor({ store, monotonic, membership, homesMax = homesMaxDefault }: PlacementOptions) {
@@ -174,7 +175,7 @@ class NodePlacement implements Placement {
 
   #winner(region: string, key: string): { readonly member: Member; readonly region: string } | null {
     const generation = this.#membership.generation();
-    if (generation !== this.#winnersOf || this.#winners.size >= cachedMax) this.#winners.clear();
+    if (generation !== this.#winnersOf) this.#winners.clear();
     this.#winnersOf = generation;
     const name = `${region}/${key}`;
     const known = this.#winners.get(name);

@@ -3,7 +3,7 @@
 
 import type { Message } from "../actors/system/definition.ts";
 import type { Member } from "../storage/cluster-store.ts";
-import { RemoteFailure, type RemoteTarget } from "../transport/actor-transport.ts";
+import { type RemoteFailure, type RemoteTarget, remoteFailure } from "../transport/actor-transport.ts";
 import { type ActorRouter, createActorRouter } from "./actor-router.ts";
 import { type NodeTraits, World, type WorldNode } from "./world.fixture.ts";
 
@@ -130,5 +130,5 @@ export class RoutedWorld extends World {
 }
 
 function failed(effect: "not_applied" | "unknown"): RemoteFailure {
-  return new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect });
+  return remoteFailure("unreachable", { retryAfterSeconds: 1, effect });
 }

@@ -2,6 +2,7 @@
 
 import { isDecimal, parseDateTime } from "../protocol/identifiers.ts";
 import { ok } from "../protocol/result.ts";
+import { isObject } from "../std/is-object.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
 import type { FieldType } from "./definition.ts";
 import { refuseSearch, type SearchResult } from "./search-refusal.ts";
@@ -41,7 +42,7 @@ export function parseNear(
   pointer: string,
 ): SearchResult<{ readonly point: GeoPoint; readonly radiusKm: number }> {
   const meaning = `an object of exactly lat (-90 to 90), lng (-180 to 180) and radius_km (above 0, at most ${radiusKmMax})`;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return invalid(pointer, meaning);
+  if (!isObject(value)) return invalid(pointer, meaning);
   const { lat, lng, radius_km: radiusKm, ...rest } = value as Readonly<Record<string, unknown>>;
   const isPlace =
     isWithin(lat, -90, 90) && isWithin(lng, -180, 180) && isWithin(radiusKm, 0, radiusKmMax) && radiusKm > 0;

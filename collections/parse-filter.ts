@@ -1,6 +1,8 @@
 // The filter of a search: `{all: [clause, …]}` (specification, «Retrieval API», search).
 
 import { ok } from "../protocol/result.ts";
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
 import {
   type CollectionDefinition,
@@ -10,7 +12,6 @@ import {
   operators,
 } from "./definition.ts";
 import { parseNear, parseOperand } from "./operand.ts";
-import { isJsonObject, joinPointer } from "./request-object.ts";
 import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
 
 /** Specification, «Limits». */
@@ -35,7 +36,7 @@ export interface SearchFilter {
  * as a clause towards the limit. Exactly one country must be named: naming the same one again changes nothing.
  */
 export function parseFilter(definition: CollectionDefinition, value: unknown): SearchResult<SearchFilter> {
-  if (!isJsonObject(value))
+  if (!isObject(value))
     return invalid(
       "/filter",
       value === undefined
@@ -85,9 +86,9 @@ function parseClause(
   value: unknown,
   pointer: string,
 ): SearchResult<readonly SearchClause[]> {
-  const names = isJsonObject(value) ? Object.keys(value) : [];
+  const names = isObject(value) ? Object.keys(value) : [];
   const [name] = names;
-  if (!isJsonObject(value) || name === undefined || names.length > 1) {
+  if (!isObject(value) || name === undefined || names.length > 1) {
     return invalid(pointer, "A clause is an object with one member, the field name.");
   }
   const field = fieldByName(definition, name);
@@ -98,7 +99,7 @@ function parseClause(
   }
   const at = joinPointer(pointer, name);
   const condition = value[name];
-  if (!isJsonObject(condition)) return parseShorthand(field, condition, at);
+  if (!isObject(condition)) return parseShorthand(field, condition, at);
   const clauses: SearchClause[] = [];
   for (const operator of Object.keys(condition)) {
     const parsed = parseCondition(

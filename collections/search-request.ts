@@ -11,10 +11,11 @@
 import { type CollectionName, collectionNames, isCollectionName } from "../protocol/identifiers.ts";
 import { searchRowsMax } from "../protocol/limits.ts";
 import { ok } from "../protocol/result.ts";
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 import { collections } from "./collections.ts";
 import { type CollectionDefinition, textMatchKey } from "./definition.ts";
 import { parseFilter, type SearchFilter } from "./parse-filter.ts";
-import { isJsonObject, joinPointer } from "./request-object.ts";
 import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
 import { queryTerms } from "./text-analysis.ts";
 
@@ -73,7 +74,7 @@ export function parseSearchRequest(
   body: unknown,
   impliedCollection: CollectionName | null = null,
 ): SearchResult<SearchRequest> {
-  if (!isJsonObject(body)) return invalid("", "The body must be a JSON object.");
+  if (!isObject(body)) return invalid("", "The body must be a JSON object.");
   for (const name of Object.keys(body)) {
     if (!(searchMembers as readonly string[]).includes(name)) {
       const detail = `A search has no member ${shown(name)}.`;

@@ -6,6 +6,7 @@
 import type { KeyObject } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import type { PackedMessages } from "../protocol/packed-messages.ts";
+import { WorkerCalls } from "../std/worker-calls.ts";
 import { createSigner } from "./file-signer.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
@@ -26,14 +27,10 @@ export interface SigningAnswer {
 const listMin = 4;
 const signatureLength = 64;
 
-interface Waiting {
-  readonly resolve: (signatures: Uint8Array) => void;
-  readonly reject: (error: Error) => void;
-}
-
-let worker: Worker | null = null;
-let orders = 0;
-const waiting = new Map<number, Waiting>();
+const calls = new WorkerCalls<SigningOrder, SigningAnswer>(
+  "signing",
+  () => new Worker(new URL("./signing-worker.ts", import.meta.url)),
+);
 
 /** Signs messages with a key, 64 bytes each, in order; rejects when it cannot. */
 export type SigningThread = (key: KeyObject, messages: PackedMessages) => Promise<Uint8Array>;
@@ -58,34 +55,7 @@ export function createBatchSigner(jwk: PrivateJwk, thread: SigningThread = signI
 }
 
 async function signInThread(key: KeyObject, messages: PackedMessages): Promise<Uint8Array> {
-  worker ??= startWorker();
-  worker.ref();
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  orders += 1;
-  waiting.set(orders, { resolve, reject });
   // Copied, not handed over: should the thread end, they are signed elsewhere (B2).
-  const order: SigningOrder = { id: orders, key, messages };
-  worker.postMessage(order);
-  return promise;
-}
-
-function startWorker(): Worker {
-  const started = new Worker(new URL("./signing-worker.ts", import.meta.url));
-  started.on("message", ({ id, signatures }: SigningAnswer) => {
-    waiting.get(id)?.resolve(signatures);
-    waiting.delete(id);
-    // A thread that has nothing to do keeps no process alive.
-    if (waiting.size === 0) started.unref();
-  });
-  started.once("error", (error: Error) => failAll(started, error));
-  started.once("messageerror", (error: Error) => failAll(started, error));
-  started.once("exit", () => failAll(started, new Error("The signing thread ended.")));
-  return started;
-}
-
-function failAll(ended: Worker, error: Error): void {
-  if (worker !== ended) return;
-  worker = null;
-  for (const each of waiting.values()) each.reject(error);
-  waiting.clear();
+  const { signatures } = await calls.call((id) => ({ id, key, messages }));
+  return signatures;
 }

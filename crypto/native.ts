@@ -3,8 +3,16 @@
 //   N2. A key is checked once and kept, as many as `keysMax`; a refused key is kept as refused.
 //   N3. `verify` never throws: what cannot be checked is not valid.
 
-import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verifyNative } from "node:crypto";
+import {
+  createHmac,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  randomFillSync,
+  verify as verifyNative,
+} from "node:crypto";
 import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { CryptoPort } from "./port.ts";
 
 /** Public keys held ready; the one used longest ago goes first. */
@@ -14,37 +22,14 @@ export const keysMax = 4096;
 const signatureLengths = { OKP: 64, EC: 64, AKP: 3309 } as const;
 
 /** Key text → imported key, or null for one that no signature is accepted from; in order of use. */
-const keys = new Map<string, KeyObject | null>();
+const keys = new BoundedMap<string, KeyObject | null>(keysMax);
 
 export const nativeCrypto: CryptoPort = {
   sha256: (bytes) => plain(hash("sha256", bytes, "buffer")),
-  hmacSha256,
+  hmacSha256: (key, bytes) => plain(createHmac("sha256", key).update(bytes).digest()),
   verify,
   randomBytes: (length) => randomFillSync(new Uint8Array(length)),
 };
-
-/** Blocks that the key makes of itself (RFC 2104 §2): one hash call each for the inner and the outer hash is faster than an HMAC object. */
-const hmacPads = new WeakMap<Uint8Array, { readonly inner: Uint8Array; readonly outer: Uint8Array }>();
-const hmacBlock = 64;
-
-function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
-  const { inner, outer } = hmacPads.get(key) ?? padsOf(key);
-  const message = new Uint8Array(hmacBlock + bytes.length);
-  message.set(inner);
-  message.set(bytes, hmacBlock);
-  const last = new Uint8Array(hmacBlock + 32);
-  last.set(outer);
-  last.set(hash("sha256", message, "buffer"), hmacBlock);
-  return plain(hash("sha256", last, "buffer"));
-}
-
-function padsOf(key: Uint8Array): { readonly inner: Uint8Array; readonly outer: Uint8Array } {
-  const block = new Uint8Array(hmacBlock);
-  block.set(key.length > hmacBlock ? hash("sha256", key, "buffer") : key);
-  const pads = { inner: block.map((byte) => byte ^ 0x36), outer: block.map((byte) => byte ^ 0x5c) };
-  hmacPads.set(key, pads);
-  return pads;
-}
 
 function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== signatureLengths[jwk.kty]) return false;
@@ -63,12 +48,7 @@ function keyOf(jwk: PublicJwk): KeyObject | null {
   // A value of one type of key must never find the key of another.
   const name = `${jwk.kty} ${value}`;
   const known = keys.get(name);
-  if (known !== undefined) {
-    keys.delete(name);
-    keys.set(name, known);
-    return known;
-  }
-  if (keys.size >= keysMax) keys.delete(keys.keys().next().value ?? "");
+  if (known !== undefined) return known;
   const key = importKey(jwk);
   keys.set(name, key);
   return key;

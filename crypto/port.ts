@@ -4,6 +4,7 @@ import type { Envelope } from "../protocol/dsse.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import type { PackedMessages } from "../protocol/packed-messages.ts";
 import type { Result } from "../protocol/result.ts";
+import { Unavailable } from "../std/unavailable.ts";
 
 export interface Signer {
   /** RFC 7638 thumbprint of the public half. */
@@ -35,15 +36,14 @@ export interface Issuance {
 export type SigningReason = "signing_key" | "issuance" | "hosted_key";
 
 /** Nothing was signed, and later something may be. */
-export class SigningUnavailable extends Error {
-  readonly reason: SigningReason;
-  readonly retryAfterSeconds: number;
-  constructor(reason: SigningReason, detail: string, retryAfterSeconds = 60) {
-    super(detail);
-    this.name = "SigningUnavailable";
-    this.reason = reason;
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
+export type SigningUnavailable = Unavailable<SigningReason>;
+
+export function signingUnavailable(
+  reason: SigningReason,
+  detail: string,
+  retryAfterSeconds = 60,
+): SigningUnavailable {
+  return new Unavailable(detail, { reason, effect: "not_applied", retryAfterSeconds });
 }
 
 export interface CryptoPort {

@@ -28,7 +28,7 @@ import type { Clock } from "../crypto/port.ts";
 import type { DeadRegion, RefusedOrder } from "../ops/cluster.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { StoreError } from "../storage/cluster-store.ts";
-import { RemoteFailure } from "../transport/actor-transport.ts";
+import { remoteFailure } from "../transport/actor-transport.ts";
 import {
   type MutualTls,
   openWsTransport,
@@ -322,11 +322,11 @@ function createTransports(
       current = await openWsTransport({
         ...config.listen,
         cluster: config.name,
-        secret: utf8(secrets.cluster),
+        secret: secrets.cluster === null ? null : utf8(secrets.cluster),
         alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
         self: { incarnation, region, address: config.address },
         protocol,
-        ...(tls === null ? {} : { tls }),
+        tls,
         addressOf,
         handlers: {
           ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),
@@ -340,7 +340,7 @@ function createTransports(
     target: (address, incarnation) => {
       if (current !== null) return current.target(address, incarnation);
       const detail = "the node is between two lives";
-      throw new RemoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
+      throw remoteFailure("draining", { retryAfterSeconds: 1, effect: "not_applied", detail });
     },
     greet: async (address, incarnation) => current?.greet(address, incarnation) ?? "unknown",
     close: async () => {

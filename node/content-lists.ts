@@ -7,8 +7,10 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
 import { isFindable, type OperatorLists, type ProtectedName } from "../protocol/records/content-lists.ts";
 import { hostForm } from "../protocol/records/https-url.ts";
-import { isArray, isObject } from "../protocol/records/record-validator.ts";
+import { isArray } from "../protocol/records/record-validator.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 import { ConfigError } from "./config-error.ts";
 
 const setting = "SVC_CONTENT_LISTS";
@@ -55,7 +57,7 @@ function parseLists(path: string, value: JsonValue): OperatorLists {
   if (!isObject(value)) throw refused(path, "", `is no object; write ${form}`);
   const unknown = Object.keys(value).find((name) => !(members as readonly string[]).includes(name));
   if (unknown !== undefined) {
-    throw refused(path, `/${escaped(unknown)}`, `is not a member of this file; use ${members.join(", ")}`);
+    throw refused(path, pointerTo("", unknown), `is not a member of this file; use ${members.join(", ")}`);
   }
   const parse = <T>(member: (typeof members)[number], item: (value: JsonValue, at: Place) => T) =>
     parseList({ path, pointer: `/${member}` }, value[member], item);
@@ -98,7 +100,7 @@ function parseProtected(value: JsonValue, at: Place): ProtectedName {
   const { name = null, owners, ...rest } = value;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
-    throw refused(path, `${pointer}/${escaped(unknown)}`, "is not a member of a name; use name and owners");
+    throw refused(path, pointerTo(pointer, unknown), "is not a member of a name; use name and owners");
   const parsed = parseList({ path, pointer: `${pointer}/owners` }, owners, parseText(faultOfOwner));
   if (parsed.length > ownersMax)
     throw refused(path, `${pointer}/owners`, `has ${parsed.length} owners; name at most ${ownersMax}`);
@@ -142,7 +144,7 @@ function refused(path: string, pointer: string, fault: string): ConfigError {
   return new ConfigError(setting, `${pointer === "" ? path : `${pointer} in ${path}`} ${fault}`);
 }
 
-/** RFC 6901 §3, at most as long as a name. */
-function escaped(name: string): string {
-  return name.slice(0, nameLengthMax).replaceAll("~", "~0").replaceAll("/", "~1");
+/** Of the member, at most as long as a name. */
+function pointerTo(pointer: string, name: string): string {
+  return joinPointer(pointer, name.slice(0, nameLengthMax));
 }

@@ -7,7 +7,7 @@
 import { createSigner } from "../crypto/file-signer.ts";
 import type { FileKeyStore } from "../crypto/key-store.ts";
 import { nativeCrypto } from "../crypto/native.ts";
-import { type Signer, SigningUnavailable } from "../crypto/port.ts";
+import { type Signer, signingUnavailable } from "../crypto/port.ts";
 import { ed25519OfSeed } from "../crypto/private-jwk.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import type { Register } from "../service/register.ts";
@@ -32,7 +32,7 @@ export function createHostedKeys(deps: HostedKeysDeps): (businessUuid: string) =
       known.length === 0
         ? `No key is held for business ${uuid}.`
         : `The key that is held for business ${uuid} is not on this node; ask another one, or bring hosted-${uuid}.jwk.`;
-    throw new SigningUnavailable("hosted_key", detail);
+    throw signingUnavailable("hosted_key", detail);
   };
 }
 

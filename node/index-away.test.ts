@@ -5,7 +5,7 @@ import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { readPush } from "../service/push-status.ts";
-import { IndexUnavailable, type RowIndex } from "../storage/row-index.ts";
+import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
 import {
   jsonOf,
   openBusiness,
@@ -28,10 +28,10 @@ let apply: (index: RowIndex, changes: Parameters<RowIndex["apply"]>[0]) => Retur
 let heldBack: (() => void)[] = [];
 
 const isBack: typeof apply = (index, changes) => index.apply(changes);
-const refuses: typeof apply = () => Promise.reject(new IndexUnavailable("unreachable", "nobody is there"));
+const refuses: typeof apply = () => Promise.reject(indexUnavailable("unreachable", "nobody is there"));
 const hangs: typeof apply = () =>
   new Promise((_, reject) => {
-    heldBack.push(() => reject(new IndexUnavailable("timeout", "no answer came")));
+    heldBack.push(() => reject(indexUnavailable("timeout", "no answer came")));
   });
 
 beforeEach(async () => {

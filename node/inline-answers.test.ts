@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
-import { type ActorSystem, ActorUnavailable, type Message } from "../actors/system/definition.ts";
+import { type ActorSystem, actorUnavailable, type Message } from "../actors/system/definition.ts";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -71,7 +71,7 @@ describe("a batch that is not settled in time", () => {
     const { body, pushId } = await batchOf(["late"]);
     const { asked, services } = watched(({ command }) => {
       if (command.type === "push.await")
-        throw new ActorUnavailable("timeout", { retryAfterSeconds: 1, effect: "unknown" });
+        throw actorUnavailable("timeout", { retryAfterSeconds: 1, effect: "unknown" });
     });
     const failure = await publish(services, business, body, { idempotencyKey: "late" }).catch(
       (error: unknown) => error,
@@ -117,7 +117,7 @@ describe("a replay", () => {
     const first = await publish(node.services, business, body, { idempotencyKey: "unreached" });
     const { services } = watched(({ to }) => {
       if (to.kind === "push")
-        throw new ActorUnavailable("quarantined", { retryAfterSeconds: 30, effect: "not_applied" });
+        throw actorUnavailable("quarantined", { retryAfterSeconds: 30, effect: "not_applied" });
     });
     expect(await publish(services, business, body, { idempotencyKey: "unreached" })).toEqual(first);
   });

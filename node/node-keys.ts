@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 import type { FileKeyStore } from "../crypto/key-store.ts";
-import { type Clock, type Issuance, type Signer, SigningUnavailable } from "../crypto/port.ts";
+import { type Clock, type Issuance, type Signer, signingUnavailable } from "../crypto/port.ts";
 import type { Anchors } from "../protocol/anchors.ts";
 import { parseBase64Url } from "../protocol/bytes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
@@ -110,7 +110,7 @@ async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Tru
 /** Everything but this is served without it. */
 const noIssuance: Issuance = {
   issue: async () => {
-    throw new SigningUnavailable(
+    throw signingUnavailable(
       "issuance",
       "This node can issue nothing: it has no issuance process (SVC_ISSUANCE).",
     );

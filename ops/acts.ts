@@ -3,8 +3,10 @@
 //   A2. What became of it is there too, also of requests that were refused.
 //   A3. Nothing of a request is written there but what its schema describes, and no grant: whoever reads the log gets no
 //       means to act.
+//   A4. Whoever has no token adds a bounded number of lines (refused-strangers.ts).
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
 import type { Act } from "./shapes.ts";
 
@@ -18,6 +20,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What was answered, in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
+    /** Whether the guard let it pass; an act passes with the token alone. */
+    isLetIn: boolean;
   }
 }
 
@@ -32,7 +36,20 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   // Those whose body is what its schema says.
   const understood = new WeakSet<FastifyRequest>();
   const entry = (request: FastifyRequest): object => entryOf(request, understood.has(request));
+  const write: AuditLog["record"] = (event, detail) => {
+    try {
+      audit.record(event, detail);
+    } catch (error) {
+      server.log.error({ request_id: detail["request_id"], err: error }, "audit.failed");
+    }
+  };
+  const strangers = new RefusedStrangers(write);
+  server.addHook("onClose", (_server, done) => {
+    strangers.end();
+    done();
+  });
   server.decorateRequest("outcome", null);
+  server.decorateRequest("isLetIn", false);
   server.addHook("preHandler", (request, reply, done) => {
     try {
       if (isAct(request) && !request.is404) {
@@ -48,12 +65,9 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   });
   server.addHook("onResponse", (request, reply, done) => {
     const { statusCode: status } = reply;
-    const event = status < 400 ? "ops.acted" : "ops.refused";
-    try {
-      if (isAct(request)) audit.record(event, { ...entry(request), status, outcome: request.outcome });
-    } catch (error) {
-      request.log.error({ request_id: request.id, err: error }, "audit.failed");
-    }
+    const detail = { ...entry(request), status, outcome: request.outcome };
+    if (isAct(request) && request.isLetIn) write(status < 400 ? "ops.acted" : "ops.refused", detail);
+    else if (isAct(request)) strangers.add(detail);
     done();
   });
 }

@@ -104,7 +104,7 @@ const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
 const reads: readonly Operation[] = [
   read("/healthz", "The process answers", health),
-  read("/readyz", "The node can serve", readyReport, {
+  read("/readyz", "The node can serve; `degraded` names what it does without meanwhile", readyReport, {
     answers: { 503: { description: "It cannot, and why", body: readyReport } },
   }),
   read("/metrics", "Prometheus text format", anyText, { mediaType: "text/plain" }),

@@ -69,6 +69,9 @@ describe("operators who take something out of force", () => {
   it.each([
     ["keys/k/revoke", { by: undefined }, /by/],
     ["keys/k/revoke", { reason: "x".repeat(501) }, /reason/],
+    ["keys/k/revoke", { by: "Ada\u001b[2J" }, /by/],
+    ["keys/k/revoke", { by: "Ada\u202egnihton" }, /by/],
+    ["keys/k/revoke", { reason: "leaked\u2028ops.acted" }, /reason/],
     ["keys/k/revoke", { compromised_from: "yesterday" }, /compromised_from/],
     ["keys/k/revoke", { revoked_at: moment }, /additional/],
     ["mandates/u/m/revoke", { reason: undefined }, /reason/],
@@ -82,6 +85,11 @@ describe("operators who take something out of force", () => {
     expect([answer.statusCode, answer.json().code]).toEqual([400, "request_invalid"]);
     expect(answer.json().detail).toMatch(detail);
     expect(asked).toEqual([]);
+  });
+
+  it("may be called as people are called", async () => {
+    for (const by of ["Ада Лавлейс", "می\u200cخواهم", "क्\u200dष", "李 四"])
+      expect((await post("/ops/keys/k/revoke", { ...act, by })).statusCode).toBe(200);
   });
 
   it("look at it before, and at what was done", async () => {

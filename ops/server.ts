@@ -6,8 +6,12 @@ import fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from "fastify";
+import { leaveBodyUnread } from "../api/body.ts";
+import { createEdge } from "../api/edge.ts";
+import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -15,12 +19,13 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
+import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
-import type { Gauge, Metrics } from "./metrics.ts";
+import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
@@ -32,7 +37,7 @@ export interface OpsDeps {
   readonly incarnation: string;
   readonly access: OpsAccess;
   readonly metrics: Metrics;
-  readonly gauges: () => readonly Gauge[];
+  readonly readings: () => readonly Reading[];
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
@@ -52,6 +57,12 @@ const paramLengthMax = 1_024;
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
 const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
+/** Of its own, so that whoever takes up the other surfaces keeps no operator out. */
+const limits = { connectionsMax: 64, connectionsPerAddressMax: 0 };
+const requestTimeoutMs = 30_000;
+/** An act may ask every region before it is answered. */
+const answerTimeoutMs = 90_000;
+
 export function buildOps(deps: OpsDeps): FastifyInstance {
   const nextId = requestIds(deps.incarnation);
   const platform = platformAnswers(deps.logger, nextId);
@@ -61,6 +72,9 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
+    // A request that does not come whole, and an answer that is not taken.
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: answerTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
     // What is said is refused when it is not understood, never quietly changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
@@ -73,20 +87,25 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
       return sendProblem(reply as FastifyReply, "request_invalid", "The request target cannot be read.");
     },
   });
+  const edge = createEdge({ limits });
+  serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
+  const methods = methodsByPath(server);
   // Of an address without a query of its own.
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
   addAudit(server, deps.audit);
+  // Before a body is read, which nobody would look at.
+  server.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) answerUnmatched(methods, request, reply);
+    else done();
+  });
   addReads(server, deps);
   addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, "not_found", "There is no such address here."),
-  );
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
       return sendProblem(reply, "request_invalid", error.message);
@@ -104,18 +123,40 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   return server;
 }
 
+/** Fills as routes are added. */
+function methodsByPath(server: FastifyInstance): ReadonlyMap<string, string[]> {
+  const methods = new Map<string, string[]>();
+  server.addHook("onRoute", ({ url, method }) => {
+    methods.set(url, [...new Set([...(methods.get(url) ?? []), method].flat())]);
+  });
+  return methods;
+}
+
+function answerUnmatched(
+  methods: ReadonlyMap<string, readonly string[]>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  leaveBodyUnread(request, reply);
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const there = [...methods].find(([pattern]) => pathPattern(pattern).test(path));
+  if (there === undefined) return sendProblem(reply, "not_found", "There is no such address here.");
+  const [, allowed] = there;
+  reply.header("allow", allowed.join(", "));
+  return sendProblem(reply, "method_not_allowed", `${request.method} is not allowed here.`, { allowed });
+}
+
 function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
-    const report = await deps
-      .ready()
-      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) }, plain_text: [] }));
+    const report = await deps.ready().catch((error: unknown) => ({
+      ...{ ready: false, degraded: [], checks: { readiness: String(error) }, plain_text: [] },
+    }));
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {
-    return reply
-      .header("content-type", "text/plain; version=0.0.4; charset=utf-8")
-      .send(deps.metrics.text(deps.gauges()));
+    const text = await deps.metrics.text(deps.readings());
+    return reply.header("content-type", deps.metrics.contentType).send(text);
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
     "/ops/actors/:kind",
@@ -159,11 +200,15 @@ function addManners(server: FastifyInstance, access: OpsAccess): void {
     const refusal = judgeOpsRequest(access, {
       method: request.method,
       path: request.url.split("?", 1)[0] ?? "",
-      host: request.headers.host,
+      host: addressedHost(request.raw) ?? undefined,
       authorization: request.headers.authorization,
     });
-    if (refusal === null) done();
-    else refuseAccess(reply, refusal);
+    if (refusal !== null) {
+      refuseAccess(reply, refusal);
+      return;
+    }
+    request.isLetIn = true;
+    done();
   });
 }
 

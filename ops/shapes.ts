@@ -35,9 +35,12 @@ const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 export const byLengthMax = 200;
 export const reasonLengthMax = 500;
 
+/** What steers a terminal, or shows a line of the log in another order than it has: controls, ends of lines, directions. */
+const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
+const plainTextForm = new RegExp(`^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`, "u");
 const plainText = (lengthMax: number, description: string) =>
   described(
-    matching(/^[^\p{Cc}]*[^\p{Cc}\s][^\p{Cc}]*$/u, "text without control characters", {
+    matching(plainTextForm, "text without control characters", {
       maxLength: lengthMax,
     }),
     description,
@@ -97,7 +100,11 @@ export const health = object({ status: literal("ok") });
 export const readyReport = named(
   "ReadyReport",
   object({
-    ready: flag,
+    ready: described(flag, "Whether callers should be led to this node."),
+    degraded: described(
+      listOf(anyText),
+      "Checks that fail while the node serves all that does not need them.",
+    ),
     checks: described(dictionary(anyText), "What was looked at, each `ok` or what is wrong with it."),
     plain_text: described(
       listOf(anyText),

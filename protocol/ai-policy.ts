@@ -1,10 +1,11 @@
 // AI policy: what a business lets AI companies do with its records, as a sealed record of booleans and as the
 // bit masks that every row carries (specification, «AI policy record and bits»).
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { parseObject, payloadFault } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
-import { closed, flag, integer, isObject, literal, type Shape } from "./shape.ts";
+import { closed, flag, integer, literal, type Shape } from "./shape.ts";
 
 export const aiPolicySchemaId = "svc/ai_policy/1";
 export const currentAiPolicySchema = 2;

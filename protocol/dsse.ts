@@ -1,5 +1,6 @@
 // DSSE envelopes (Dead Simple Signing Envelope 1.0) with the members of the specification, «Envelope».
 
+import { isObject } from "../std/is-object.ts";
 import { concatBytes, parseBase64, toBase64, utf8 } from "./bytes.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
@@ -7,7 +8,6 @@ import {
   anyText,
   described,
   firstFault,
-  isObject,
   list,
   matching,
   named,

@@ -1,6 +1,7 @@
 // The slow, exact half of strict JSON: reads a text token by token, with its own stack, and stops at the first fault
 // that it can place. What it trusts the platform with are single strings and numbers.
 
+import { joinPointer } from "../std/json-pointer.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { ok, type Refusal, type Result, refuse } from "./result.ts";
 
@@ -113,8 +114,6 @@ function readString(
   return null;
 }
 
-/** RFC 6901 §3 to §5. */
 function pointerTo(open: readonly Container[]): string {
-  const names = open.slice(1).map(({ at }) => String(at).replaceAll("~", "~0").replaceAll("/", "~1"));
-  return names.map((name) => `/${name}`).join("");
+  return open.slice(1).reduce((pointer, { at }) => joinPointer(pointer, String(at)), "");
 }

@@ -2,6 +2,7 @@
 
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
+import { isObject } from "../std/is-object.ts";
 import { parseBase64Url, toBase64Url, utf8 } from "./bytes.ts";
 import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 import { ok, type Result, refuse } from "./result.ts";
@@ -28,8 +29,7 @@ const algNames: Readonly<Record<KeyAlgorithm, readonly string[]>> = {
 
 /** Reads a public key; `jwk_malformed` for a private member, another kind of key, or a point that no signature may be checked against. */
 export function parsePublicJwk(value: unknown): Result<PublicJwk, "jwk_malformed"> {
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    return malformed("A JWK is an object.");
+  if (!isObject(value)) return malformed("A JWK is an object.");
   const jwk = value as Record<string, unknown>;
   const parsed = parseKey(jwk);
   if (!parsed.ok) return parsed;

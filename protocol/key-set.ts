@@ -1,6 +1,7 @@
 // Key set: every key of the service with its certificate (specification, «Key set and key directory»). Roots certify
 // roots and issuance keys; issuance keys certify working keys. Only the signed payload is trusted.
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
@@ -12,7 +13,6 @@ import {
   anything,
   closed,
   distinct,
-  isObject,
   keyId,
   list,
   literal,

@@ -1,12 +1,12 @@
 // Passkey seals: a WebAuthn assertion (Web Authentication Level 3, §7.2) whose challenge is the hash of what is
 // sealed, so that an assertion made for anything else, a sign-in for example, seals nothing.
 
+import { isObject } from "../std/is-object.ts";
 import { equalBytes, parseBase64, toBase64Url, utf8 } from "./bytes.ts";
 import type { EnvelopeSignature } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
 import type { PublicJwk } from "./jwk.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
-import { isObject } from "./shape.ts";
 import { derToRawP256, type SignatureVerifier } from "./signatures.ts";
 import { parseStrictJson } from "./strict-json.ts";
 

@@ -1,9 +1,10 @@
 // How the payload of every signed document is read: strict JSON in canonical form, of a version that is known, and of a
 // closed shape.
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "./canonical-json.ts";
 import { ok, type Refusal, refuse, type Verdict } from "./result.ts";
-import { firstFault, isObject, type Shape } from "./shape.ts";
+import { firstFault, type Shape } from "./shape.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 export type Fault = Refusal<"payload_malformed">;

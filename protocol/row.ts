@@ -2,11 +2,12 @@
 // (specification, «Search row»). The text of a row is RFC 8785 canonical, `adl_row_sig` included; serve-time members
 // are spliced into that text, so that serving never parses a row.
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonValue } from "./canonical-json.ts";
 import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
 import { type Fault, malformed, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
-import { integer, isObject, matching, type Shape } from "./shape.ts";
+import { integer, matching, type Shape } from "./shape.ts";
 
 /** Members that are set when a row is served; the row signature does not cover them. */
 export const serveTimeMembers = ["ai_policy_bits", "sponsored"] as const;

@@ -1,6 +1,7 @@
 // Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of them
 // (specification, «Seals»).
 
+import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, envelopeShape, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
 import { type PayloadFormat, parsePayload } from "./payload.ts";
@@ -12,7 +13,6 @@ import {
   firstFault,
   hash,
   integer,
-  isObject,
   keyId,
   list,
   literal,

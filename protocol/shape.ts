@@ -5,6 +5,8 @@
 //   S2. The published schema is never narrower than the judge. It may be wider where JSON Schema cannot say what is checked:
 //       an instant that exists, a point on a curve, a rule between two members.
 
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 import type { JsonObject, JsonValue } from "./canonical-json.ts";
 import { isCountry, isHash, isKeyId, isTimestamp, isUuidV4 } from "./identifiers.ts";
 import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
@@ -96,7 +98,7 @@ export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>
     judge: (value, pointer, tell) => {
       if (!isObject(value)) return tell({ pointer, detail: "Must be an object." });
       return Object.keys(value).every((name) =>
-        item.judge(value[name] as JsonValue, `${pointer}/${escapeToken(name)}`, tell),
+        item.judge(value[name] as JsonValue, joinPointer(pointer, name), tell),
       );
     },
   };
@@ -304,11 +306,6 @@ export const publicJwk: Shape<PublicJwk> = {
   },
 };
 
-/** Whether a JSON value is an object in the sense of RFC 8259 §4: neither an array nor null. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function objectSchema(members: Members, others: Members): JsonObject {
   const names = Object.keys(members);
   const required = names.filter((name) => members[name]?.absentAllowed !== true);
@@ -358,7 +355,7 @@ function judgeObject(
 
 function unknownMember(pointer: string, name: string, names: readonly string[]): ShapeFault {
   return {
-    pointer: `${pointer}/${escapeToken(name)}`,
+    pointer: joinPointer(pointer, name),
     detail: `There is no member ${JSON.stringify(name.slice(0, 64))} here.`,
     suggestion: nearestName(name, names),
     allowed: names,
@@ -367,9 +364,4 @@ function unknownMember(pointer: string, name: string, names: readonly string[]):
 
 function test<T>(accepts: (value: JsonValue) => boolean, detail: string, schema: JsonObject): Shape<T> {
   return { schema, judge: (value, pointer, tell) => accepts(value) || tell({ pointer, detail }) };
-}
-
-/** RFC 6901 §3. */
-function escapeToken(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -5,6 +5,7 @@ import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
 import { openMandate } from "../protocol/mandate.ts";
 import { ok, type Result } from "../protocol/result.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
@@ -29,8 +30,10 @@ export async function judgeMandate(
   const key = await readSigner(actors, uuid, envelope);
   const verified = verifyMandate(trust(), keysOf(uuid, [key]), envelope as unknown as JsonValue);
   if (!verified.ok) return verified;
-  const allowed = key === null ? ok(undefined) : mayBind(key, clock.now());
+  const nowMs = clock.now();
+  const allowed = key === null ? ok(undefined) : mayBind(key, nowMs);
   if (!allowed.ok) return allowed;
   const { v: _version, ...mandate } = verified.value;
-  return ok({ ...mandate, revoked_at: null, envelope: JSON.stringify(envelope) });
+  const accepted_at = formatTimestamp(nowMs);
+  return ok({ ...mandate, revoked_at: null, accepted_at, envelope: JSON.stringify(envelope) });
 }

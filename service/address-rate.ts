@@ -3,10 +3,10 @@
 //   R1. In its minute an address may send so many, and all addresses together a bounded number.
 //   R2. Addresses are kept up to a bound; the one that was not seen for longest is forgotten first.
 
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { createRecentMap } from "./recent-map.ts";
-import { networkOf } from "./source-address.ts";
+import { addressBlock } from "./source-address.ts";
 
 export interface AddressRate {
   /** Null for a request that passes. */
@@ -31,12 +31,12 @@ interface Minute {
 
 export function createAddressRate(options: AddressRateOptions): AddressRate {
   const { perMinute, allPerMinute, elapsedMs } = options;
-  const minutes = createRecentMap<string, Minute>(options.addressesMax ?? addressesMaxDefault);
+  const minutes = new BoundedMap<string, Minute>(options.addressesMax ?? addressesMaxDefault);
   const all: Minute = { beganMs: Number.NEGATIVE_INFINITY, count: 0 };
   return {
     take: (address) => {
       const nowMs = elapsedMs();
-      const network = networkOf(address);
+      const network = addressBlock(address);
       const own = minutes.get(network) ?? { beganMs: nowMs, count: 0 };
       minutes.set(network, own);
       for (const minute of [own, all]) {

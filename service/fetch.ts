@@ -11,6 +11,7 @@ import { utf8 } from "../protocol/bytes.ts";
 import { isRecordId } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
@@ -18,7 +19,6 @@ import { closeFetchedRecord, type FetchedRecord, openFetchedRecord, policyText }
 import type { QueryBudget } from "./query-budget.ts";
 import { fetchCost } from "./query-cost.ts";
 import { type Receipts, receiptRow, type Served } from "./receipts.ts";
-import { createRecentMap, type RecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
 import { answerWithoutBody, answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
@@ -191,7 +191,7 @@ async function openPolicy(
 }
 
 interface KeptRecords {
-  readonly policies: RecentMap<string, string>;
+  readonly policies: BoundedMap<string, string>;
   get(recordId: string): Kept | undefined;
   put(recordId: string, entry: Kept): void;
 }
@@ -201,11 +201,11 @@ interface KeptRecords {
  * characters: when they are used up, all are forgotten and gathered again.
  */
 function createKept(charactersMax: number): KeptRecords {
-  let entries = createRecentMap<string, Kept>(keptRecordsMax);
-  const seenOnce = createRecentMap<string, true>(keptRecordsMax);
+  const entries = new BoundedMap<string, Kept>(keptRecordsMax);
+  const seenOnce = new BoundedMap<string, true>(keptRecordsMax);
   let characters = 0;
   return {
-    policies: createRecentMap(policiesMax),
+    policies: new BoundedMap(policiesMax),
     get: (recordId) => entries.get(recordId),
     put: (recordId, entry) => {
       const size = entry.record.opening.length + entryOverheadCharacters;
@@ -215,7 +215,7 @@ function createKept(charactersMax: number): KeptRecords {
         return;
       }
       if (characters + size > charactersMax) {
-        entries = createRecentMap(keptRecordsMax);
+        entries.clear();
         characters = 0;
       }
       characters += size;

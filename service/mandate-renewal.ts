@@ -10,8 +10,8 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../protocol/identifiers.ts";
 import { mandateLifeMaxMs, mandatePayload } from "../protocol/mandate.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import { RegisterRefused } from "./parties.ts";
-import { createRecentMap } from "./recent-map.ts";
 import { ensureHostedKey, type SandboxKeysDeps } from "./sandbox-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
@@ -92,7 +92,7 @@ interface Known {
 }
 
 export function createMandateKeeper(renew: RenewMandate, clock: SandboxKeysDeps["clock"]): KeepMandate {
-  const known = createRecentMap<string, Known>(keysKeptMax);
+  const known = new BoundedMap<string, Known>(keysKeptMax);
   const looking = new Map<string, Promise<void>>();
   const look = async (uuid: string, keyId: string): Promise<void> => {
     // Where nothing was found out, what publishing finds out is the answer.

@@ -5,6 +5,7 @@
 //       four times as much.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 
 const pushesMax = 2;
 const leafBytesMax = 16 * 1024 * 1024;
@@ -24,14 +25,11 @@ export interface ParsedLeaves {
 }
 
 export function createParsedLeaves(): ParsedLeaves {
-  const pushes = new Map<string, (ParsedLeaf | undefined)[]>();
+  const pushes = new BoundedMap<string, (ParsedLeaf | undefined)[]>(pushesMax);
   return {
     put: (push, leaves, bytes) => {
-      pushes.delete(push);
-      if (bytes > leafBytesMax) return;
-      pushes.set(push, [...leaves]);
-      const [oldest] = pushes.keys();
-      if (pushes.size > pushesMax && oldest !== undefined) pushes.delete(oldest);
+      if (bytes > leafBytesMax) pushes.delete(push);
+      else pushes.set(push, [...leaves]);
     },
     take: (push, leafIndex) => {
       const leaves = pushes.get(push);

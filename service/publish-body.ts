@@ -11,6 +11,8 @@ import { nearestName } from "../protocol/nearest.ts";
 import { type Problem, problem } from "../protocol/problem.ts";
 import { type Refusal, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
 
 export interface PublishBody {
   readonly batchSeal: Envelope;
@@ -72,14 +74,13 @@ async function parseParts(
   const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    return invalid("The body is a JSON object.", "");
+  if (!isObject(value)) return invalid("The body is a JSON object.", "");
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
     return failed(
       problem("request_invalid", `The body has no member ${JSON.stringify(unknown)}.`, {
-        pointer: `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        pointer: joinPointer("", unknown),
         ...(suggestion === null ? {} : { suggestion }),
       }),
     );

@@ -3,6 +3,7 @@
 
 import type { Sha256 } from "../protocol/hash.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 
 const treesMax = 8;
@@ -16,15 +17,9 @@ export interface PushTrees {
 }
 
 export function createPushTrees(records: RecordStore, sha256: Sha256): PushTrees {
-  const trees = new Map<string, MerkleTree>();
-  const put = (pushId: string, tree: MerkleTree): void => {
-    trees.delete(pushId);
-    trees.set(pushId, tree);
-    const [oldest] = trees.keys();
-    if (trees.size > treesMax && oldest !== undefined) trees.delete(oldest);
-  };
+  const trees = new BoundedMap<string, MerkleTree>(treesMax);
   return {
-    put,
+    put: (pushId, tree) => trees.set(pushId, tree),
     drop: (pushId) => void trees.delete(pushId),
     load: async (pushId, count) => {
       const known = trees.get(pushId);
@@ -40,7 +35,7 @@ export function createPushTrees(records: RecordStore, sha256: Sha256): PushTrees
         for (const leaf of leaves) hashes.push(leafHash(leaf, sha256));
       }
       const tree = buildTree(hashes, sha256);
-      put(pushId, tree);
+      trees.set(pushId, tree);
       return tree;
     },
   };

@@ -4,10 +4,10 @@
 //   M2. A request that is refused spends nothing; it would pass once the minute has ended, if not before.
 //   M3. Keys that were not used for long are forgotten, and what they spent: memory is bounded.
 
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
 import { queryCostMax } from "./query-cost.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { createRecentMap } from "./recent-map.ts";
 import { limitedKeysMax } from "./request-rate.ts";
 
 export interface QueryBudget {
@@ -36,7 +36,7 @@ interface Minute {
 export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   const { perMinute, elapsedMs } = options;
   if (perMinute < queryCostMax) throw new Error("The dearest request must fit into the budget.");
-  const minutes = createRecentMap<string, Minute>(options.keysMax ?? limitedKeysMax);
+  const minutes = new BoundedMap<string, Minute>(options.keysMax ?? limitedKeysMax);
   return {
     policy: `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`,
     standing: (keyId) => {

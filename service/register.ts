@@ -22,10 +22,10 @@ import type {
 import type { Clock } from "../crypto/port.ts";
 import { currentAiPolicySchema, noPolicyMasks, policyBitsText } from "../protocol/ai-policy.ts";
 import type { CertifiedNames } from "../protocol/records/content-lists.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { RegisterEntry, RegisterFeed, RegisterStore, RegisterTable } from "../storage/register-store.ts";
 import { type BlockList, createBlockList } from "./block-list.ts";
 import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
-import { createRecentMap, type RecentMap } from "./recent-map.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
@@ -97,13 +97,13 @@ interface KeptList {
 }
 
 interface Cache {
-  readonly keys: RecentMap<string, Kept<KeyFacts>>;
+  readonly keys: BoundedMap<string, Kept<KeyFacts>>;
   /** When the store was last seen not to have a key. */
-  readonly missing: RecentMap<string, number>;
-  readonly parties: RecentMap<string, Kept<PartyFacts>>;
-  readonly lists: RecentMap<string, KeptList>;
+  readonly missing: BoundedMap<string, number>;
+  readonly parties: BoundedMap<string, Kept<PartyFacts>>;
+  readonly lists: BoundedMap<string, KeptList>;
   readonly policies: Map<string, PolicyInForce>;
-  readonly sealedPolicies: RecentMap<string, PolicyFacts>;
+  readonly sealedPolicies: BoundedMap<string, PolicyFacts>;
   readonly blocks: BlockList;
   readonly names: FollowedNames;
 }
@@ -118,12 +118,12 @@ interface Progress {
 export function createRegister(deps: RegisterDeps): Register {
   const entriesMax = deps.entriesMax ?? entriesMaxDefault;
   const cache: Cache = {
-    keys: createRecentMap(entriesMax),
-    missing: createRecentMap(missingMax),
-    parties: createRecentMap(entriesMax),
-    lists: createRecentMap(Math.ceil(entriesMax / 100)),
+    keys: new BoundedMap(entriesMax),
+    missing: new BoundedMap(missingMax),
+    parties: new BoundedMap(entriesMax),
+    lists: new BoundedMap(Math.ceil(entriesMax / 100)),
     policies: new Map(),
-    sealedPolicies: createRecentMap(Math.ceil(entriesMax / 100)),
+    sealedPolicies: new BoundedMap(Math.ceil(entriesMax / 100)),
     blocks: createBlockList(),
     names: createCertifiedNames(),
   };
@@ -138,7 +138,7 @@ export function createRegister(deps: RegisterDeps): Register {
   };
   const find = <T>(
     table: RegisterTable,
-    kept: RecentMap<string, Kept<T>>,
+    kept: BoundedMap<string, Kept<T>>,
     key: string,
   ): MaybeLater<T | null> => {
     const known = kept.get(key);
@@ -199,7 +199,7 @@ function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[])
 async function loadEntry<T>(
   deps: RegisterDeps,
   progress: Progress,
-  wanted: { readonly table: RegisterTable; readonly kept: RecentMap<string, Kept<T>>; readonly key: string },
+  wanted: { readonly table: RegisterTable; readonly kept: BoundedMap<string, Kept<T>>; readonly key: string },
 ): Promise<T | null> {
   const { seen } = progress;
   const readAtMs = deps.clock.now();
@@ -272,7 +272,7 @@ function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   }
 }
 
-function replace<T>(kept: RecentMap<string, Kept<T>>, entry: RegisterEntry, readAtMs: number): void {
+function replace<T>(kept: BoundedMap<string, Kept<T>>, entry: RegisterEntry, readAtMs: number): void {
   const known = kept.get(entry.key);
   if (known === undefined || known.change > entry.change) return;
   const facts = known.change === entry.change ? known.facts : (JSON.parse(entry.body) as T);

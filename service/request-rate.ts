@@ -4,9 +4,9 @@
 //   B2. A request that is refused adds nothing; it would pass a second later, for a second makes room for at least one.
 //   B3. Keys that were not used for long are forgotten, so their buckets are empty: memory is bounded.
 
+import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { createRecentMap } from "./recent-map.ts";
 
 export interface RequestRate {
   /** Null for a request that passes. */
@@ -50,7 +50,7 @@ interface Bucket {
 export function createRequestRate(options: RequestRateOptions): RequestRate {
   const { perSecond, burst, elapsedMs, subject = requestsOfKey } = options;
   if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate is of whole requests.");
-  const buckets = createRecentMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
+  const buckets = new BoundedMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
   const partsMax = burst * requestParts;
   const partsAt = ({ parts, atMs }: Bucket, nowMs: number): number =>
     Math.max(0, parts - perSecond * (nowMs - atMs));

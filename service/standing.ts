@@ -4,11 +4,11 @@
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { BoundedMap } from "../std/bounded-map.ts";
 import { type CertificateHistory, verifyCertificates } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { publishedKeys } from "./published-keys.ts";
-import { createRecentMap } from "./recent-map.ts";
 import type { Register } from "./register.ts";
 
 export interface Standing {
@@ -35,14 +35,14 @@ export interface StandingsDeps {
 export function createStandings(deps: StandingsDeps): Standings {
   // Verifying a history costs both halves of every issuance; it changes only when one is added, or another key set says
   // what its signatures are worth.
-  let histories = createRecentMap<string, CertificateHistory>(historiesMax);
+  const histories = new BoundedMap<string, CertificateHistory>(historiesMax);
   let judgedUnder: Trust | null = null;
   const historyOf = async (uuid: string): Promise<CertificateHistory | null> => {
     const facts = await deps.register.certificates(uuid);
     const [newest] = facts;
     if (newest === undefined) return null;
     const trust = deps.trust();
-    if (trust !== judgedUnder) histories = createRecentMap(historiesMax);
+    if (trust !== judgedUnder) histories.clear();
     judgedUnder = trust;
     const known = histories.get(newest.cert_id);
     if (known !== undefined && known.issuances.length === facts.length) return known;

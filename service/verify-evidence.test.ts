@@ -62,7 +62,11 @@ function sidecarUnder(mandateId: string): Sidecar {
   };
 }
 
-function mandateOf(mandates: readonly MandateFacts[], sidecar: Sidecar | null = null): unknown {
+function mandateOf(
+  mandates: readonly MandateFacts[],
+  sidecar: Sidecar | null = null,
+  receivedAt?: string,
+): unknown {
   const standing: Standing = {
     uuid,
     certificates: { uuid, issuances: [] },
@@ -72,7 +76,8 @@ function mandateOf(mandates: readonly MandateFacts[], sidecar: Sidecar | null = 
   };
   const claimed = { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null };
   // Its mandates are no envelopes: none of them gets as far as being verified.
-  return sealEvidence({} as Trust, input, { claimed, standing }).mandate?.envelope;
+  const receipt = receivedAt === undefined ? undefined : { received_at: receivedAt, isPublished: true };
+  return sealEvidence({} as Trust, input, { claimed, standing }, receipt).mandate?.envelope;
 }
 
 it("a seal without its sidecar is judged by the mandate that it was published under: of those in force then, the last to begin", () => {
@@ -96,4 +101,13 @@ it("a sidecar names the mandate of its own seal, and of no other", () => {
   }
   // One that the register here has not heard of is no reason to judge by another.
   expect(mandateOf([newest, earlier], sidecarUnder("elsewhere"))).toBeUndefined();
+});
+
+it("a mandate that the register took later, though it begins earlier, is not the one that an older seal was published under", () => {
+  const then = mandate("then", "2026-03-01T00:00:00.000Z");
+  const late = { ...mandate("late", "2026-03-05T00:00:00.000Z"), accepted_at: "2026-03-11T00:00:00.000Z" };
+  expect(mandateOf([late, then])).toEqual({ of: "then" });
+  // Sealed before the mandate was taken, and pushed afterwards: then it is.
+  expect(mandateOf([late, then], null, "2026-03-11T00:00:00.000Z")).toEqual({ of: "late" });
+  expect(mandateOf([late])).toEqual({ of: "late" });
 });

@@ -76,7 +76,8 @@ export function sealEvidence(
   { claimed, standing }: { readonly claimed: Claimed; readonly standing: Standing },
   receipt?: SealReceipt | null,
 ): SealEvidence {
-  const mandate = findMandate(trust, standing, claimed, input.hash);
+  const receivedAt = receipt?.received_at ?? null;
+  const mandate = findMandate(trust, standing, claimed, { hash: input.hash, receivedAt });
   return {
     document: claimed.seal?.record_type === aiPolicyRecordType ? "ai_policy" : "record",
     bytes: input.bytes,
@@ -85,7 +86,7 @@ export function sealEvidence(
     keys: standing.keys,
     policies: standing.policies,
     ...(input.sidecar === null ? {} : { sidecar: input.sidecar }),
-    ...(receipt === undefined ? {} : { received: { at: receipt?.received_at ?? null } }),
+    ...(receipt === undefined ? {} : { received: { at: receivedAt } }),
     ...(mandate === null
       ? {}
       : { mandate: { envelope: JSON.parse(mandate.envelope) as JsonValue, revoked_at: mandate.revoked_at } }),
@@ -108,7 +109,7 @@ function findMandate(
   trust: Trust,
   { mandates, keys }: Standing,
   { seal, sidecar }: Claimed,
-  hash: string,
+  { hash, receivedAt }: { readonly hash: string; readonly receivedAt: string | null },
 ): MandateFacts | null {
   if (seal === null) return null;
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
@@ -123,6 +124,9 @@ function findMandate(
   const stands = ({ envelope }: MandateFacts): boolean =>
     verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
-  const covering = newestFirst.filter(covers);
+  // One that the register took later, whatever moment it begins with, was not what publishing asked.
+  const wasKnown = ({ accepted_at: at = "" }: MandateFacts): boolean => at <= (receivedAt ?? seal.sealed_at);
+  const [known, later] = [newestFirst.filter(wasKnown), newestFirst.filter((each) => !wasKnown(each))];
+  const covering = [...known, ...later].filter(covers);
   return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
 }

@@ -10,9 +10,10 @@ import { parseSearchRequest } from "../collections/search-request.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { projectedRowText, projectRecord } from "../protocol/projection/project.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { Unavailable } from "../std/unavailable.ts";
 import { MemoryRowIndex } from "./memory/row-index.ts";
 import { changesOf, clausesOf, countries, queryOf, recordIdFor, withMembers } from "./row-index.fixture.ts";
-import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "./row-index.ts";
+import type { IndexUnavailable, RowChange, RowHit, RowIndex, RowQuery } from "./row-index.ts";
 
 export interface OpenRowIndex {
   readonly index: RowIndex;
@@ -107,7 +108,7 @@ export function brokenRowIndexConformance(
             (answer) => answer,
             (error: unknown) => error,
           );
-          expect(told).toBeInstanceOf(IndexUnavailable);
+          expect(told).toBeInstanceOf(Unavailable);
           expect((told as IndexUnavailable).retryAfterSeconds).toBeGreaterThanOrEqual(1);
         }
       }),

@@ -9,6 +9,8 @@
 //   X6. The row is all that an engine is given of a record: what it searches by is `indexDocument` of the row's JSON.
 // Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 
+import { Unavailable } from "../std/unavailable.ts";
+
 /** What an engine searches a row by, made of its text by collections/ (X6): nothing here is computed by the engine. */
 export interface IndexDocument {
   /** Countries that the record is published for. */
@@ -73,21 +75,19 @@ export interface RowHit {
   readonly row: string;
 }
 
-/** The engine cannot do it now (X5); the same call may be made again. */
-export class IndexUnavailable extends Error {
-  /** `incomplete`: part of the rows, or of what is asked about them, is not there. */
-  readonly reason: "unreachable" | "timeout" | "overloaded" | "incomplete" | "malformed";
-  readonly retryAfterSeconds: number;
-  constructor(
-    reason: IndexUnavailable["reason"],
-    message: string,
-    options: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
-  ) {
-    super(message, options);
-    this.name = "IndexUnavailable";
-    this.reason = reason;
-    this.retryAfterSeconds = options.retryAfterSeconds ?? 1;
-  }
+/** Why the engine cannot do it now. `incomplete`: part of the rows, or of what is asked about them, is not there. */
+export type IndexTrouble = "unreachable" | "timeout" | "overloaded" | "incomplete" | "malformed";
+
+/** The engine cannot do it now (X5); the same call may be made again. The message begins with the trouble. */
+export type IndexUnavailable = Unavailable<"index">;
+
+export function indexUnavailable(
+  trouble: IndexTrouble,
+  message: string,
+  { retryAfterSeconds = 1, ...options }: ErrorOptions & { readonly retryAfterSeconds?: number } = {},
+): IndexUnavailable {
+  const facts = { reason: "index", effect: "unknown", retryAfterSeconds } as const;
+  return new Unavailable(`${trouble}: ${message}`, facts, options);
 }
 
 export interface RowIndex {

@@ -1,7 +1,7 @@
 // The seed of every random test: properties, fuzzing, fresh seeds of the simulator. It follows from the commit, so that each
 // commit is tried with other inputs, and a run of one commit says the same wherever and however often it is run.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, type StdioOptions } from "node:child_process";
 
 const seedPattern = /^[0-9]{1,9}$/;
 
@@ -20,8 +20,8 @@ export function seedOf(commit: string | null): number {
 
 function checkedOut(): string | null {
   try {
-    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] } as const;
-    return execFileSync("git", ["rev-parse", "HEAD"], options).trim();
+    const stdio: StdioOptions = ["ignore", "pipe", "ignore"];
+    return execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8", stdio }).trim();
   } catch {
     return null;
   }

@@ -74,6 +74,9 @@ describe("the import table", () => {
     ["protocol/a.ts", 'import { readFileSync } from "node:fs";'],
     ["protocol/a.ts", 'import fastify from "fastify";'],
     ["protocol/a.ts", 'import { b } from "./b";'],
+    ["std/a.ts", 'import { b } from "../protocol/b.ts";'],
+    ["std/a.ts", 'import type { Worker } from "node:worker_threads";'],
+    ["std/a.ts", 'import { sha256 } from "@noble/hashes/sha2.js";'],
     ["protocol/a.ts", 'import { b } from "./b.test.ts";'],
     ["protocol/a.ts", 'import { b } from "./b.fixture.ts";'],
     ["collections/a.ts", 'import { matches } from "../storage/row-index.ts";'],
@@ -98,6 +101,9 @@ describe("the import table", () => {
 
   it.each([
     ["protocol/a.ts", 'import { sha256 } from "@noble/hashes/sha2.js"; import { b } from "./records/b.ts";'],
+    ["protocol/a.ts", 'import { b } from "../std/b.ts";'],
+    ["verifier/a.ts", 'import { b } from "../std/b.ts";'],
+    ["std/a.ts", 'import { b } from "./b.ts";'],
     ["protocol/a.test.ts", 'import { it } from "vitest"; import { b } from "../verifier/b.ts";'],
     ["collections/a.ts", 'import type { IndexRow } from "../storage/row-index.ts";'],
     [

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type ActorAddress,
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteTarget,
+  remoteFailure,
   type TransportHandlers,
 } from "./actor-transport.ts";
 
@@ -130,19 +131,19 @@ function describeCalls(world: () => TransportWorld): void {
 
   it("M5: a handler's failure keeps its reason, its effect and when to try again", async () => {
     const failures = [
-      new RemoteFailure("not_here", { retryAfterSeconds: 2, effect: "not_applied" }),
-      // The actor system's own error has the members, not the class.
+      remoteFailure("not_here", { retryAfterSeconds: 2, effect: "not_applied" }),
+      // Not of the class, but with its members.
       Object.assign(new Error("x"), { reason: "quarantined", retryAfterSeconds: 30, effect: "unknown" }),
     ];
     const { target } = await pair(world(), { ask: () => Promise.reject(failures.shift()) });
     await world().until(
       expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ name: "RemoteFailure", reason: "not_here", retryAfterSeconds: 2, effect: "not_applied" },
+        ...{ name: "Unavailable", reason: "not_here", retryAfterSeconds: 2, effect: "not_applied" },
       }),
     );
     await world().until(
       expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-        ...{ name: "RemoteFailure", reason: "quarantined", retryAfterSeconds: 30, effect: "unknown" },
+        ...{ name: "Unavailable", reason: "quarantined", retryAfterSeconds: 30, effect: "unknown" },
       }),
     );
   });
@@ -161,7 +162,7 @@ function describeCalls(world: () => TransportWorld): void {
     for (let left = faults.length; left > 0; left -= 1) {
       await world().until(
         expect(target.ask(actor, command, 60_000)).rejects.toMatchObject({
-          ...{ name: "RemoteFailure", reason: "refused", effect: "unknown" },
+          ...{ name: "Unavailable", reason: "refused", effect: "unknown" },
         }),
       );
     }

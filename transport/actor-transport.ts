@@ -14,6 +14,8 @@
 //   M6. What waits is bounded: a call over the bound is refused at once as `overloaded`.
 //   M7. What crosses is plain JSON: the two sides share no object.
 
+import { Unavailable, unavailableFacts } from "../std/unavailable.ts";
+
 /** Names one actor: `kind/id`. */
 export interface ActorAddress {
   readonly kind: string;
@@ -60,40 +62,39 @@ export const remoteFailureReasons = [
 export type RemoteFailureReason = (typeof remoteFailureReasons)[number];
 
 /** Why a call to another node has no answer. */
-export class RemoteFailure extends Error {
-  readonly reason: RemoteFailureReason;
-  readonly retryAfterSeconds: number;
-  readonly effect: "not_applied" | "unknown";
-  constructor(
-    reason: RemoteFailureReason,
-    options: {
-      retryAfterSeconds: number;
-      effect: RemoteFailure["effect"];
-      /** For people and logs. */
-      detail?: string;
-      cause?: unknown;
-    },
-  ) {
-    const detail = options.detail === undefined ? "" : ` (${options.detail})`;
-    super(`the other node does not answer: ${reason}${detail}`, { cause: options.cause });
-    this.name = "RemoteFailure";
-    this.reason = reason;
-    this.retryAfterSeconds = options.retryAfterSeconds;
-    this.effect = options.effect;
-  }
+export type RemoteFailure = Unavailable<RemoteFailureReason>;
+
+export function remoteFailure(
+  reason: RemoteFailureReason,
+  facts: {
+    readonly retryAfterSeconds: number;
+    readonly effect: Unavailable["effect"];
+    /** For people and logs. */
+    readonly detail?: string;
+    readonly cause?: unknown;
+  },
+): RemoteFailure {
+  const { retryAfterSeconds, effect, detail, cause } = facts;
+  const more = detail === undefined ? "" : ` (${detail})`;
+  const message = `the other node does not answer: ${reason}${more}`;
+  return new Unavailable(message, { reason, retryAfterSeconds, effect }, { cause });
 }
 
 /**
- * A handler's rejection as it crosses: a {@link RemoteFailure}, or whatever has its members, keeps them; anything else
- * is a bug there, `refused` with unknown effect.
+ * A handler's rejection as it crosses: {@link Unavailable} for a reason that crosses, or whatever has its members, keeps
+ * them; anything else is a bug there, `refused` with unknown effect.
  */
 export function asRemoteFailure(error: unknown): RemoteFailure {
-  if (error instanceof RemoteFailure) return error;
-  const { reason, retryAfterSeconds, effect } = Object(error) as Partial<RemoteFailure>;
+  if (isRemoteFailure(error)) return error;
   const detail = error instanceof Error ? error.message : String(error);
-  const known = remoteFailureReasons.find((each) => each === reason);
-  if (known === undefined || (effect !== "not_applied" && effect !== "unknown"))
-    return new RemoteFailure("refused", { retryAfterSeconds: 1, effect: "unknown", detail, cause: error });
-  const seconds = typeof retryAfterSeconds === "number" && retryAfterSeconds >= 0 ? retryAfterSeconds : 1;
-  return new RemoteFailure(known, { retryAfterSeconds: seconds, effect, detail, cause: error });
+  const facts = unavailableFacts(error);
+  const reason = remoteFailureReasons.find((each) => each === facts?.reason);
+  if (facts === null || reason === undefined)
+    return remoteFailure("refused", { retryAfterSeconds: 1, effect: "unknown", detail, cause: error });
+  const { effect, retryAfterSeconds } = facts;
+  return remoteFailure(reason, { effect, retryAfterSeconds, detail, cause: error });
+}
+
+function isRemoteFailure(error: unknown): error is RemoteFailure {
+  return error instanceof Unavailable && remoteFailureReasons.some((each) => each === error.reason);
 }

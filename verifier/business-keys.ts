@@ -6,7 +6,7 @@ import { type Envelope, openEnvelope, pae, parseEnvelope } from "../protocol/dss
 import { verifyOne } from "../protocol/hybrid.ts";
 import { verifyPasskey } from "../protocol/passkey.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { isObject } from "../protocol/shape.ts";
+import { isObject } from "../std/is-object.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 

@@ -6,7 +6,7 @@ import { type Certificate, type IssuedCertificate, openCertificate } from "../pr
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import { sealedAtSkewMs } from "../protocol/seal.ts";
-import { isObject } from "../protocol/shape.ts";
+import { isObject } from "../std/is-object.ts";
 import { instantOf } from "./instant.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 

@@ -7,8 +7,8 @@ import { exactMember } from "../protocol/exact-member.ts";
 import { isRecordId, isUuidV4 } from "../protocol/identifiers.ts";
 import { parseObject } from "../protocol/payload.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { isObject } from "../protocol/shape.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { isObject } from "../std/is-object.ts";
 
 export interface FetchedRecord {
   readonly recordId: string;

@@ -9,7 +9,7 @@ import {
   openKeyCustody,
 } from "../protocol/key-custody.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { isObject } from "../protocol/shape.ts";
+import { isObject } from "../std/is-object.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
 /** Verifies one custody statement: both halves, the issuance key valid at `issued_at`, the sandbox mark. */

@@ -4,7 +4,7 @@ import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
 import { projectionByName, projectionDocument } from "../protocol/projection/specifications.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
-import { isObject } from "../protocol/shape.ts";
+import { isObject } from "../std/is-object.ts";
 
 /**
  * Holds the parsed answer of `GET /v1/projections/{type}/{version}` against the specification that this verifier has of

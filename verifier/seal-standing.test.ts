@@ -225,6 +225,12 @@ describe("a seal that was received before its own sealed_at", () => {
     const late = sidecarEnvelope(service, sidecarFacts(business, bytes));
     expect(code({ ...pushed, ...changes, sidecar: late })).toBe(refusal);
   });
+
+  it("does not stand by what the service alone knows of its receipt, which nobody else could check", () => {
+    const received = { at: "2026-03-01T11:58:00.000Z" };
+    expect(code({ ...pushed, keys: revoked, received })).toBe("key_not_valid");
+    expect(code({ ...pushed, keys: revoked, received, sidecar })).toBe("ok");
+  });
 });
 
 describe("the key that sealed", () => {

@@ -59,6 +59,8 @@ export interface MandateFacts {
   readonly valid_from: string;
   readonly valid_until: string;
   readonly revoked_at: string | null;
+  /** When the register took it; absent where an earlier release did. */
+  readonly accepted_at?: string;
   /** JSON text of the mandate envelope. */
   readonly envelope: string;
 }

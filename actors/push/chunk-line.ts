@@ -5,6 +5,8 @@
 //   L2. At most `chunksMax` chunks behind the one that is asked for are begun, of at most `pushesMax` pushes.
 //   L3. Of what was begun early no failure is seen: the chunk is made anew in its turn, and that failure is.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
+
 export interface ChunkLimits {
   readonly chunksMax: number;
   readonly pushesMax: number;
@@ -29,17 +31,15 @@ interface Line<T> {
 }
 
 export function createChunkLine<T>({ chunksMax, pushesMax }: ChunkLimits): ChunkLine<T> {
-  const lines = new Map<string, Line<T>>();
+  const lines = new BoundedMap<string, Line<T>>(pushesMax);
   const lineOf = (push: string, chunk: number, chunks: number): Line<T> => {
     const known = lines.get(push);
-    lines.delete(push);
     const line = known ?? {
       ...{ chunks, begun: new Map<number, Promise<{ made: T } | null>>() },
       ...{ taken: chunk, begunTo: chunk - 1, assignedTo: chunk - 1 },
     };
     if (chunk + 1 < chunks) lines.set(push, line);
-    const [oldest] = lines.keys();
-    if (lines.size > pushesMax && oldest !== undefined) lines.delete(oldest);
+    else lines.delete(push);
     return line;
   };
   const start = (line: Line<T>, chunk: number, make: MakeChunk<T>): Promise<T> => {

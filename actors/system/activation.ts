@@ -5,7 +5,7 @@
 //   V3. Whatever happens, a caller is answered exactly once.
 
 import type { ActorRef, RowSelection } from "../../storage/actor-store.ts";
-import { ActorUnavailable, type Message } from "./definition.ts";
+import { type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { ActorHost } from "./host.ts";
 import { type ActorState, remember, type Timer } from "./journal.ts";
@@ -198,9 +198,7 @@ export abstract class Activation {
     const retryAfterSeconds = Math.max(1, Math.ceil(restartMs / 1_000));
     if (culprit !== undefined) {
       const effect = culprit.waited ? "unknown" : "not_applied";
-      culprit.reject?.(
-        new ActorUnavailable("restarting", { retryAfterSeconds, effect, cause: failure.cause }),
-      );
+      culprit.reject?.(actorUnavailable("restarting", { retryAfterSeconds, effect, cause: failure.cause }));
     }
     this.end(known.quarantined ? "quarantined" : "restarting", "not_applied", retryAfterSeconds);
     if (!known.quarantined) this.host.reviveLater(this.ref, restartMs);
@@ -346,7 +344,7 @@ export function refuse(
 ): void {
   if (envelope.reject === null) return;
   envelope.reject(
-    new ActorUnavailable(reason, { retryAfterSeconds, effect: envelope.waited ? "unknown" : effect }),
+    actorUnavailable(reason, { retryAfterSeconds, effect: envelope.waited ? "unknown" : effect }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../../std/unavailable.ts";
 import { rowTable } from "../../storage/actor-store.ts";
-import { ActorUnavailable } from "./definition.ts";
 import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const add: CounterCommand = { type: "add", by: 1 };
@@ -51,7 +51,7 @@ describe("A7: everything is bounded", () => {
       await time.advance(1_000);
     }
     expect(asked.filter((reply) => reply === "noted").length).toBeGreaterThan(2);
-    expect(asked.at(-1)).toBeInstanceOf(ActorUnavailable);
+    expect(asked.at(-1)).toBeInstanceOf(Unavailable);
     expect(node.stats().quarantined).toEqual([counter("a")]);
     expect((await node.inspect(counter("a")))?.failure).toMatch(
       /snapshot of counter\/a has \d+ bytes, at most 2000/,
@@ -68,6 +68,23 @@ describe("A7: everything is bounded", () => {
     await time.advance(2_000);
     expect(node.stats().active).toBe(0);
     expect(await ask(node, "a", read)).toMatchObject({ n: 1, epoch: 2 });
+  });
+
+  it("an actor whose effects are on their way stays until their rows are gone, however long it is idle", async () => {
+    const { system, time } = newWorld();
+    const work = Promise.withResolvers<null>();
+    const limits = { idleMs: 5_000, idleSweepMs: 1_000, ackFlushMs: 20_000 };
+    const node = system({ limits, activities: { work: () => work.promise } });
+    await ask(node, "a", { type: "work", job: "1" });
+    await time.advance(30_000);
+    expect(node.stats().active).toBe(1);
+    work.resolve(null);
+    await time.advance(19_000);
+    expect(node.stats().active).toBe(1);
+    await time.advance(20_000);
+    expect(node.stats().active).toBe(0);
+    // Left in the middle, it would have begun its work again.
+    expect(await ask(node, "a", read)).toMatchObject({ epoch: 2 });
   });
 
   it("an actor with a timer due soon stays; one with a far timer leaves and is woken", async () => {

@@ -35,7 +35,7 @@ function systems() {
 describe("the actors of the incarnation in force", () => {
   it("refuse every call before the first one, and nothing is applied (C1)", async () => {
     const { current } = systems();
-    const refusal = { name: "ActorUnavailable", reason: "restarting", effect: "not_applied" };
+    const refusal = { name: "Unavailable", reason: "restarting", effect: "not_applied" };
     await expect(current.ask(ref, command)).rejects.toMatchObject(refusal);
     await expect(current.askHere(ref, command, 10)).rejects.toMatchObject(refusal);
     await expect(current.deliver(ref, "counter/b", [])).rejects.toMatchObject(refusal);

@@ -8,9 +8,9 @@ import type { ActorRef } from "../../storage/actor-store.ts";
 import {
   type ActorReport,
   type ActorSystemStats,
-  ActorUnavailable,
   type AheadOfReply,
   type AskOptions,
+  actorUnavailable,
   type Message,
 } from "./definition.ts";
 import type { Delivery, LocalActorSystem } from "./ports.ts";
@@ -130,5 +130,5 @@ function counted(now: ActorSystemStats, all: readonly ActorSystemStats[]): Actor
 }
 
 function refused<R>(): Promise<R> {
-  return Promise.reject(new ActorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
+  return Promise.reject(actorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

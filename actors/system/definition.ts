@@ -10,6 +10,7 @@
 //   K4. A repeated command gives the same answer: the kind keeps what it needs to know that it is a repetition.
 
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
+import { Unavailable } from "../../std/unavailable.ts";
 import type {
   ActorRef,
   CommitOutcome,
@@ -168,18 +169,13 @@ export interface ActorSystemStats {
 }
 
 /** The caller may try again: the actor is overloaded, restarting, quarantined or moving. Nothing is said about the effect when `effect` is `unknown`. */
-export class ActorUnavailable extends Error {
-  readonly reason: "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store";
-  readonly retryAfterSeconds: number;
-  readonly effect: "not_applied" | "unknown";
-  constructor(
-    reason: ActorUnavailable["reason"],
-    options: { retryAfterSeconds: number; effect: "not_applied" | "unknown"; cause?: unknown },
-  ) {
-    super(`actor unavailable: ${reason}`, { cause: options.cause });
-    this.name = "ActorUnavailable";
-    this.reason = reason;
-    this.retryAfterSeconds = options.retryAfterSeconds;
-    this.effect = options.effect;
-  }
+export type ActorUnavailable = Unavailable<
+  "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store"
+>;
+
+export function actorUnavailable(
+  reason: ActorUnavailable["reason"],
+  { cause, ...facts }: { retryAfterSeconds: number; effect: Unavailable["effect"]; cause?: unknown },
+): ActorUnavailable {
+  return new Unavailable(`actor unavailable: ${reason}`, { reason, ...facts }, { cause });
 }

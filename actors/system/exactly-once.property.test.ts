@@ -3,9 +3,10 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../../std/unavailable.ts";
 import { rowTable, StoreError } from "../../storage/actor-store.ts";
 import type { MemoryActorStore, StoreFault } from "../../storage/memory/actor-store.ts";
-import { ActorUnavailable, type Message } from "./definition.ts";
+import type { Message } from "./definition.ts";
 import type { ManualTime } from "./manual-time.fixture.ts";
 import type { LocalActorSystem } from "./ports.ts";
 import { ask, type CounterCommand, counter, newWorld, type World } from "./world.fixture.ts";
@@ -161,7 +162,7 @@ class Callers {
     const reply = ask(system, `${step.do}-${step.at}`, commands[step.do]).then(
       () => this.told.set(name, "applied"),
       (error: unknown) => {
-        if (!(error instanceof ActorUnavailable)) throw error;
+        if (!(error instanceof Unavailable)) throw error;
         this.told.set(name, error.effect);
       },
     );

@@ -3,6 +3,7 @@
 // A turn that changes nothing is answered without the store, so what it says is as fresh as the activation: that a
 // node which lost its actors stops answering for them is the matter of its lease.
 
+import { backOffMs } from "../../std/back-off.ts";
 import type {
   ActorCommit,
   CommitOutcome,
@@ -19,7 +20,6 @@ import {
   parseOutbox,
   rebuildState,
 } from "./journal.ts";
-import { backOffMs } from "./limits.ts";
 import { stillWaiting, type Turn } from "./turn.ts";
 import { mergeSelections, TurnRows } from "./turn-rows.ts";
 
@@ -225,9 +225,12 @@ export class JournaledActivation extends Activation {
     open.failures += 1;
     const { limits, timers } = this.host;
     if (open.failures <= limits.commitResendsMax) {
-      timers.schedule(backOffMs(open.failures, limits.storeRetryMs, storeRetryMaxMs), () => {
-        if (this.#open === open && this.phase !== "ended") this.#sendCommit(open);
-      });
+      timers.schedule(
+        backOffMs(open.failures, { firstMs: limits.storeRetryMs, maxMs: storeRetryMaxMs }),
+        () => {
+          if (this.#open === open && this.phase !== "ended") this.#sendCommit(open);
+        },
+      );
       return;
     }
     this.host.log("error", "actor.commit_failed", this.key, describe(error));
@@ -291,9 +294,12 @@ export class JournaledActivation extends Activation {
       this.#giveUp(this.#open?.doubtful === true ? "unknown" : "not_applied");
       return;
     }
-    timers.schedule(backOffMs(this.#claimFailures, limits.storeRetryMs, storeRetryMaxMs), () => {
-      if (this.phase !== "ended") this.open();
-    });
+    timers.schedule(
+      backOffMs(this.#claimFailures, { firstMs: limits.storeRetryMs, maxMs: storeRetryMaxMs }),
+      () => {
+        if (this.phase !== "ended") this.open();
+      },
+    );
   }
 
   #readFailed(error: unknown): void {

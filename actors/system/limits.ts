@@ -95,8 +95,3 @@ export const defaultLimits: ActorLimits = {
   lastEventsMax: 32,
   commandsPerFlushMax: 4_096,
 };
-
-/** Delay before repetition number `attempt` (1 for the first). */
-export function backOffMs(attempt: number, firstMs: number, maxMs: number): number {
-  return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), maxMs);
-}

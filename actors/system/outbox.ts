@@ -6,10 +6,11 @@
 //   E4. Work that fails again and again asks for a commit every so often: were the actor another node's by now, and the
 //       work done there, nothing else might ever tell.
 
+import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Effect, Message } from "./definition.ts";
 import type { OutboxItem } from "./journal.ts";
-import { type ActorLimits, backOffMs } from "./limits.ts";
+import type { ActorLimits } from "./limits.ts";
 import type { Delivery, TimerPort } from "./ports.ts";
 
 export interface OutboxOwner {
@@ -220,7 +221,8 @@ export class Outbox {
   }
 
   #backOff(attempt: number): number {
-    return backOffMs(attempt, this.#owner.limits.effectRetryMs, this.#owner.limits.effectRetryMaxMs);
+    const { effectRetryMs: firstMs, effectRetryMaxMs: maxMs } = this.#owner.limits;
+    return backOffMs(attempt, { firstMs, maxMs });
   }
 }
 

@@ -9,9 +9,10 @@ import { ActivationTable } from "./activation-table.ts";
 import {
   type ActorReport,
   type ActorSystemStats,
-  ActorUnavailable,
+  type ActorUnavailable,
   type AheadOfReply,
   type AskOptions,
+  actorUnavailable,
   type Message,
 } from "./definition.ts";
 import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
@@ -347,5 +348,5 @@ function keyOf(ref: ActorRef): string {
 }
 
 function unavailable(reason: "overloaded" | "draining" | "restarting"): ActorUnavailable {
-  return new ActorUnavailable(reason, { retryAfterSeconds: 1, effect: "not_applied" });
+  return actorUnavailable(reason, { retryAfterSeconds: 1, effect: "not_applied" });
 }

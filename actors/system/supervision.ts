@@ -1,9 +1,10 @@
 // Who may run, after crashes (A6). A crashed actor rests before it is rebuilt from its journal, longer every time;
 // one that keeps crashing is quarantined until an operator releases it or its node ends. Other actors feel nothing.
 
+import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { ActorUnavailable } from "./definition.ts";
-import { type ActorLimits, backOffMs } from "./limits.ts";
+import { type ActorUnavailable, actorUnavailable } from "./definition.ts";
+import type { ActorLimits } from "./limits.ts";
 
 /** Actors with a crash behind them that are remembered; the oldest that is not quarantined is forgotten first. */
 const casesMax = 10_000;
@@ -53,7 +54,7 @@ export class Supervisor {
       ref,
       crashesMs,
       quarantined: crashesMs.length >= crashesMax,
-      restartAtMs: nowMs + backOffMs(crashesMs.length, restartMs, restartMaxMs),
+      restartAtMs: nowMs + backOffMs(crashesMs.length, { firstMs: restartMs, maxMs: restartMaxMs }),
       failure,
       lastEvents,
     };
@@ -86,7 +87,7 @@ export class Supervisor {
 }
 
 function unavailable(reason: "quarantined" | "restarting", retryAfterSeconds: number): ActorUnavailable {
-  return new ActorUnavailable(reason, {
+  return actorUnavailable(reason, {
     retryAfterSeconds: Math.max(1, retryAfterSeconds),
     effect: "not_applied",
   });

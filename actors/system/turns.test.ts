@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorCommit } from "../../storage/actor-store.ts";
-import { type ActorDefinition, ActorUnavailable } from "./definition.ts";
+import type { ActorDefinition } from "./definition.ts";
 import { ask, type CounterCommand, counter, counterActor, newWorld } from "./world.fixture.ts";
 
 const add: CounterCommand = { type: "add", by: 1 };
@@ -248,7 +249,7 @@ describe("actors without a journal", () => {
   it("have no rows, and crash like others", async () => {
     const { system } = newWorld();
     const node = system({ definitions: [memoryCounter] });
-    await expect(ask(node, "a", { type: "add.once", id: "x", by: 1 })).rejects.toThrow(ActorUnavailable);
+    await expect(ask(node, "a", { type: "add.once", id: "x", by: 1 })).rejects.toThrow(Unavailable);
     expect(node.stats().crashes).toBe(1);
     expect(await ask(node, "b", add)).toBe(1);
   });

@@ -6,7 +6,7 @@ import { toRowQuery } from "../../collections/row-query.ts";
 import { parseSearchRequest } from "../../collections/search-request.ts";
 import { type RunningNode, startNode } from "../../node/start.ts";
 import type { JsonValue } from "../../protocol/canonical-json.ts";
-import { createLanes } from "../../storage/cassandra/lanes.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import { answerParent } from "../answer-parent.ts";
 import { cpuTimes } from "../cpu-times.ts";
@@ -104,7 +104,7 @@ async function awaitPush(push: { readonly businessUuid: string; readonly pushId:
 /** What is stored of these records. */
 async function readStored({ ids }: { readonly ids: readonly string[] }): Promise<readonly Stored[]> {
   const { records } = running().services;
-  return await createLanes(readsAtOnce).all(
+  return await new Semaphore(readsAtOnce).all(
     ids.map((id) => async () => {
       const served = await records.readServed(id);
       if (served === null) throw new Error(`${id} is not stored`);

@@ -3,9 +3,9 @@
 // requests at once as ours may have. Everything is made beforehand; nothing is judged, signed or journaled.
 
 import { rowPut } from "../../collections/row-change.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import { catalogueWrites } from "../../storage/cassandra/catalogue.ts";
 import { headText } from "../../storage/cassandra/heads.ts";
-import { createLanes } from "../../storage/cassandra/lanes.ts";
 import {
   type CassandraSession,
   openCassandraSession,
@@ -85,12 +85,12 @@ function recordWrite({ version, head }: Stored): readonly Statement[] {
 }
 
 async function writeAll(session: CassandraSession, writes: readonly (readonly Statement[])[]): Promise<void> {
-  await createLanes(writesAtOnce).all(writes.map((write) => () => session.batch(write, plain)));
+  await new Semaphore(writesAtOnce).all(writes.map((write) => () => session.batch(write, plain)));
 }
 
 async function indexAll(engine: Engine, alias: string, requests: readonly BulkRequest[]): Promise<void> {
   const path = `/${alias}/_bulk?require_alias=true&filter_path=errors`;
-  await createLanes(bulksAtOnce).all(
+  await new Semaphore(bulksAtOnce).all(
     requests.map(({ lines }) => async () => {
       const answer = await engine.write({ method: "POST", path, lines });
       if ((answer as { readonly errors?: unknown }).errors !== false) throw new Error("a row was refused");

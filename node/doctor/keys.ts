@@ -2,8 +2,8 @@
 
 import { stat } from "node:fs/promises";
 import { FileKeyStore } from "../../crypto/key-store.ts";
-import { SigningUnavailable } from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import { windowFault } from "../../verifier/key-window.ts";
 import type { NodeConfig } from "../config.ts";
 import { nodeUses } from "../keys/working-keys.ts";
@@ -35,7 +35,7 @@ function endings({ currentKeys, trust }: NodeKeys, nowMs: number): readonly Find
       currentKeys.signerAt(use)(at);
       return false;
     } catch (error) {
-      if (error instanceof SigningUnavailable) return true;
+      if (error instanceof Unavailable) return true;
       throw error;
     }
   });

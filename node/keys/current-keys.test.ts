@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FileKeyStore } from "../../crypto/key-store.ts";
-import { SigningUnavailable } from "../../crypto/port.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import { createWorking, type IssueRequest, writeKeySet } from "./ceremonies.ts";
 import { CurrentKeys } from "./current-keys.ts";
 import { loadRequests } from "./exchange-files.ts";
@@ -73,7 +73,7 @@ describe("the keys that are in force", () => {
 
   it("sign nothing before their time, after it, or once they are compromised", async () => {
     const sign = (ms: number) => () => current.signerAt("receipt")(at(ms));
-    expect(sign(-1)).toThrow(SigningUnavailable);
+    expect(sign(-1)).toThrow(Unavailable);
     expect(sign(0)).not.toThrow();
     expect(sign(365 * dayMs)).toThrow(/holds no receipt key that stood at 2027-01-01/);
     const { receipt = "" } = await idsIn("working.json");
@@ -81,7 +81,7 @@ describe("the keys that are in force", () => {
     await issue({ compromised: new Map([[receipt, at(10 * dayMs)]]) });
     await bring();
     await current.takeOver();
-    expect(sign(0)).toThrow(SigningUnavailable);
+    expect(sign(0)).toThrow(Unavailable);
     expect(() => current.assertSigners(at(0))).toThrow(/receipt/);
     expect(current.signerAt("sidecar")(at(0)).keyId).toBe((await idsIn("working.json"))["sidecar"]);
   });
@@ -141,6 +141,6 @@ describe("the keys that are in force", () => {
     // The private half of the other is taken away.
     await rm(join(made.node, `${names[0]}.jwk`));
     await current.takeOver();
-    expect(() => current.signerAt("receipt")(at(0))).toThrow(SigningUnavailable);
+    expect(() => current.signerAt("receipt")(at(0))).toThrow(Unavailable);
   });
 });

@@ -3,7 +3,7 @@
 //   H2. A process that is away, or does not know this node, is said to be so; the same document may be asked for again.
 
 import { request } from "node:http";
-import { type Clock, type Issuance, SigningUnavailable } from "../../crypto/port.ts";
+import { type Clock, type Issuance, type SigningUnavailable, signingUnavailable } from "../../crypto/port.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { ok, refuse } from "../../protocol/result.ts";
@@ -50,11 +50,7 @@ export function createRemoteIssuance(options: {
 }
 
 function away(why: string): SigningUnavailable {
-  return new SigningUnavailable(
-    "issuance",
-    `The issuance process signed nothing: ${why}.`,
-    retryAfterSeconds,
-  );
+  return signingUnavailable("issuance", `The issuance process signed nothing: ${why}.`, retryAfterSeconds);
 }
 
 function post(

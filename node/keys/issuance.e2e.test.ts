@@ -1,14 +1,13 @@
 // The issuance process as a process, and what it signs, refuses and writes down.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { exitCodes } from "../../cli/exit-codes.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
-import { SigningUnavailable } from "../../crypto/port.ts";
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { type Certificate, certificatePayload } from "../../protocol/certificate.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
@@ -16,6 +15,7 @@ import { hashOf } from "../../protocol/hash.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { keyCustodyPayload } from "../../protocol/key-custody.ts";
 import { failureAnswer } from "../../service/failure.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import { root } from "../../tools/process.ts";
 import { verifyCertificate } from "../../verifier/certificate.ts";
 import { verifyKeyCustody } from "../../verifier/key-custody.ts";
@@ -187,6 +187,19 @@ describe("the issuance process", () => {
     await rm(join(folder, "audit.log"));
   });
 
+  it("begins its log again where the file was moved away, so that no line is lost with it", async () => {
+    const at = issuanceAt(await serve("--listen", "127.0.0.1:0"));
+    const issue = () => at.issue(payloadTypes["certificate.v1"], certificate({ legal_name: "Moved AG" }));
+    await issue();
+    await rename(join(folder, "audit.log"), join(folder, "audit.log.1"));
+    await issue();
+    for (const name of ["audit.log.1", "audit.log"]) {
+      const text = await readFile(join(folder, name), "utf8");
+      expect(text.trim().split("\n")).toHaveLength(1);
+      await rm(join(folder, name));
+    }
+  });
+
   it.runIf(process.platform === "linux")(
     "gives out no signature that the audit log did not take",
     async () => {
@@ -256,7 +269,7 @@ describe("the issuance process", () => {
     const error = await issuance
       .issue(payloadTypes["certificate.v1"], certificate())
       .catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(SigningUnavailable);
+    expect(error).toBeInstanceOf(Unavailable);
     expect((error as Error).message).toMatch(/^The issuance process signed nothing: it cannot be reached/);
     expect(failureAnswer(error)).toMatchObject({
       problem: { status: 503, reason: "issuance", retry_after_seconds: 5 },

@@ -7,7 +7,7 @@
 import { createBatchSigner } from "../../crypto/batch-signer.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
-import { type Signer, type SignerAt, SigningUnavailable } from "../../crypto/port.ts";
+import { type Signer, type SignerAt, signingUnavailable } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
 import { createTurnSigner } from "../../crypto/turn-signer.ts";
 import type { KeyEntry } from "../../protocol/key-set.ts";
@@ -112,5 +112,5 @@ export function standingSigners(
 function signerAt(use: NodeUse, standing: readonly Standing[], at: string): Signer {
   const found = standing.find(({ entry }) => windowFault(entry, at) === null);
   if (found !== undefined) return found.signer;
-  throw new SigningUnavailable("signing_key", `The node holds no ${use} key that stood at ${at}.`);
+  throw signingUnavailable("signing_key", `The node holds no ${use} key that stood at ${at}.`);
 }

@@ -1,6 +1,7 @@
 // svc/jobs/1. The members follow from what the specification filters and sorts («Filter fields»). Whether the salary is
 // disclosed is not stated: it is whether `salary` is there.
 
+import { isObject } from "../../std/is-object.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import { isDecimal } from "../identifiers.ts";
 import { millionthsOf } from "../money.ts";
@@ -19,7 +20,6 @@ import {
 import { httpsUrlForm } from "./https-url.ts";
 import type { FaultList } from "./record-fault.ts";
 import { coreMembers, type RecordType } from "./record-type.ts";
-import { isObject } from "./record-validator.ts";
 import { currencies } from "./vocabularies/currencies.ts";
 import { employmentTypes, jobCategories, salaryPeriods, workArrangements } from "./vocabularies/taxonomy.ts";
 

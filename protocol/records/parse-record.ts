@@ -1,5 +1,6 @@
 // Reading a record: its exact bytes, as the business sealed them, to a value whose every member is known.
 
+import { isObject } from "../../std/is-object.ts";
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
 import { parseStrictJson } from "../strict-json.ts";
@@ -9,7 +10,7 @@ import { jobs } from "./jobs.ts";
 import { type ProductRecord, products } from "./products.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import type { RecordCore, RecordType } from "./record-type.ts";
-import { type Check, isObject, membersCheck } from "./record-validator.ts";
+import { type Check, membersCheck } from "./record-validator.ts";
 import { updates } from "./updates.ts";
 
 /** The record types that exist, by collection. */

@@ -1,12 +1,13 @@
 // Where a record has texts and addresses: read from the declarations of the record types, so that a member that is added
 // to one is looked through by the content rules without anybody thinking of it.
 
+import { isObject } from "../../std/is-object.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
 import type { Field, Members, TextRole } from "./fields.ts";
 import { httpsUrlForm } from "./https-url.ts";
 import { recordTypes } from "./parse-record.ts";
-import { isArray, isObject } from "./record-validator.ts";
+import { isArray } from "./record-validator.ts";
 
 /** A place in a record: its steps, `*` standing for every item. */
 export interface TextPlace {

@@ -1,7 +1,9 @@
 // Turns a declaration of fields (fields.ts) into a function that finds every fault of a value at once. The functions
 // are built once a record type; checking a valid record allocates nothing but pointers.
 
-import type { JsonObject, JsonValue } from "../canonical-json.ts";
+import { isObject } from "../../std/is-object.ts";
+import { joinPointer } from "../../std/json-pointer.ts";
+import type { JsonValue } from "../canonical-json.ts";
 import { isDecimal, isTimestamp } from "../identifiers.ts";
 import { nearestName } from "../nearest.ts";
 import type { Field, FieldType, Members } from "./fields.ts";
@@ -40,16 +42,6 @@ export function membersCheck(members: Members): Check {
         faults.add("member_missing", `${pointer}/${name}`, `${name} is required.`);
     }
   };
-}
-
-/** RFC 6901 pointer of a member of the place that `pointer` names. */
-export function joinPointer(pointer: string, name: string): string {
-  return `${pointer}/${/[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name}`;
-}
-
-/** Whether a JSON value is an object. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a JSON value is an array. */
@@ -98,6 +90,8 @@ function schemaCheck({ value: wanted }: Typed<"schema">): Check {
   };
 }
 
+/** Of most texts one look is enough: nothing is hidden among printable ASCII characters, and the first is no space. */
+const plain = /^[!-~][ -~]*$/;
 const control = /\p{Cc}/u;
 const controlButLineFeed = /[^\P{Cc}\n]/u;
 
@@ -111,6 +105,7 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
     if (value.length > max && characterCount(value) > max) {
       faults.add("value_invalid", pointer, `Must have at most ${max} characters.`);
     }
+    if (plain.test(value)) return;
     if (forbidden.test(value)) faults.add("value_invalid", pointer, "Must have no control characters.");
     const hidden = hiddenCharacter(value);
     if (hidden !== null)

@@ -1,5 +1,6 @@
 // The body of POST /v1/verify and its answer (specification, «POST /v1/verify»).
 
+import { isObject } from "../../std/is-object.ts";
 import { blockedNames } from "../ai-policy.ts";
 import { parseBase64 } from "../bytes.ts";
 import type { JsonObject } from "../canonical-json.ts";
@@ -14,7 +15,6 @@ import {
   flag,
   hash,
   integer,
-  isObject,
   keyId,
   listOf,
   literal,

@@ -6,8 +6,9 @@ import {
   type ActorAddress,
   asRemoteFailure,
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteTarget,
+  remoteFailure,
   type TransportHandlers,
 } from "../../transport/actor-transport.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -121,7 +122,7 @@ export class Network {
         const leftMs = startMs + timeoutMs - kernel.now();
         if (this.#isGone(from.name, peer)) settle(() => reject(unreachable("unknown")));
         else if (leftMs <= 0)
-          settle(() => reject(new RemoteFailure("timeout", { retryAfterSeconds: 1, effect: "unknown" })));
+          settle(() => reject(remoteFailure("timeout", { retryAfterSeconds: 1, effect: "unknown" })));
         else from.life.after(Math.min(leftMs, noticedMs), "call is watched", watch);
       };
       if (peer.life.isOver) {
@@ -156,7 +157,7 @@ export class Network {
 }
 
 function unreachable(effect: "not_applied" | "unknown"): RemoteFailure {
-  return new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect });
+  return remoteFailure("unreachable", { retryAfterSeconds: 1, effect });
 }
 
 /** What crosses the wire is text. */

@@ -1,7 +1,7 @@
 // A region's index: rows in memory behind an engine that may be slow, away, or lose the answer of what it did.
 
 import {
-  IndexUnavailable,
+  indexUnavailable,
   type RowChange,
   type RowHit,
   type RowIndex,
@@ -46,7 +46,7 @@ function call<T>(client: IndexClient, operation: "apply" | "search", run: () => 
   return new Promise((resolve, reject) => {
     const fail = (afterMs: number): void => {
       life.after(afterMs, "index does not answer", () =>
-        reject(new IndexUnavailable("timeout", "the index does not answer")),
+        reject(indexUnavailable("timeout", "the index does not answer")),
       );
     };
     if (fate.kind === "away") {

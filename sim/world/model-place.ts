@@ -4,7 +4,7 @@ import { placementOf, regionRef } from "../../actors/messages/refs.ts";
 import type { Message } from "../../actors/system/definition.ts";
 import { placeOn } from "../../cluster/rendezvous.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import { RemoteFailure, type RemoteTarget } from "../../transport/actor-transport.ts";
+import { type RemoteTarget, remoteFailure } from "../../transport/actor-transport.ts";
 import type { Life } from "../kernel/life.ts";
 import { beatMs, type MembershipModel } from "./membership-model.ts";
 import type { Place, PlaceOptions } from "./place.ts";
@@ -117,5 +117,5 @@ function nowhere(life: Life): RemoteTarget {
 function refuse(life: Life): Promise<never> {
   return life.isOver
     ? life.never()
-    : Promise.reject(new RemoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
+    : Promise.reject(remoteFailure("unreachable", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

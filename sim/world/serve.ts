@@ -12,6 +12,7 @@ import {
 import { failureAnswer } from "../../service/failure.ts";
 import { publishBatch } from "../../service/publish.ts";
 import { readPush } from "../../service/push-status.ts";
+import { Unavailable } from "../../std/unavailable.ts";
 import { authority, type SimRequest } from "../workload/signed-request.ts";
 import type { SimNode } from "./sim-node.ts";
 
@@ -94,7 +95,7 @@ async function answer(
 
 /** Failures of other nodes, which a surface answers as 503 too. */
 function isPassing(error: unknown): boolean {
-  return error instanceof Error && error.name === "RemoteFailure";
+  return error instanceof Unavailable;
 }
 
 export function statusOf(outcome: Outcome): number {

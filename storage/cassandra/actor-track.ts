@@ -4,6 +4,7 @@
 //   T2. `outboxLow` is never above the `k` of an outbox row that is there.
 //   T3. `hintAtMs` is a time at or before which the store has a hint for the actor, and until which it keeps one.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { type ActorCommit, type ActorRef, rowTable } from "../actor-store.ts";
 
 /** What a claim found, from which a track starts. */
@@ -99,19 +100,14 @@ export class ActorTrack {
   }
 }
 
-/** Tracks kept at hand; the oldest are forgotten first (T1). */
+/** Tracks kept at hand; those used longest ago are forgotten first (T1). */
 const tracksMax = 50_000;
 
 export class ActorTracks {
-  readonly #tracks = new Map<string, ActorTrack>();
+  readonly #tracks = new BoundedMap<string, ActorTrack>(tracksMax);
 
   set(ref: ActorRef, track: ActorTrack): void {
-    const key = keyOf(ref);
-    this.#tracks.delete(key);
-    this.#tracks.set(key, track);
-    if (this.#tracks.size <= tracksMax) return;
-    const oldest = this.#tracks.keys().next().value;
-    if (oldest !== undefined) this.#tracks.delete(oldest);
+    this.#tracks.set(keyOf(ref), track);
   }
 
   get(ref: ActorRef): ActorTrack | undefined {

@@ -11,11 +11,12 @@
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { receiptMinute } from "../../protocol/receipt.ts";
+import { BoundedMap } from "../../std/bounded-map.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import { type CommitOutcome, StoreError } from "../actor-store.ts";
 import { type ClosedBatch, type ReceiptRow, type ReceiptStore, servedAtOf } from "../receipt-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
-import { createLanes } from "./lanes.ts";
 import { forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 import { createStamps, type Stamps } from "./stamps.ts";
@@ -98,7 +99,7 @@ function announcer(
   session: CassandraSession,
   stamps: Stamps,
 ): (region: string, batch: string) => Promise<void> {
-  const announced = new Map<string, Promise<void>>();
+  const announced = new BoundedMap<string, Promise<void>>(announcedMax);
   const write = async (region: string, batch: string): Promise<void> => {
     const hour = hourOf(batch);
     await Promise.all([
@@ -110,8 +111,6 @@ function announcer(
     const name = `${region} ${batch}`;
     const known = announced.get(name);
     if (known !== undefined) return known;
-    const [oldest] = announced.keys();
-    if (announced.size >= announcedMax && oldest !== undefined) announced.delete(oldest);
     const written = write(region, batch);
     announced.set(name, written);
     written.catch(() => announced.delete(name));
@@ -154,7 +153,7 @@ async function readBatch(
   batch: string,
 ): Promise<readonly ReceiptRow[]> {
   const read = { ...plain, fetchSize: receiptsPerPage };
-  const pages = await createLanes(shardsAtOnce).all(
+  const pages = await new Semaphore(shardsAtOnce).all(
     Array.from(
       { length: shards },
       (_, shard) => () => executeAll(session, cql.shard, [region, batch, shard], read),
@@ -209,7 +208,7 @@ async function readReceipt(
   const closed = await executeAll(session, cql.closedOfMinute, range, plain);
   const batches = new Set([...open, ...closed].map((row) => textOf(row["name"])));
   const shard = bucketOf(retrievalId, shards);
-  const found = await createLanes(shardsAtOnce).all(
+  const found = await new Semaphore(shardsAtOnce).all(
     [...batches].map((batch) => async () => {
       const { rows } = await session.execute(cql.one, [region, batch, shard, retrievalId], plain);
       return rows.map((row) => receiptOf(row, region, batch));

@@ -9,6 +9,8 @@
 //       takes a push over after the loss of its region finds its leaves, and what its journal says is published.
 //   V5. Rows for an index are read some records at a time: what a read costs beside its rows is most of what it costs.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import type {
   HeadPage,
   PublishedRow,
@@ -24,7 +26,6 @@ import type {
 import { catalogueWrites, readCatalogue, readHeads } from "./catalogue.ts";
 import { bytesOf, numberOf, numberOrNull, textOf } from "./columns.ts";
 import { headOf, headText } from "./heads.ts";
-import { createLanes, type Lanes } from "./lanes.ts";
 import {
   type CassandraSession,
   type CqlParam,
@@ -78,7 +79,7 @@ export function openCassandraRecordStore(
   options: CassandraRecordOptions = {},
 ): RecordStore {
   const stamps = createStamps(options.now ?? Date.now);
-  const [writes, reads] = [createLanes(writeLanes), createLanes(readLanes)];
+  const [writes, reads] = [new Semaphore(writeLanes), new Semaphore(readLanes)];
   const seals = keptSeals(session);
   const put = options.replicateBeforeAck === true ? everywhere : plain;
   const putVersions: RecordStore["putVersions"] = async (versions, heads) => {
@@ -163,7 +164,7 @@ type ReadSeal = (sealId: string) => Promise<StoredSeal | null>;
 
 /** Reads a seal once and keeps it; when there are too many the oldest go. */
 function keptSeals(session: CassandraSession): ReadSeal {
-  const kept = new Map<string, StoredSeal>();
+  const kept = new BoundedMap<string, StoredSeal>(sealsMax);
   return async (sealId) => {
     const known = kept.get(sealId);
     if (known !== undefined) return known;
@@ -175,8 +176,6 @@ function keptSeals(session: CassandraSession): ReadSeal {
       envelope: textOf(row["envelope"]),
       tree_size: numberOrNull(row["tree_size"] ?? null),
     };
-    const [oldest] = kept.keys();
-    if (kept.size >= sealsMax && oldest !== undefined) kept.delete(oldest);
     kept.set(sealId, seal);
     return seal;
   };
@@ -206,7 +205,7 @@ async function readVersion(session: CassandraSession, head: RecordHead): Promise
 /** See V5. */
 async function readRows(
   session: CassandraSession,
-  lanes: Lanes,
+  lanes: Semaphore,
   ids: readonly VersionId[],
 ): Promise<readonly VersionRow[]> {
   const reads: (() => Promise<readonly VersionRow[]>)[] = [];

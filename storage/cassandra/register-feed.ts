@@ -16,9 +16,10 @@
 //       may be given again.
 //   F4. Who did not call for longer than `farMs` begins anew.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
+import { Semaphore } from "../../std/semaphore.ts";
 import type { RegisterEntry, RegisterFeed, RegisterTable } from "../register-store.ts";
 import { numberOf, textOf } from "./columns.ts";
-import { createLanes } from "./lanes.ts";
 import { entryColumns, entryOf, readChangeInList, readEntry, tableOf } from "./register-rows.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
 
@@ -201,7 +202,7 @@ async function resolve(
     if (entry === null || entry.change < change) return [];
     return (await readChangeInList(session, entry)) < change ? [] : [entry];
   };
-  const lanes = createLanes(readLanes);
+  const lanes = new Semaphore(readLanes);
   return (await lanes.all([...wanted.values()].map((each) => () => read(each)))).flat();
 }
 
@@ -227,18 +228,10 @@ interface Given {
   note(entry: RegisterEntry): void;
 }
 
-/** In two halves: when the young one is full, the old one is forgotten. */
 function createGiven(): Given {
-  let young = new Map<string, number>();
-  let old = new Map<string, number>();
+  const changes = new BoundedMap<string, number>(givenMax);
   return {
-    changeOf: (name) => Math.max(young.get(name) ?? -1, old.get(name) ?? -1),
-    note: ({ table, key, change }) => {
-      if (young.size >= givenMax / 2) {
-        old = young;
-        young = new Map();
-      }
-      young.set(`${table}/${key}`, change);
-    },
+    changeOf: (name) => changes.get(name) ?? -1,
+    note: ({ table, key, change }) => changes.set(`${table}/${key}`, change),
   };
 }

@@ -14,6 +14,7 @@
 //   E4. An entry of another party is left as it is: `put` looks first (G6). Two that are put at once are not told apart, which
 //       is why a key is claimed before (key-owners.ts).
 
+import { Semaphore } from "../../std/semaphore.ts";
 import {
   type RegisterEntry,
   type RegisterFeed,
@@ -21,7 +22,6 @@ import {
   registerTables,
 } from "../register-store.ts";
 import { claimKey } from "./key-owners.ts";
-import { createLanes, type Lanes } from "./lanes.ts";
 import { createRegisterFeed, slotOf } from "./register-feed.ts";
 import { entryColumns, entryOf, readEntry } from "./register-rows.ts";
 import { type CassandraSession, executeAll, type Statement } from "./session.ts";
@@ -54,7 +54,7 @@ export function openCassandraRegisterStore(
   options: CassandraRegisterOptions = {},
 ): RegisterStore {
   const now = options.now ?? Date.now;
-  const lanes = createLanes(writeLanes);
+  const lanes = new Semaphore(writeLanes);
   const everywhere = everywhereWriter(session, now);
   return {
     claimKey: (keyId, partyUuid) => claimKey(session, keyId, partyUuid),
@@ -78,7 +78,7 @@ export function openCassandraRegisterStore(
 /** Those that no other party has (E4). */
 async function ownEntries(
   session: CassandraSession,
-  lanes: Lanes,
+  lanes: Semaphore,
   given: readonly RegisterEntry[],
 ): Promise<readonly RegisterEntry[]> {
   const known = await lanes.all(

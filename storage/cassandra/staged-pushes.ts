@@ -8,10 +8,10 @@
 //   P4. What a node of the version before staged, a leaf a row, is read where rows of today lack a leaf.
 
 import { concatBytes } from "../../protocol/bytes.ts";
+import type { Semaphore } from "../../std/semaphore.ts";
 import type { RecordStore, StagedPush } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
-import type { Lanes } from "./lanes.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
 import { msOfStamp, type Stamps } from "./stamps.ts";
 
@@ -48,7 +48,7 @@ const cql = {
 const plain = { idempotent: true } as const;
 
 export interface StagingOptions {
-  readonly lanes: Lanes;
+  readonly lanes: Semaphore;
   readonly stamps: Stamps;
   /** Of what is put; what is dropped may come back elsewhere without harm. */
   readonly put: StatementOptions;

@@ -7,6 +7,7 @@
 //       the actor says that it is not due, and a hint for the time that the actor then names is written.
 //   H4. What is not removed is looked at again: a hint too many costs a read, a hint too few loses work.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
 import type { ActorRef } from "../actor-store.ts";
 import { readWake } from "./actor-rows.ts";
 import type { CassandraSession, Consistency, CqlRow } from "./session.ts";
@@ -77,7 +78,7 @@ export class WakeHints {
   readonly #options: WakeHintsOptions;
   readonly #floors = new Map<string, number>();
   /** Hints that were not due, and when to look at them again. */
-  readonly #stale = new Map<string, number>();
+  readonly #stale = new BoundedMap<string, number>(staleMax);
 
   constructor(session: CassandraSession, options: WakeHintsOptions) {
     this.#session = session;
@@ -168,7 +169,6 @@ export class WakeHints {
 
   /** H3, H4: removes a hint that is over and not due. */
   async #settle(hint: Hint, nowMs: number, wakeAtMs: number | null): Promise<void> {
-    if (this.#stale.size >= staleMax) this.#stale.clear();
     const againMs = nowMs + lookAgainMs;
     this.#stale.set(
       keyOf(hint),

@@ -3,11 +3,11 @@
 //   B2. Every item of every answer is looked at. 409 is `stale`; what may work later fails the whole call with
 //       `IndexUnavailable`, which the caller repeats (X1 makes that harmless).
 
-import { IndexUnavailable, type RowChange } from "../row-index.ts";
+import type { Semaphore } from "../../std/semaphore.ts";
+import { indexUnavailable, type RowChange } from "../row-index.ts";
 import { bulkLines } from "./document.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf, unavailableReason } from "./engine.ts";
 import { rowsAlias } from "./names.ts";
-import type { Slots } from "./slots.ts";
 
 /** A request is closed at either. */
 const requestRowsMax = 1_000;
@@ -50,7 +50,7 @@ export function bulkRequests(changes: readonly RowChange[]): readonly BulkReques
 
 export interface BulkTarget {
   readonly engine: Engine;
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   /** Index of the generation. */
   readonly generation: string;
 }
@@ -107,6 +107,6 @@ function outcomeOf(item: unknown, change: RowChange | undefined): Outcome | "gon
   const reason = textOf(memberOf(memberOf(result, "error"), "reason"));
   const unavailable = unavailableReason(status, type);
   if (unavailable !== null)
-    throw new IndexUnavailable(unavailable, `The index could not take a row: ${status} ${type}: ${reason}`);
+    throw indexUnavailable(unavailable, `The index could not take a row: ${status} ${type}: ${reason}`);
   throw new EngineRefusal(status, type, `${change?.record_id ?? "a row"}: ${reason}`);
 }

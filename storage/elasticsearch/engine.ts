@@ -5,7 +5,7 @@
 //       knows what a second one means.
 
 import { Client, errors } from "@elastic/elasticsearch";
-import { IndexUnavailable } from "../row-index.ts";
+import { type IndexTrouble, type IndexUnavailable, indexUnavailable } from "../row-index.ts";
 
 export interface EngineOptions {
   /** URLs of the cluster's nodes, for example `http://127.0.0.1:9200`. */
@@ -111,16 +111,12 @@ function failureOf(cause: unknown): IndexUnavailable | EngineRefusal {
   if (cause instanceof errors.ResponseError) return refusalOf(cause);
   const message = cause instanceof Error ? cause.message : String(cause);
   if (cause instanceof errors.TimeoutError || cause instanceof errors.RequestAbortedError)
-    return new IndexUnavailable("timeout", `The index did not answer in time: ${message}`, { cause });
+    return indexUnavailable("timeout", `The index did not answer in time: ${message}`, { cause });
   const isUnread =
     cause instanceof errors.DeserializationError || cause instanceof errors.ProductNotSupportedError;
-  return new IndexUnavailable(
-    isUnread ? "malformed" : "unreachable",
-    `The index cannot be asked: ${message}`,
-    {
-      cause,
-    },
-  );
+  return indexUnavailable(isUnread ? "malformed" : "unreachable", `The index cannot be asked: ${message}`, {
+    cause,
+  });
 }
 
 function refusalOf(cause: InstanceType<typeof errors.ResponseError>): IndexUnavailable | EngineRefusal {
@@ -131,14 +127,14 @@ function refusalOf(cause: InstanceType<typeof errors.ResponseError>): IndexUnava
   const unavailable = unavailableReason(status, type);
   return unavailable === null
     ? new EngineRefusal(status, type, reason, { cause })
-    : new IndexUnavailable(unavailable, `Elasticsearch answered ${status} ${type}: ${reason}`, { cause });
+    : indexUnavailable(unavailable, `Elasticsearch answered ${status} ${type}: ${reason}`, { cause });
 }
 
 /**
  * Why a status, of an answer or of one item of a bulk answer, says that it may work later; null where it does not.
  * A block of an index (403 `cluster_block_exception`, of a full disk 429) is lifted by an operator, not by us.
  */
-export function unavailableReason(status: number, type: string): IndexUnavailable["reason"] | null {
+export function unavailableReason(status: number, type: string): IndexTrouble | null {
   if (status === 429) return "overloaded";
   if (type === "search_phase_execution_exception" && status >= 500) return "incomplete";
   // Said with 500, and of a request that will never do.
@@ -160,12 +156,12 @@ export function textOf(value: unknown): string {
 
 /** The answer has not the shape that it should have. */
 export function malformed(what: string): IndexUnavailable {
-  return new IndexUnavailable("malformed", `Elasticsearch answered without ${what}.`);
+  return indexUnavailable("malformed", `Elasticsearch answered without ${what}.`);
 }
 
 /** Throws unless every shard took part: a failed shard is a failure, not fewer rows. */
 export function assertAllShards(answer: unknown): void {
   const failed = memberOf(memberOf(answer, "_shards"), "failed");
   if (typeof failed !== "number") throw malformed("saying whether shards failed");
-  if (failed > 0) throw new IndexUnavailable("incomplete", `${failed} shards of the index failed.`);
+  if (failed > 0) throw indexUnavailable("incomplete", `${failed} shards of the index failed.`);
 }

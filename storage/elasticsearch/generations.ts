@@ -1,7 +1,7 @@
 // The generations of a collection's index, and which of them is which. What says so are aliases alone, changed in one step
 // by the cluster; a write index is one by the cluster's own rule, so of two nodes that make one at once the second is refused.
 
-import { IndexUnavailable } from "../row-index.ts";
+import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal, malformed, memberOf, textOf } from "./engine.ts";
 import type { IndexLayout } from "./layout.ts";
 import { type IndexNames, rowsAlias } from "./names.ts";
@@ -196,11 +196,11 @@ export async function awaitSearchable(engine: Engine, index: string): Promise<vo
   const path = `/_cluster/health/${index}?wait_for_status=yellow&timeout=20s&filter_path=timed_out`;
   const answer = await engine.write({ method: "GET", path });
   if (memberOf(answer, "timed_out") !== false)
-    throw new IndexUnavailable("incomplete", `Not all shards of ${index} are there.`);
+    throw indexUnavailable("incomplete", `Not all shards of ${index} are there.`);
 }
 
 /** Every node of the cluster knows of the change: what is read from any of them afterwards has it. */
 function assertAcknowledged(answer: unknown): void {
   if (memberOf(answer, "acknowledged") !== true || memberOf(answer, "shards_acknowledged") === false)
-    throw new IndexUnavailable("incomplete", "Not all nodes of the cluster took the change in time.");
+    throw indexUnavailable("incomplete", "Not all nodes of the cluster took the change in time.");
 }

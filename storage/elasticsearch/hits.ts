@@ -1,7 +1,7 @@
 // The answer of a search: its rows, each checked to be what was asked for.
 
 import { distanceKm } from "../../collections/geo-distance.ts";
-import { type GeoPoint, IndexUnavailable, type RowHit, type RowQuery } from "../row-index.ts";
+import { type GeoPoint, indexUnavailable, type RowHit, type RowQuery } from "../row-index.ts";
 import { idOrder } from "./document.ts";
 import { assertAllShards, malformed, memberOf } from "./engine.ts";
 
@@ -24,7 +24,7 @@ export function hitsFilterPath(query: RowQuery): string {
 export function parseHits(answer: unknown, query: RowQuery): FoundPage {
   assertAllShards(answer);
   if (memberOf(answer, "timed_out") !== false)
-    throw new IndexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
+    throw indexUnavailable("timeout", "The index gave up searching before it had seen all rows.");
   // Of no rows at all nothing is left to be sent.
   const found = memberOf(memberOf(answer, "hits"), "hits") ?? [];
   if (!Array.isArray(found)) throw malformed("hits");

@@ -4,7 +4,7 @@
 //   L2. Rows from before do not. Until the index is built anew (rebuild.ts), a field that its rows may lack is `lacking`, and
 //       a search about it is refused rather than answered with fewer rows (X5).
 
-import { IndexUnavailable } from "../row-index.ts";
+import { indexUnavailable } from "../row-index.ts";
 import { type Engine, EngineRefusal } from "./engine.ts";
 import {
   awaitSearchable,
@@ -45,7 +45,7 @@ export async function prepareIndex(index: PreparedIndex, settings: IndexSettings
     const lacking = await extend(index, serving);
     if (lacking !== null) return { generation: serving, lacking };
   }
-  throw new IndexUnavailable("incomplete", `The index ${names.serving} is being changed by others.`);
+  throw indexUnavailable("incomplete", `The index ${names.serving} is being changed by others.`);
 }
 
 /** What the rows of a generation may lack; null when there is no such index any more. */

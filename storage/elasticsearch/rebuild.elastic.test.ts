@@ -239,7 +239,7 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
         (error: unknown) => (error instanceof Error ? error.name : error),
       );
       // Found out when it wrote.
-      expect(outcome).toBe("IndexUnavailable");
+      expect(outcome).toBe("Unavailable");
       expect(taken).toMatchObject({ ok: true });
       expect(await generationsOf(index)).toMatchObject({ next: null, others: [] });
       expect(await rowsOf(index)).toEqual(await rowsOf(truth.reference));
@@ -281,6 +281,6 @@ describe.skipIf(!hasElastic)("building an index anew", () => {
     await using index = new ElasticRowIndex(options);
     await expect(
       rebuildIndex(index, { collection, source: new Truth().source(), nowMs }),
-    ).rejects.toMatchObject({ name: "IndexUnavailable" });
+    ).rejects.toMatchObject({ name: "Unavailable" });
   });
 });

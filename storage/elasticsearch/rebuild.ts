@@ -11,7 +11,10 @@
 
 import { setTimeout as after } from "node:timers/promises";
 import { ok, type Result, refuse } from "../../protocol/result.ts";
-import { IndexUnavailable, type RowChange } from "../row-index.ts";
+import { backOffMs } from "../../std/back-off.ts";
+import { Semaphore } from "../../std/semaphore.ts";
+import { Unavailable } from "../../std/unavailable.ts";
+import { indexUnavailable, type RowChange } from "../row-index.ts";
 import { bulkRequests, sendBulk } from "./bulk.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -29,7 +32,6 @@ import { type IndexLayout, layoutOf } from "./layout.ts";
 import type { IndexNames } from "./names.ts";
 import { Refresher } from "./refresher.ts";
 import type { ElasticRowIndex } from "./row-index.ts";
-import { Slots } from "./slots.ts";
 
 export interface Rebuild {
   readonly collection: string;
@@ -63,7 +65,7 @@ const batchChanges = 2_000;
 const bulkSlots = 2;
 /** A batch is sent again this often when the cluster cannot take it now, after 0.2 s, 0.4 s … */
 const retriesMax = 6;
-const retryMs = 200;
+const retryDelays = { firstMs: 200, maxMs: 6_400 };
 
 /** Builds a collection's index anew. Throws `IndexUnavailable` when the cluster cannot go on, and what the source throws. */
 export async function rebuildIndex(
@@ -74,7 +76,7 @@ export async function rebuildIndex(
   const names = index.namesOf(rebuild.collection);
   const layout = layoutOf(rebuild.collection);
   const found = await removeRemains(engine, names, rebuild.nowMs());
-  if (found.serving === null) throw new IndexUnavailable("incomplete", `There is no index ${names.serving}.`);
+  if (found.serving === null) throw indexUnavailable("incomplete", `There is no index ${names.serving}.`);
   if (found.isBusy) return underWay(names);
   const to = await makeGeneration(engine, {
     names,
@@ -111,7 +113,7 @@ async function takePlace(
   try {
     return await switchGenerations(engine, names, pair);
   } catch (error) {
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
     const { serving } = await readGenerations(engine, names);
     if (serving === pair.to) return true;
     throw error;
@@ -153,7 +155,7 @@ async function copy(
   { engine, layout, to }: Copy,
   { source, nowMs, onProgress, collection }: Rebuild,
 ): Promise<number> {
-  const slots = new Slots(bulkSlots);
+  const slots = new Semaphore(bulkSlots);
   let notedAtMs = nowMs();
   let written = 0;
   let batch: RowChange[] = [];
@@ -186,11 +188,11 @@ async function writeAll(target: Parameters<typeof sendBulk>[0], batch: readonly 
     try {
       if ((await sendBulk(target, requests)) !== null) return;
     } catch (error) {
-      if (!(error instanceof IndexUnavailable) || retry >= retriesMax) throw error;
-      await after(retryMs * 2 ** retry);
+      if (!(error instanceof Unavailable) || retry >= retriesMax) throw error;
+      await after(backOffMs(retry + 1, retryDelays));
       continue;
     }
-    throw new IndexUnavailable(
+    throw indexUnavailable(
       "incomplete",
       `The generation ${target.generation} was removed while it was built.`,
     );
@@ -206,7 +208,7 @@ async function finish(
     await writeNote(engine, to, { note: noteOf(layout) });
     await removeGeneration(engine, from);
   } catch (error) {
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
   }
 }
 
@@ -216,6 +218,6 @@ async function giveUp(engine: Engine, names: IndexNames, index: string): Promise
     await withdrawGeneration(engine, names, index);
   } catch (error) {
     // The next rebuild finds it; what went wrong first is what is told.
-    if (!(error instanceof IndexUnavailable)) throw error;
+    if (!(error instanceof Unavailable)) throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Semaphore } from "../../std/semaphore.ts";
 import { EngineRefusal } from "./engine.ts";
 import { Refresher } from "./refresher.ts";
-import { Slots } from "./slots.ts";
 
 /** Requests that end when the test says. */
 function gated() {
@@ -81,7 +81,7 @@ describe("the refresher", () => {
     const third = refresher.refresh("g").catch((error: unknown) => error);
     await settle();
     engine.open[2]?.resolve({ _shards: { failed: 1 } });
-    expect(await third).toMatchObject({ name: "IndexUnavailable" });
+    expect(await third).toMatchObject({ name: "Unavailable" });
   });
 
   it("refreshes generations apart", async () => {
@@ -121,7 +121,7 @@ describe("refreshes that follow one another", () => {
 
 describe("slots", () => {
   it("let so many work at once, the others in their order, also after a failure", async () => {
-    const slots = new Slots(2);
+    const slots = new Semaphore(2);
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
     const begun: number[] = [];
     const work = gates.map((gate, n) =>

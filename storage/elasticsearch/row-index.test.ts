@@ -1,9 +1,10 @@
 // What the index makes of a cluster that fails, in whole or in part. No engine is needed.
 
 import { describe, expect, it } from "vitest";
+import { Unavailable } from "../../std/unavailable.ts";
 import { brokenRowIndexConformance } from "../row-index.conformance.ts";
 import { recordIdFor } from "../row-index.fixture.ts";
-import { IndexUnavailable, type RowChange, type RowQuery } from "../row-index.ts";
+import type { RowChange, RowQuery } from "../row-index.ts";
 import { ElasticRowIndex } from "./row-index.ts";
 import { openStubCluster, type StubReply, type StubRequest } from "./stub-cluster.fixture.ts";
 
@@ -123,7 +124,10 @@ describe("the index in Elasticsearch", () => {
       (request) =>
         request.path.includes("/_search") ? { body: { ...whole, timed_out: true } } : healthy(request),
       async ({ index }) => {
-        await expect(index.search(query)).rejects.toMatchObject({ reason: "timeout" });
+        await expect(index.search(query)).rejects.toMatchObject({
+          reason: "index",
+          message: expect.stringMatching(/^timeout: /),
+        });
       },
     ));
 
@@ -143,8 +147,8 @@ describe("the index in Elasticsearch", () => {
         [ok, conflict, { status: 200 }],
         ["applied", "stale", "applied"],
       ],
-      [[ok, ok, late], "IndexUnavailable"],
-      [[ok, ok], "IndexUnavailable"],
+      [[ok, ok, late], "Unavailable"],
+      [[ok, ok], "Unavailable"],
       [[ok, bad, ok], "EngineRefusal"],
     ] as const) {
       await withCluster(answering(items), async ({ index }) => {
@@ -201,7 +205,7 @@ describe("the index in Elasticsearch", () => {
     await withCluster(
       (request) => (request.path.includes("/_bulk") ? "reset" : healthy(request)),
       async ({ index: written, cluster }) => {
-        await expect(written.apply([put(1)])).rejects.toBeInstanceOf(IndexUnavailable);
+        await expect(written.apply([put(1)])).rejects.toBeInstanceOf(Unavailable);
         expect(cluster.requests.filter(({ path }) => path.includes("/_bulk"))).toHaveLength(1);
       },
     );

@@ -6,7 +6,8 @@
 
 import { fieldByName } from "../../collections/definition.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
-import { IndexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
+import { Semaphore } from "../../std/semaphore.ts";
+import { indexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
 import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
 import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
 import { Gathering, type GatheringLimits } from "./gathering.ts";
@@ -17,7 +18,6 @@ import { IndexNames } from "./names.ts";
 import { prepareIndex, readLacking } from "./prepare.ts";
 import { searchBody } from "./query.ts";
 import { Refresher } from "./refresher.ts";
-import { Slots } from "./slots.ts";
 
 export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
   /** What the names of its indices begin with: lower-case letters, digits and hyphens, for example `svc-eu-west1-`. */
@@ -48,7 +48,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
   readonly settings: IndexSettings;
   readonly #prefix: string;
   readonly #refresher: Refresher;
-  readonly #slots = new Slots(bulkSlots);
+  readonly #slots = new Semaphore(bulkSlots);
   readonly #parts = new Map<string, Part>();
 
   /** Does not speak to the cluster: `prepare` does. */
@@ -171,7 +171,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       ]);
       part.generations = generations;
     }
-    throw new IndexUnavailable("incomplete", `The index ${part.names.serving} is missing or being replaced.`);
+    throw indexUnavailable("incomplete", `The index ${part.names.serving} is missing or being replaced.`);
   }
 
   #write(generation: string, requests: readonly BulkRequest[]): Promise<readonly Outcome[] | null> {
@@ -195,7 +195,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       if (hits.length >= query.limit || found.answered < furtherRows) return hits.slice(0, query.limit);
       last = found.last;
     }
-    throw new IndexUnavailable("incomplete", "Too many rows lie on the rim of the circle.");
+    throw indexUnavailable("incomplete", "Too many rows lie on the rim of the circle.");
   }
 
   async #read(request: Parameters<Engine["read"]>[0]): Promise<unknown> {
@@ -203,7 +203,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       return await this.engine.read(request);
     } catch (error) {
       if (error instanceof EngineRefusal && error.status === 404)
-        throw new IndexUnavailable("incomplete", error.message, { cause: error });
+        throw indexUnavailable("incomplete", error.message, { cause: error });
       throw error;
     }
   }
@@ -215,7 +215,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     const names = isLacking();
     if (names.length === 0) return;
     const message = `Rows of ${query.collection} must be built anew to be asked about ${names.join(", ")}.`;
-    throw new IndexUnavailable("incomplete", message, { retryAfterSeconds: 30 });
+    throw indexUnavailable("incomplete", message, { retryAfterSeconds: 30 });
   }
 }
 

@@ -3,6 +3,7 @@
 // only when it changed that one row. Actors are numbered once, so that row keys stay short.
 
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import { BoundedMap } from "../../std/bounded-map.ts";
 import {
   type Activation,
   type ActorCommit,
@@ -53,7 +54,7 @@ class SqliteActorStore implements ActorStore {
   readonly #now: () => number;
   readonly #sql: Statements;
   /** `kind\nid` → number of the actor; numbers are never given again, so an entry is never stale. */
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers = new BoundedMap<string, number>(numbersMax);
   readonly #walkExpired: TakeAlong;
 
   constructor(database: SqliteDatabase, now: () => number) {
@@ -194,7 +195,6 @@ class SqliteActorStore implements ActorStore {
     if (known !== undefined) return known;
     const no = this.#findNumber(ref);
     if (no === undefined) return undefined;
-    if (this.#numbers.size >= numbersMax) this.#numbers.clear();
     this.#numbers.set(key, no);
     return no;
   }

@@ -10,6 +10,7 @@
 //   I5. After an apply that failed it is not known what was committed: what is remembered of the texts is read again.
 
 import type { StatementSync } from "node:sqlite";
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange, RowHit, RowIndex, RowQuery } from "../row-index.ts";
 import { numberOf, numberOrNull, textOf } from "./columns.ts";
@@ -40,7 +41,7 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
   readonly #thread: RowThread;
   readonly #onCommit: SqliteOptions["onCommit"];
   readonly #statistics: RowStatistics;
-  readonly #searches = new Map<string, StatementSync>();
+  readonly #searches = new BoundedMap<string, StatementSync>(statementsMax);
   /** By collection, once a search asked for relevance. */
   readonly #terms = new Map<string, CollectionTerms>();
 
@@ -183,16 +184,9 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
 
   #prepare(sql: string): StatementSync {
     const known = this.#searches.get(sql);
-    if (known !== undefined) {
-      // Used again, so the last to be forgotten.
-      this.#searches.delete(sql);
-      this.#searches.set(sql, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const statement = this.#database.db.prepare(sql);
     this.#searches.set(sql, statement);
-    const [oldest] = this.#searches.keys();
-    if (this.#searches.size > statementsMax && oldest !== undefined) this.#searches.delete(oldest);
     return statement;
   }
 }

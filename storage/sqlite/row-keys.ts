@@ -2,6 +2,7 @@
 // (hashes collide, cells are coarse), never for less: whoever looks up by keys checks the columns afterwards.
 
 import { earthRadiusKm, radians } from "../../collections/geo-distance.ts";
+import { BoundedMap } from "../../std/bounded-map.ts";
 import type { GeoPoint } from "../row-index.ts";
 
 /** Sides of the cells in degrees, with the mark of their tokens. Fine ones are for a town, coarse ones for a country. */
@@ -15,7 +16,7 @@ const cellsMax = 64;
 /** Keys made lately, of values up to a length: most rows share theirs with others. */
 const keysMax = 4_096;
 const keptLengthMax = 64;
-const made = new Map<string, string>();
+const made = new BoundedMap<string, string>(keysMax);
 
 /** Key of a value of the field with this one-letter mark: lower-case letters and digits. */
 export function valueKey(mark: string, value: string): string {
@@ -23,7 +24,6 @@ export function valueKey(mark: string, value: string): string {
   const name = mark + value;
   const known = made.get(name);
   if (known !== undefined) return known;
-  if (made.size >= keysMax) made.clear();
   const key = makeKey(mark, value);
   made.set(name, key);
   return key;

@@ -1,6 +1,7 @@
 // How many rows something matches, roughly: enough to choose between two ways that both give the right answer. Figures
 // are remembered until the collection changed by a tenth.
 
+import { BoundedMap } from "../../std/bounded-map.ts";
 import { numberOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { CollectionLayout } from "./row-layout.ts";
@@ -20,7 +21,7 @@ interface Figure {
 
 export class RowStatistics {
   readonly #database: SqliteDatabase;
-  readonly #figures = new Map<string, Figure>();
+  readonly #figures = new BoundedMap<string, Figure>(figuresMax);
   readonly #rows = new Map<string, Figure>();
   readonly #changes = new Map<string, number>();
 
@@ -86,7 +87,6 @@ export class RowStatistics {
     const known = this.#figures.get(key);
     if (known !== undefined && changes - known.at <= changesMin + this.rows(layout) / 10) return known.rows;
     const rows = count();
-    if (this.#figures.size >= figuresMax) this.#figures.clear();
     this.#figures.set(key, { rows, at: changes });
     return rows;
   }

@@ -11,6 +11,7 @@
 //       applies wait here; how many there are is bounded by whoever waits for each of them (actors/push/process-chunk.ts).
 
 import { Worker } from "node:worker_threads";
+import { WorkerCalls, type WorkerEnded } from "../../std/worker-calls.ts";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import type { SqliteOptions } from "./database.ts";
@@ -51,22 +52,24 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+type ApplyOrder = Extract<RowOrder, { kind: "apply" }>;
+
 export type StartRowThread = (data: RowThreadData) => Worker;
 
 export class RowThread {
   readonly #data: RowThreadData;
-  readonly #start: StartRowThread;
-  #worker: Worker | null = null;
+  readonly #calls: WorkerCalls<ApplyOrder, RowAnswer>;
   #isClosed = false;
-  #orders = 0;
   #postedRows = 0;
-  readonly #posted = new Map<number, Waiting>();
   #queue: Waiting[] = [];
 
   constructor(file: Pick<RowThreadData, "path" | "options">, start: StartRowThread = startRowThread) {
     const holding = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     this.#data = { path: file.path, options: file.options, holding };
-    this.#start = start;
+    this.#calls = new WorkerCalls("writing", () => {
+      Atomics.store(holding, 0, 1);
+      return start(this.#data);
+    });
   }
 
   /** Rejects with {@link StoreError}, or with what the writing itself threw. */
@@ -81,68 +84,43 @@ export class RowThread {
   close(): void {
     this.#isClosed = true;
     this.#postQueued(Number.POSITIVE_INFINITY);
-    const worker = this.#worker;
-    if (worker === null) return;
-    worker.postMessage({ kind: "close" } satisfies RowOrder);
-    if (Atomics.wait(this.#data.holding, 0, 1, closeWaitMs) === "timed-out") void worker.terminate();
+    const { thread } = this.#calls;
+    if (thread === null) return;
+    thread.postMessage({ kind: "close" } satisfies RowOrder);
+    if (Atomics.wait(this.#data.holding, 0, 1, closeWaitMs) === "timed-out") void thread.terminate();
   }
 
   #postQueued(rowsMax: number): void {
     let posted = 0;
     for (const waiting of this.#queue) {
-      const rows = waiting.changes.length;
-      if (this.#postedRows > 0 && this.#postedRows + rows > rowsMax) break;
-      this.#worker ??= this.#startWorker();
-      // A thread that was idle keeps the process alive again (W3).
-      if (this.#posted.size === 0) this.#worker.ref();
-      this.#orders += 1;
-      this.#posted.set(this.#orders, waiting);
-      this.#postedRows += rows;
+      const { changes } = waiting;
+      if (this.#postedRows > 0 && this.#postedRows + changes.length > rowsMax) break;
+      this.#postedRows += changes.length;
       posted += 1;
-      const order: RowOrder = { kind: "apply", id: this.#orders, changes: waiting.changes };
-      this.#worker.postMessage(order);
+      this.#calls
+        .call((id) => ({ kind: "apply", id, changes }))
+        .then(
+          (answer) => this.#take(waiting, answer),
+          (ended: WorkerEnded) => this.#lose(waiting, ended),
+        );
     }
     this.#queue = this.#queue.slice(posted);
   }
 
-  #startWorker(): Worker {
-    Atomics.store(this.#data.holding, 0, 1);
-    const worker = this.#start(this.#data);
-    let cause: unknown = null;
-    worker.on("message", (answer: RowAnswer) => this.#take(worker, answer));
-    worker.once("error", (error) => {
-      cause = error;
-    });
-    worker.once("messageerror", (error) => {
-      cause = error;
-      void worker.terminate();
-    });
-    // Comes last of all, after the answers that were posted, when the thread's connection is gone.
-    worker.once("exit", () => this.#failAll(cause));
-    return worker;
-  }
-
-  #take(worker: Worker, answer: RowAnswer): void {
-    const waiting = this.#posted.get(answer.id);
-    if (waiting === undefined) return;
-    this.#posted.delete(answer.id);
-    this.#postedRows -= waiting.changes.length;
+  #take({ changes, resolve, reject }: Waiting, answer: RowAnswer): void {
+    this.#postedRows -= changes.length;
     this.#postQueued(postedRowsMax);
-    if (this.#posted.size === 0) worker.unref();
-    if ("applied" in answer) waiting.resolve(answer.applied);
-    else if (answer.effect === null) waiting.reject(answer.error);
-    else waiting.reject(new StoreError(answer.effect, messageOf(answer.error), { cause: answer.error }));
+    if ("applied" in answer) resolve(answer.applied);
+    else if (answer.effect === null) reject(answer.error);
+    else reject(new StoreError(answer.effect, messageOf(answer.error), { cause: answer.error }));
   }
 
-  #failAll(cause: unknown): void {
-    const lost = [...this.#posted.values(), ...this.#queue];
-    this.#worker = null;
-    this.#posted.clear();
-    this.#postedRows = 0;
+  /** W2. What waited for its turn is lost with the first of those that were posted. */
+  #lose(waiting: Waiting, { message, cause }: WorkerEnded): void {
+    this.#postedRows -= waiting.changes.length;
+    const lost = [waiting, ...this.#queue];
     this.#queue = [];
-    const why = cause === null ? "" : `: ${messageOf(cause)}`;
-    const error = new StoreError("unknown", `the writing thread ended${why}`, { cause });
-    for (const waiting of lost) waiting.reject(error);
+    for (const each of lost) each.reject(new StoreError("unknown", message, { cause }));
   }
 }
 

@@ -10,9 +10,10 @@ import {
   type ActorAddress,
   asRemoteFailure,
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteFailureReason,
   type RemoteTarget,
+  remoteFailure,
   type TransportHandlers,
 } from "../actor-transport.ts";
 
@@ -286,5 +287,5 @@ function failure(
   effect: RemoteFailure["effect"],
   more: { readonly retryAfterSeconds?: number; readonly detail?: string } = {},
 ): RemoteFailure {
-  return new RemoteFailure(reason, { retryAfterSeconds: 1, ...more, effect });
+  return remoteFailure(reason, { retryAfterSeconds: 1, ...more, effect });
 }

@@ -5,7 +5,7 @@
 //       answers go beyond the bound for all that is waiting is given up.
 //   R4. Whatever a handler throws is an answer; what is no failure of the port is logged, for it is a bug here.
 
-import { asRemoteFailure, RemoteFailure, type TransportHandlers } from "../actor-transport.ts";
+import { asRemoteFailure, remoteFailure, type TransportHandlers } from "../actor-transport.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
 import type { TransportLimits } from "./limits.ts";
 import {
@@ -80,7 +80,7 @@ export class Caller {
       return;
     }
     if (this.#openCalls >= this.#options.limits.callsMax) {
-      const failure = new RemoteFailure("overloaded", { retryAfterSeconds: 1, effect: "not_applied" });
+      const failure = remoteFailure("overloaded", { retryAfterSeconds: 1, effect: "not_applied" });
       this.#send(failureText(call.id, failure));
       return;
     }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RemoteFailure } from "../actor-transport.ts";
+import { remoteFailure } from "../actor-transport.ts";
 import {
   aliveText,
   answerText,
@@ -28,7 +28,7 @@ describe("messages", () => {
       failure: null,
       value: { a: 1 },
     });
-    const failure = new RemoteFailure("store", { retryAfterSeconds: 3, effect: "not_applied" });
+    const failure = remoteFailure("store", { retryAfterSeconds: 3, effect: "not_applied" });
     expect(parseAnswer(JSON.parse(failureText(7, failure)))).toMatchObject({
       ...{ id: 7, failure: { reason: "store", retryAfterSeconds: 3, effect: "not_applied" } },
     });

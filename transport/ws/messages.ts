@@ -9,7 +9,13 @@
 // Unknown members are ignored. An unknown kind that has an id is answered by a failure of reason `unsupported`, one
 // without is ignored. Members are only ever added; a new kind needs a higher protocol version.
 
-import { type ActorAddress, type Delivery, RemoteFailure, remoteFailureReasons } from "../actor-transport.ts";
+import {
+  type ActorAddress,
+  type Delivery,
+  type RemoteFailure,
+  remoteFailure,
+  remoteFailureReasons,
+} from "../actor-transport.ts";
 
 const detailCharsMax = 300;
 const namePartCharsMax = 1_024;
@@ -112,7 +118,7 @@ export function parseAnswer(message: unknown): Answer | null {
   if (k !== "failure") return null;
   // A reason that a later version added reads as the one that promises nothing.
   const known = remoteFailureReasons.find((each) => each === reason) ?? "refused";
-  const failure = new RemoteFailure(known, {
+  const failure = remoteFailure(known, {
     retryAfterSeconds: typeof seconds === "number" && seconds >= 0 ? seconds : 1,
     effect: effect === "not_applied" ? "not_applied" : "unknown",
     detail: `it says: ${String(detail).slice(0, detailCharsMax)}`,

@@ -1,7 +1,7 @@
 // The calls of one peer that have no answer yet. Every one settles: by its answer, by its time, or with its
 // connection (M2); and only what was never handed to the platform is called `not_applied` (M5).
 
-import { RemoteFailure, type RemoteFailureReason } from "../actor-transport.ts";
+import { type RemoteFailure, type RemoteFailureReason, remoteFailure } from "../actor-transport.ts";
 import type { Outgoing } from "./channel.ts";
 import type { Answer } from "./messages.ts";
 
@@ -86,7 +86,7 @@ export class OpenCalls {
 }
 
 function failureOf({ sent }: Outgoing, reason: RemoteFailureReason, detail: string): RemoteFailure {
-  return new RemoteFailure(reason, {
+  return remoteFailure(reason, {
     retryAfterSeconds: 1,
     effect: sent ? "unknown" : "not_applied",
     detail,

@@ -5,12 +5,14 @@
 //   P2. A lost connection rejects every call under way (M2). The next call makes another one.
 //   P3. What waits is bounded in calls and characters (M6).
 
+import { backOffMs } from "../../std/back-off.ts";
 import {
   type ActorAddress,
   type Delivery,
-  RemoteFailure,
+  type RemoteFailure,
   type RemoteFailureReason,
   type RemoteTarget,
+  remoteFailure,
 } from "../actor-transport.ts";
 import { Channel, type ChannelEnd } from "./channel.ts";
 import { type ConnectOptions, type ConnectResult, connect } from "./connect.ts";
@@ -18,11 +20,11 @@ import { askText, deliverText, parseAnswer } from "./messages.ts";
 import { type OpenCall, OpenCalls } from "./open-calls.ts";
 import type { PeerStats, TransportLog } from "./wire.ts";
 
-export interface PeerOptions extends ConnectOptions {
+export type PeerOptions = ConnectOptions & {
   readonly log: TransportLog;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
-}
+};
 
 export class Peer implements RemoteTarget {
   readonly #options: PeerOptions;
@@ -142,10 +144,10 @@ export class Peer implements RemoteTarget {
 
   #connectFailed(reason: RemoteFailureReason, detail: string): void {
     const { limits, log, incarnation, nowMs } = this.#options;
-    const backOffMs = Math.min(limits.reconnectMs * 2 ** Math.min(this.#failures, 30), limits.reconnectMaxMs);
     this.#failures += 1;
+    const delays = { firstMs: limits.reconnectMs, maxMs: limits.reconnectMaxMs };
     // Halved at random, so that nodes that lost the same peer do not come back together.
-    this.#retryAtMs = nowMs() + backOffMs * (0.5 + Math.random() / 2);
+    this.#retryAtMs = nowMs() + backOffMs(this.#failures, delays) * (0.5 + Math.random() / 2);
     log({ level: "warn", event: "connect_failed", peer: incarnation, detail });
     this.#calls.failAll(this.#isClosed ? "draining" : reason, detail);
   }
@@ -175,7 +177,7 @@ function failure(
   effect: RemoteFailure["effect"],
   detail: string,
 ): RemoteFailure {
-  return new RemoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
+  return remoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
 }
 
 /** Whether a text has more than `bytesMax` bytes of UTF-8. */

@@ -1,0 +1,88 @@
+// A map that keeps what was used last. Entries are linked in the order of their use, so that a hit moves two links and
+// changes nothing in the map itself.
+//   L1. There are never more than `entriesMax` entries.
+//   L2. The entry that makes room is the one whose last `get` or `set` is the longest ago, so what is kept follows from
+//       the calls alone, and two runs of the same calls keep the same. `has` and `size` are no use of an entry.
+
+interface Entry<K, V> {
+  readonly key: K;
+  value: V;
+  older: Entry<K, V> | null;
+  newer: Entry<K, V> | null;
+}
+
+export class BoundedMap<K, V> {
+  readonly #entriesMax: number;
+  readonly #entries = new Map<K, Entry<K, V>>();
+  #oldest: Entry<K, V> | null = null;
+  #newest: Entry<K, V> | null = null;
+
+  /** Throws a RangeError unless at least one entry may be kept. */
+  constructor(entriesMax: number) {
+    if (!(entriesMax >= 1)) throw new RangeError(`A map of at most ${entriesMax} entries keeps nothing.`);
+    this.#entriesMax = entriesMax;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#use(entry);
+    return entry.value;
+  }
+
+  has(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
+  set(key: K, value: V): void {
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      known.value = value;
+      this.#use(known);
+      return;
+    }
+    if (this.#entries.size + 1 > this.#entriesMax && this.#oldest !== null) this.delete(this.#oldest.key);
+    const entry: Entry<K, V> = { key, value, older: null, newer: null };
+    this.#entries.set(key, entry);
+    this.#link(entry);
+  }
+
+  /** False when there was no such entry. */
+  delete(key: K): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#unlink(entry);
+    return this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#oldest = null;
+    this.#newest = null;
+  }
+
+  #use(entry: Entry<K, V>): void {
+    if (entry === this.#newest) return;
+    this.#unlink(entry);
+    this.#link(entry);
+  }
+
+  #link(entry: Entry<K, V>): void {
+    entry.older = this.#newest;
+    entry.newer = null;
+    if (this.#newest === null) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  #unlink({ older, newer }: Entry<K, V>): void {
+    if (older === null) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === null) this.#newest = older;
+    else newer.older = older;
+  }
+}

@@ -162,6 +162,9 @@ export const mandateState = named(
     key_id: keyId,
     valid_from: timestamp,
     valid_until: timestamp,
+    accepted_at: optional(
+      described(timestamp, "When the service took it; not of those of earlier releases."),
+    ),
     ...ended,
   }),
 );

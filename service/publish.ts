@@ -14,14 +14,16 @@ import type {
   IdempotentAnswer,
   IntegrationKeyCommand,
 } from "../actors/messages/integration-key.ts";
-import type { PublishOutcome, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type { PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { idempotencyKeyPattern, inlineRecordsMax, pushPageMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
+import type { InlineOutcome } from "../protocol/wire/push.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { acceptPush, awaitSettled, reportOf } from "./accept-push.ts";
@@ -45,9 +47,6 @@ import {
 import { pushStatus } from "./push-status.ts";
 import type { PushTrees } from "./push-trees.ts";
 import { rateLimited } from "./rate-limited.ts";
-
-/** Batches up to this size are processed in the request (specification, «Limits»). */
-export const inlineMax = 50;
 
 /** What is published in batches. */
 const published = "products" satisfies CollectionName;
@@ -88,7 +87,7 @@ function callerKey({ caller }: PublishRequest) {
 }
 
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
-  if (request.idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) {
+  if (request.idempotencyKey === null || !idempotencyKeyPattern.test(request.idempotencyKey)) {
     return refused(
       problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
         pointer: "/headers/idempotency-key",
@@ -179,13 +178,13 @@ async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Ac
     const refusalAtAdmission = await storeAndAdmit(deps, request, batch);
     if (refusalAtAdmission) return refusalAtAdmission;
   }
-  if (batch.body.records.length <= inlineMax) {
+  if (batch.body.records.length <= inlineRecordsMax) {
     return answerInline(await awaitSettled(deps.actors, push));
   }
   return queuedAnswer(reportOf(await deps.actors.ask(push, statusCommand)));
 }
 
-const statusCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 } as const;
+const statusCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
 /** What is judged only for a push that was not accepted before (W3). */
 async function checkNew(
@@ -329,7 +328,7 @@ function pushFacts(request: PublishRequest, batch: Acceptable, number: number): 
     collection: published,
     seq: batch.seal.seq,
     source: "api",
-    mode: batch.body.records.length <= inlineMax ? "inline" : "queued",
+    mode: batch.body.records.length <= inlineRecordsMax ? "inline" : "queued",
     records: batch.body.records.length,
     cert_id: batch.seal.cert_id,
     ai_policy_version: batch.seal.ai_policy_version,
@@ -342,13 +341,14 @@ function pushFacts(request: PublishRequest, batch: Acceptable, number: number): 
 }
 
 function answerInline(report: PushReport): Answer {
-  return answerJson(200, {
+  const body: InlineOutcome = {
     batch_id: report.facts.push_id,
     seq: report.facts.seq,
     held: report.state === "held",
     ...(report.held_reasons.length > 0 ? { held_reasons: report.held_reasons } : {}),
-    results: report.results satisfies readonly PublishOutcome[],
-  });
+    results: report.results,
+  };
+  return answerJson(200, body);
 }
 
 function queuedAnswer(report: PushReport): Answer {

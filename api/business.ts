@@ -120,7 +120,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: sourceOfRequest(request, deps.http.edge.trustedProxies),
+      sourceIp: sourceOfRequest(request, deps.http.edge),
     });
   return {
     method: "POST",

@@ -32,7 +32,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
+import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -128,7 +128,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   takeOver(server.server, platform);
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);
-  addRefusals(server, routes, deps.hosts);
+  addRefusals(server, surface, { routes, hosts: deps.hosts });
   for (const route of routes) addRoute(server, route, allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;
   if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
@@ -145,34 +145,33 @@ async function leave(server: Server, leaveMs: number): Promise<void> {
 }
 
 function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): void {
-  server.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
-    if (surface.isPublic) allowAnyOrigin(reply);
-    done();
-  });
   server.addHook("onResponse", (request, reply, done) => {
     const answered = {
+      request_id: request.id,
       surface: surface.name,
       method: request.method,
       route: request.routeOptions.url ?? "unmatched",
       status: reply.statusCode,
       code: reply.problemCode,
       durationMs: reply.elapsedTime,
+      key_id: reply.keyId,
+      from: sourceOfRequest(request.raw, deps.edge),
     };
     deps.observer.observe(answered);
-    const from = sourceOfRequest(request.raw, deps.edge.trustedProxies);
-    request.log.info({ request_id: request.id, ...answered, key_id: reply.keyId, from }, "answered");
+    request.log.info(answered, "answered");
     done();
   });
 }
 
-/** What no route is asked about. */
+/** What every answer has, and what no route is asked about: in one hook, for each costs every request something. */
 function addRefusals(
   server: FastifyInstance,
-  routes: readonly Route[],
-  hosts: readonly string[] | null,
+  { isPublic }: Surface,
+  { routes, hosts }: { readonly routes: readonly Route[]; readonly hosts: readonly string[] | null },
 ): void {
   server.addHook("onRequest", (request, reply, done) => {
+    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
+    if (isPublic) allowAnyOrigin(reply);
     const isSigned = request.routeOptions.config.isSigned === true;
     const fault = headFault(request.raw, isSigned) ?? (isSigned ? null : hostFault(request.raw, hosts));
     if (fault !== null) {
@@ -285,10 +284,6 @@ function answerUnmatched(
     reply,
     problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
   );
-}
-
-function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }
 
 async function answerError(

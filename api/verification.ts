@@ -121,7 +121,7 @@ function boundedRead<N extends string>(
   answer: Read<N>,
 ): Read<N> {
   return (request, query) => {
-    const source = reads === null ? null : sourceOfRequest(request, edge.trustedProxies);
+    const source = reads === null ? null : sourceOfRequest(request, edge);
     const limited = source === null ? null : (reads?.take(addressBlock(source)) ?? null);
     return limited ?? answer(request, query);
   };
@@ -192,7 +192,7 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     isPublic: true,
     doc: verifyDoc,
     handle: async (request, reply) => {
-      const source = sourceOfRequest(request, edge.trustedProxies);
+      const source = sourceOfRequest(request, edge);
       const caller = source === null ? "" : addressBlock(source);
       const limited = source === null ? null : (addressRates.verifications?.take(caller) ?? null);
       if (limited !== null) {

@@ -45,7 +45,7 @@ async function opsDocument(): Promise<unknown> {
     ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), gauges: () => [] },
     ...{
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
-      ready: async () => ({ ready: true, checks: {}, plain_text: [] }),
+      ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
       listActors: async () => [],
     },

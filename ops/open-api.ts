@@ -90,7 +90,9 @@ export function openApiOf(isClustered: boolean): object {
     info: { title: "Operations", version: "1.0.0" },
     paths: {
       "/healthz": read("The process answers"),
-      "/readyz": read("The node can serve", { answers: { 503: { description: "It cannot, and why" } } }),
+      "/readyz": read("The node can serve; `degraded` names what it does without meanwhile", {
+        answers: { 503: { description: "It cannot, and why" } },
+      }),
       "/metrics": read("Prometheus text format"),
       "/ops/actors/{kind}": read("Ids of the actors of a kind, 100 a page", {
         parameters: [kind, parameter("query", "after", "`next_after` of the page before.")],

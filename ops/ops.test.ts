@@ -54,13 +54,15 @@ describe("operators", () => {
   );
 
   it("are told 503 while the node is not ready, or cannot tell", async () => {
-    const notReady = async () => ({ ready: false, checks: { store: "unreachable" }, plain_text: [] });
+    const notReady = async () => ({
+      ...{ ready: false, degraded: [], checks: { store: "unreachable" }, plain_text: [] },
+    });
     expect(await openOps({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
     const broken = async () => Promise.reject(new Error("no store"));
     const answer = await openOps({ ready: broken }).inject("/readyz");
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
-      { ready: false, checks: { readiness: "Error: no store" }, plain_text: [] },
+      { ready: false, degraded: [], checks: { readiness: "Error: no store" }, plain_text: [] },
     ]);
   });
 

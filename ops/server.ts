@@ -6,8 +6,10 @@ import fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from "fastify";
+import { leaveBodyUnread } from "../api/body.ts";
 import { createEdge } from "../api/edge.ts";
 import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import {
@@ -17,7 +19,7 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
-import { addressedHost } from "../api/request-parts.ts";
+import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
@@ -29,7 +31,10 @@ import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
 
 export interface ReadyReport {
+  /** Whether callers should be led to this node. */
   readonly ready: boolean;
+  /** Checks that fail while the node serves all that does not need them. */
+  readonly degraded: readonly string[];
   /** What was looked at, each `ok` or what is wrong with it. */
   readonly checks: Readonly<Record<string, string>>;
   /** Channels that are in the clear because settings allow it; none is the right answer in production. */
@@ -95,19 +100,22 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   const edge = createEdge({ limits });
   serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
+  const methods = methodsByPath(server);
   // Of an address without a query of its own.
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
   addAudit(server, deps.audit);
+  // Before a body is read, which nobody would look at.
+  server.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) answerUnmatched(methods, request, reply);
+    else done();
+  });
   addReads(server, deps);
   addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, "not_found", "There is no such address here."),
-  );
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
       return sendProblem(reply, "request_invalid", error.message);
@@ -125,12 +133,35 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   return server;
 }
 
+/** Fills as routes are added. */
+function methodsByPath(server: FastifyInstance): ReadonlyMap<string, string[]> {
+  const methods = new Map<string, string[]>();
+  server.addHook("onRoute", ({ url, method }) => {
+    methods.set(url, [...new Set([...(methods.get(url) ?? []), method].flat())]);
+  });
+  return methods;
+}
+
+function answerUnmatched(
+  methods: ReadonlyMap<string, readonly string[]>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  leaveBodyUnread(request, reply);
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const there = [...methods].find(([pattern]) => pathPattern(pattern).test(path));
+  if (there === undefined) return sendProblem(reply, "not_found", "There is no such address here.");
+  const [, allowed] = there;
+  reply.header("allow", allowed.join(", "));
+  return sendProblem(reply, "method_not_allowed", `${request.method} is not allowed here.`, { allowed });
+}
+
 function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
-    const report = await deps
-      .ready()
-      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) }, plain_text: [] }));
+    const report = await deps.ready().catch((error: unknown) => ({
+      ...{ ready: false, degraded: [], checks: { readiness: String(error) }, plain_text: [] },
+    }));
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {

@@ -186,7 +186,8 @@ function withKey(
 
 function withParty(base: CandidateBase, key: KeyFacts, party: PartyFacts | null): Candidate | Refused {
   if (party === null) return denied("key_unknown", "The key belongs to no registered party.");
-  return { kind: "candidate", key, party, grant: null, ...base };
+  const { parts, received, expiresMs, accepted } = base;
+  return { kind: "candidate", key, party, parts, received, grant: null, expiresMs, accepted };
 }
 
 /** A key that the sandbox does not know yet, vouched for by its grant. */

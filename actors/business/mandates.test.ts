@@ -120,6 +120,8 @@ describe("a mandate", () => {
       keyFacts("k"),
       keyFacts("person", { role: "sealing" }),
       keyFacts("ended", { valid_until: "2025-12-31T00:00:00.000Z" }),
+      keyFacts("ends now", { valid_until: "2026-01-10T00:00:00.000Z" }),
+      keyFacts("ends later", { valid_until: "2026-01-10T00:00:00.001Z" }),
       keyFacts("lost"),
     ]);
     send(business, {
@@ -133,6 +135,8 @@ describe("a mandate", () => {
     expect(codeFor("nobody")).toBe("key_unknown");
     expect(codeFor("person")).toBe("key_unknown");
     expect(codeFor("ended")).toBe("key_not_valid");
+    expect(codeFor("ends now")).toBe("key_not_valid");
+    expect(codeFor("ends later")).toBeUndefined();
     expect(codeFor("lost")).toBe("key_not_valid");
     expect(codeFor("k")).toBeUndefined();
     // What was accepted while the key was live is still the same mandate.

@@ -82,6 +82,14 @@ describe("the chunks of a push", () => {
     expect(begun).toEqual([3, 4]);
   });
 
+  it("end with the last one: none behind it is begun", async () => {
+    const line = createChunkLine<string>(limits);
+    const { begun, make, assign } = maker();
+    void line.take("p", place(3), make);
+    for (const chunk of [3, 4]) assign(chunk);
+    expect(begun).toEqual([3, 4]);
+  });
+
   it("are kept of a bounded number of pushes, those that were asked for last (L2)", async () => {
     const line = createChunkLine<string>(limits);
     const makers = ["a", "b", "c"].map((push) => ({ push, ...maker() }));

@@ -33,6 +33,17 @@ describe("A3: messages are repeated until acknowledged, and count once", () => {
     expect(await store.dueActors(Number.MAX_SAFE_INTEGER, 9)).toEqual([]);
   });
 
+  it("an acknowledgement that rode on another commit gets none of its own", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { ackFlushMs: 200 } });
+    await ask(node, "a", { type: "forward", to: "b", by: 5 });
+    await time.settle();
+    await ask(node, "a", { type: "add", by: 1 });
+    expect(await outboxRows(store, "a")).toBe(0);
+    await time.advance(1_000);
+    expect((await store.readHead(counter("a")))?.head).toBe(2);
+  });
+
   it("sent before a crash and after it, a message counts once", async () => {
     const { system, store, time } = newWorld();
     const first = system();

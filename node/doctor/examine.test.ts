@@ -5,6 +5,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { limitPresets } from "../http-config.ts";
 import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { examine } from "./examine.ts";
 
@@ -136,6 +137,8 @@ describe("a production configuration that is safe", () => {
     ],
     ["file_unreadable SVC_ELASTICSEARCH_CA_FILE", { SVC_ELASTICSEARCH_CA_FILE: "/nowhere/ca.pem" }],
     ["keys_refused /nowhere/keys", { SVC_KEYS: "/nowhere/keys" }],
+    ["setting_refused SVC_AUDIT_TO", { SVC_AUDIT_TO: "nowhere" }],
+    ["setting_refused SVC_LOG_LEVEL", { SVC_LOG_LEVEL: "loud" }],
     ["setting_refused SVC_RECEIPT_RETENTION_DAYS", { SVC_RECEIPT_RETENTION_DAYS: "forever" }],
   ])("%s is named, and nothing else", async (finding, changes) => {
     const others = await found(changes);
@@ -144,12 +147,30 @@ describe("a production configuration that is safe", () => {
     expect(others).toContain(finding);
   });
 
-  it.each(["SVC_KEY_REQUESTS_PER_SECOND", "SVC_KEY_QUERY_COST_PER_MINUTE"])(
-    "has limits: %s",
-    async (setting) => {
-      expect(await found({ [setting]: "0" })).toEqual([`limit_missing ${setting}`]);
+  it.each(Object.entries(limitPresets))(
+    "has limits unless they are taken away: %s",
+    async (setting, preset) => {
+      expect(await found({ [setting]: undefined })).toEqual([]);
+      for (const none of ["0", "00"]) {
+        const findings = await examine({
+          ...{ env: { ...safe(), [setting]: none }, now: () => nowMs, engines: false, node: null },
+        });
+        expect(findings).toMatchObject([
+          { code: "limit_missing", where: setting, fix: expect.stringContaining(`the limit is ${preset}`) },
+        ]);
+      }
     },
   );
+
+  it("is told of a name with a slip in it, and of the right one", async () => {
+    const env = { ...safe(), SVC_AUDITTO: "file", SVC_SOMETHING_ELSE_ALTOGETHER: "1", OTHERS_NAME: "x" };
+    const findings = await examine({ env, now: () => nowMs, engines: false, node: null });
+    expect(findings.map(({ code, where }) => `${code} ${where}`)).toEqual([
+      "setting_unknown SVC_AUDITTO",
+      "setting_unknown SVC_SOMETHING_ELSE_ALTOGETHER",
+    ]);
+    expect(findings[0]?.fix).toMatch(/SVC_AUDIT_TO is one/);
+  });
 
   it("names every fault, not the first", async () => {
     const all = await found({

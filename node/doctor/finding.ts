@@ -15,6 +15,7 @@ export interface Finding {
 
 export type FindingCode =
   | "setting_refused"
+  | "setting_unknown"
   | "not_production"
   | "plain_text_allowed"
   | "tls_unverified"

@@ -1,7 +1,7 @@
 // The issuance process as a process, and what it signs, refuses and writes down.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -185,6 +185,19 @@ describe("the issuance process", () => {
     });
     expect(line.key_ids).toHaveLength(2);
     await rm(join(folder, "audit.log"));
+  });
+
+  it("begins its log again where the file was moved away, so that no line is lost with it", async () => {
+    const at = issuanceAt(await serve("--listen", "127.0.0.1:0"));
+    const issue = () => at.issue(payloadTypes["certificate.v1"], certificate({ legal_name: "Moved AG" }));
+    await issue();
+    await rename(join(folder, "audit.log"), join(folder, "audit.log.1"));
+    await issue();
+    for (const name of ["audit.log.1", "audit.log"]) {
+      const text = await readFile(join(folder, name), "utf8");
+      expect(text.trim().split("\n")).toHaveLength(1);
+      await rm(join(folder, name));
+    }
   });
 
   it.runIf(process.platform === "linux")(

@@ -18,6 +18,8 @@ export interface Variation {
   readonly name: string;
   readonly definitions: readonly ActorDefinition[];
   readonly storeGuards: ActorStoreGuards;
+  /** Called where one of the guards that `storeGuards` lacks would have made a difference. */
+  guardMissed(): void;
   activities(given: Record<string, Activity>): Record<string, Activity>;
   actorStore(given: ActorStore): ActorStore;
   records(given: RecordStore): RecordStore;
@@ -37,6 +39,7 @@ export const asItIs: Variation = {
   name: "as it is",
   definitions: [businessActor, integrationKeyActor, pushActor, regionActor] as unknown as ActorDefinition[],
   storeGuards: allGuards,
+  guardMissed: () => {},
   activities: same,
   actorStore: same,
   records: same,

@@ -80,7 +80,7 @@ export const importTable: readonly ImportRow[] = [
     may: [
       ...["protocol", "collections", "service"],
       ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
-      "api/request-parts.ts",
+      ...["api/body.ts", "api/request-parts.ts"],
     ],
     mayTypes: ["crypto/port.ts"],
     packages: ["*", "node:*"],

@@ -6,21 +6,17 @@ import { type CertifiedNames, noCertifiedNames } from "../../protocol/records/co
 import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
 import type { BusinessCommand, LeafAssignment } from "../messages/business.ts";
-import { prepareChunk } from "./prepare-chunk.ts";
+import { assignChunk, signChunk } from "./prepare-chunk.ts";
 
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
     const asked: unknown[] = [];
     const ports = { records: { loadLeaves: async () => [new Uint8Array(), new Uint8Array()] } };
     const facts = { push_id: "bat_0", records: 203 };
-    const note = (what: unknown) => {
-      asked.push(what);
-    };
-    const prepared = prepareChunk(
-      ports as never,
-      { facts: facts as never, chunk: 1 },
-      { ask: async (to) => note(to) as never, assigned: () => note("assigned") },
-    );
+    const prepared = assignChunk(ports as never, { facts: facts as never, chunk: 1 }, async (to) => {
+      asked.push(to);
+      return undefined as never;
+    });
     await expect(prepared).rejects.toThrow("A leaf of chunk 1 of bat_0 is not staged.");
     expect(asked).toEqual([]);
   });
@@ -54,27 +50,22 @@ async function prepare(
   certified: CertifiedNames = noCertifiedNames,
 ) {
   const asked: number[] = [];
-  const prepared = await prepareChunk(
-    {
-      records: { loadLeaves: async () => records },
-      parsed: { take: () => undefined },
-      lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
-      crypto: { sha256 },
-      recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: () => signer,
-      sidecar: () => signer,
-    } as never,
-    { facts: of as never, chunk: 0 },
-    {
-      ask: async (_to, message) => {
-        const { leaves } = message as Extract<BusinessCommand, { type: "chunk.assign" }>;
-        asked.push(...leaves.map((leaf) => leaf.leaf_index));
-        const assignments = remembered ?? asked.map(assignmentOf);
-        return { assigned_at_ms: 0, assignments } as never;
-      },
-      assigned: () => {},
-    },
-  );
+  const ports = {
+    records: { loadLeaves: async () => records },
+    parsed: { take: () => undefined },
+    lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
+    crypto: { sha256 },
+    recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
+    projection: () => signer,
+    sidecar: () => signer,
+  } as never;
+  const assigned = await assignChunk(ports, { facts: of as never, chunk: 0 }, async (_to, message) => {
+    const { leaves } = message as Extract<BusinessCommand, { type: "chunk.assign" }>;
+    asked.push(...leaves.map((leaf) => leaf.leaf_index));
+    const assignments = remembered ?? asked.map(assignmentOf);
+    return { assigned_at_ms: 0, assignments } as never;
+  });
+  const prepared = await signChunk(ports, of as never, assigned);
   return {
     asked,
     outcomes: prepared.outcomes.map(({ outcome, errors }) => [outcome, ...errors.map((each) => each.code)]),

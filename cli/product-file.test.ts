@@ -37,6 +37,17 @@ describe("CSV", () => {
     expect(parseCsv('a\n"x"y\n')).toMatchObject({ ok: false, line: 2 });
   });
 
+  it("takes a quote within an unquoted field as text, and counts a CRLF within a quoted one once", () => {
+    expect(parseCsv('a\tb\r\n5" nail\t"two\r\nlines"\r\nx\ty\r\n', "\t")).toEqual({
+      ok: true,
+      rows: [
+        { line: 1, fields: ["a", "b"] },
+        { line: 2, fields: ['5" nail', "two\r\nlines"] },
+        { line: 4, fields: ["x", "y"] },
+      ],
+    });
+  });
+
   it("gives back whatever was written", () => {
     const row = fc.array(fc.string({ unit: "grapheme" }), { minLength: 2, maxLength: 5 });
     fc.assert(

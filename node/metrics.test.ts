@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { problemCodes } from "../protocol/problem.ts";
 import { type RunningNode, startNode } from "./start.ts";
-import { clusterGauges } from "./surfaces.ts";
+import { clusterReadings } from "./surfaces.ts";
 
 const docs = join(import.meta.dirname, "..", "docs");
 const pages = readdirSync(docs).map((name) => ({ name, text: readFileSync(join(docs, name), "utf8") }));
@@ -30,14 +30,16 @@ function emitted(): readonly string[] {
   const alone = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name);
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };
   const cluster = { membership, regionNames: ["eu-west1"], transportStats: () => null };
-  return [...alone, ...clusterGauges(cluster as never).map(({ name }) => name)];
+  return [...alone, ...clusterReadings(cluster as never).map(({ name }) => name)];
 }
 
 it("shows every metric that a page names", () => {
   const named = pages.flatMap(({ name, text: page }) =>
-    [...page.matchAll(/\bsvc_(?:http|actors|cluster|fence|process)_[a-z_]+/g)].map(
-      ([metric]) => `${name}: ${metric}`,
-    ),
+    [
+      ...page.matchAll(
+        /\b(?:svc_(?:http|actors|cluster|fence|process)|nodejs|process)_[a-z_]+[a-z]\b(?!…|_)/g,
+      ),
+    ].map(([metric]) => `${name}: ${metric}`),
   );
   expect(named.length).toBeGreaterThan(15);
   const known = emitted();
@@ -52,4 +54,18 @@ it("counts refusals by the codes and labels that alerts name", () => {
   expect(codes.filter((code) => !(code in problemCodes))).toEqual([]);
   const labels = [...alerts.matchAll(/`([a-z_]+)="/g)].map(([, label]) => label);
   expect(new Set(labels)).toEqual(new Set(["code"]));
+});
+
+it("shows what kind each metric is, each once, and those of the process that it is", () => {
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", kind = ""]) => [name, kind]),
+  );
+  expect(text.match(/^# TYPE /gm)).toHaveLength(types.size);
+  expect(types.get("svc_http_requests_total")).toBe("counter");
+  expect(types.get("svc_actors_active")).toBe("gauge");
+  expect(types.get("svc_actors_commits_total")).toBe("counter");
+  expect(types.get("svc_http_refused_connections_total")).toBe("counter");
+  expect(types.get("nodejs_eventloop_lag_p99_seconds")).toBe("gauge");
+  expect(types.get("nodejs_gc_duration_seconds")).toBe("histogram");
+  expect(types.get("process_cpu_seconds_total")).toBe("counter");
 });

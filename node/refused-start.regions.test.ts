@@ -47,7 +47,9 @@ describe("a node is refused that", () => {
     const ended = await start(settings());
     expect(ended).toEqual({
       code: exitCodes.usage,
-      said: expect.stringMatching(/another cluster secret or cluster name.*same on every node/),
+      said: expect.stringMatching(
+        /another cluster secret, certificate authority or cluster name.*same on every node/,
+      ),
     });
     expect(await members()).toEqual(before);
     expect(await refusals()).toBeGreaterThan(refusedBefore);

@@ -42,7 +42,7 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 
 async function opsDocument(): Promise<unknown> {
   const deps = {
-    ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), gauges: () => [] },
+    ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), readings: () => [] },
     ...{
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
       ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),

@@ -13,7 +13,7 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, type Gauge } from "../ops/metrics.ts";
+import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
 import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import { createAddressRate } from "../service/address-rate.ts";
@@ -38,7 +38,7 @@ import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
-import { edgeGauges } from "./edge-gauges.ts";
+import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
 import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
@@ -69,7 +69,7 @@ export function buildSurfaces(
   { urls, ports, access, logger, audit }: SurfacePlaces,
 ): Surfaces {
   const { config } = services;
-  const metrics = createMetrics();
+  const metrics = createMetrics(processMetrics());
   const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
@@ -117,7 +117,7 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      gauges: () => [...gaugesOf(services), ...edgeGauges(edge)],
+      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -264,13 +264,13 @@ function publishingOf(services: NodeServices): Publishing {
   };
 }
 
-function gauge(name: string, help: string, value: number): Gauge {
+function gauge(name: string, help: string, value: number): Reading {
   return { name, help, kind: "gauge", value };
 }
 
-function gaugesOf(services: NodeServices): readonly Gauge[] {
+function readingsOf(services: NodeServices): readonly Reading[] {
   const stats = services.actors.stats();
-  const counter = (name: string, help: string, value: number): Gauge => ({
+  const counter = (name: string, help: string, value: number): Reading => ({
     name,
     help,
     kind: "counter",
@@ -298,17 +298,17 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterGauges(services.cluster)),
+    ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }
 
 /** What a node of a cluster shows besides. */
-export function clusterGauges({
+export function clusterReadings({
   membership,
   regionNames,
   transportStats,
-}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Gauge[] {
+}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
     gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),

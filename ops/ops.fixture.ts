@@ -27,7 +27,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     incarnation: "t",
     access: { hosts, token, isLoopback: true },
     metrics: createMetrics(),
-    gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
+    readings: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
     ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, processMetrics } from "./metrics.ts";
 import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
 
 describe("operators", () => {
@@ -170,10 +170,10 @@ describe("metrics", () => {
       expect.arrayContaining([
         'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="200"} 2',
         'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="401"} 1',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.0025"} 0',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.005"} 1',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="10"} 2',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="+Inf"} 3',
+        'svc_http_request_duration_seconds_bucket{le="0.0025",surface="retrieval",route="/v1/search"} 0',
+        'svc_http_request_duration_seconds_bucket{le="0.005",surface="retrieval",route="/v1/search"} 1',
+        'svc_http_request_duration_seconds_bucket{le="10",surface="retrieval",route="/v1/search"} 2',
+        'svc_http_request_duration_seconds_bucket{le="+Inf",surface="retrieval",route="/v1/search"} 3',
         'svc_http_request_duration_seconds_count{surface="retrieval",route="/v1/search"} 3',
         'svc_http_refusals_total{surface="retrieval",code="nonce_reused"} 1',
         "# TYPE svc_actors_active gauge",
@@ -184,7 +184,40 @@ describe("metrics", () => {
       expect(line).toMatch(/^$|^# (HELP|TYPE) \w+ .+$|^\w+(\{(\w+="[^"]*",?)+\})? [\d.]+$/);
   });
 
-  it("stay bounded however many different requests there are", () => {
+  it("have each reading under its own type", async () => {
+    const text = await createMetrics().text([
+      { name: "svc_now", help: "May fall.", kind: "gauge", value: -2.5 },
+      { name: "svc_ever_total", help: "Never falls.", kind: "counter", value: 0 },
+    ]);
+    const lines = text.split("\n");
+    for (const [name, kind, value] of [
+      ["svc_now", "gauge", "-2.5"],
+      ["svc_ever_total", "counter", "0"],
+    ])
+      expect(lines).toEqual(expect.arrayContaining([`# TYPE ${name} ${kind}`, `${name} ${value}`]));
+    // A second scrape adds nothing to what was read.
+    const again = await createMetrics().text([
+      { name: "svc_ever_total", help: "h", kind: "counter", value: 7 },
+    ]);
+    expect(again).toContain("\nsvc_ever_total 7\n");
+  });
+
+  it("have what the process takes up, its event loop and its garbage collection, for each node of it", async () => {
+    for (const metrics of [createMetrics(processMetrics()), createMetrics(processMetrics())]) {
+      const lines = (await metrics.text([])).split("\n");
+      for (const [name, kind] of [
+        ["process_cpu_seconds_total", "counter"],
+        ["process_resident_memory_bytes", "gauge"],
+        ["nodejs_eventloop_lag_p99_seconds", "gauge"],
+        ["nodejs_gc_duration_seconds", "histogram"],
+      ])
+        expect(lines.filter((line) => line === `# TYPE ${name} ${kind}`)).toHaveLength(1);
+      const resident = lines.find((line) => line.startsWith("process_resident_memory_bytes "));
+      expect(Number(resident?.split(" ")[1])).toBeGreaterThan(10_000_000);
+    }
+  });
+
+  it("stay bounded however many different requests there are", async () => {
     const metrics = createMetrics();
     for (let index = 0; index < 5_000; index += 1) {
       metrics.observe({
@@ -196,7 +229,7 @@ describe("metrics", () => {
         durationMs: 1,
       });
     }
-    expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
+    expect((await metrics.text([])).split("\n").length).toBeLessThan(2_100);
   });
 });
 

@@ -16,7 +16,7 @@ const server = buildOps({
   incarnation: "t",
   access: { hosts, token, isLoopback: true },
   metrics: createMetrics(),
-  gauges: () => [],
+  readings: () => [],
   ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspect: async () => null,
   listActors: async () => [],

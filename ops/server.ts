@@ -25,7 +25,7 @@ import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
-import type { Gauge, Metrics } from "./metrics.ts";
+import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
@@ -47,7 +47,7 @@ export interface OpsDeps {
   readonly incarnation: string;
   readonly access: OpsAccess;
   readonly metrics: Metrics;
-  readonly gauges: () => readonly Gauge[];
+  readonly readings: () => readonly Reading[];
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
@@ -165,9 +165,8 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {
-    return reply
-      .header("content-type", "text/plain; version=0.0.4; charset=utf-8")
-      .send(deps.metrics.text(deps.gauges()));
+    const text = await deps.metrics.text(deps.readings());
+    return reply.header("content-type", deps.metrics.contentType).send(text);
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
     "/ops/actors/:kind",

@@ -74,7 +74,6 @@ function safe(): Record<string, string | undefined> {
     SVC_NODE_TLS_KEY_FILE: at("node.key"),
     SVC_NODE_TLS_CERT_FILE: at("node.pem"),
     SVC_NODE_TLS_CA_FILE: at("node.pem"),
-    SVC_CLUSTER_SECRET: secret("3"),
     SVC_RETRIEVAL_URL: "https://api.example",
     SVC_BUSINESS_URL: "https://business.example",
     SVC_VERIFY_URL: "https://verify.example",
@@ -84,6 +83,10 @@ function safe(): Record<string, string | undefined> {
     SVC_CONTENT_LISTS: at("lists.json"),
   };
 }
+
+const withoutNodeTls: Env = {
+  ...{ SVC_NODE_TLS_KEY_FILE: undefined, SVC_NODE_TLS_CERT_FILE: undefined, SVC_NODE_TLS_CA_FILE: undefined },
+};
 
 /** What is found, as «code where». */
 async function found(changes: Env = {}, now = nowMs): Promise<readonly string[]> {
@@ -107,7 +110,6 @@ describe("a production configuration that is safe", () => {
     ["not_production SVC_ENVIRONMENT", { SVC_ENVIRONMENT: undefined }],
     ["plain_text_allowed SVC_CASSANDRA_INSECURE", { SVC_CASSANDRA_INSECURE: "yes" }],
     ["plain_text_allowed SVC_ELASTICSEARCH_INSECURE", { SVC_ELASTICSEARCH_INSECURE: "yes" }],
-    ["plain_text_allowed SVC_NODE_INSECURE", { SVC_NODE_INSECURE: "yes" }],
     ["setting_refused SVC_CASSANDRA_INSECURE", { SVC_CASSANDRA_CA_FILE: undefined }],
     ["setting_refused SVC_ELASTICSEARCH_INSECURE", { SVC_ELASTICSEARCH: "http://10.0.0.4:9200" }],
     ["setting_refused SVC_CASSANDRA", { SVC_CASSANDRA: undefined }],
@@ -125,10 +127,14 @@ describe("a production configuration that is safe", () => {
     ["ops_hosts_missing SVC_OPS_HOSTS", { SVC_OPS_LISTEN: "10.0.1.7:7304" }],
     ["secret_weak SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: "changeme" }],
     ["secret_weak SVC_ELASTICSEARCH_PASSWORD", { SVC_ELASTICSEARCH_PASSWORD: "aaaaaaaaaaaaaaaaaaaaaaa" }],
-    ["setting_refused SVC_CLUSTER_SECRET", { SVC_CLUSTER_SECRET: "a".repeat(32) }],
+    ["setting_refused SVC_CLUSTER_SECRET", { SVC_CLUSTER_SECRET: secret("3") }],
+    ["setting_refused SVC_CLUSTER_SECRET_ALSO", { SVC_CLUSTER_SECRET_ALSO: secret("4") }],
     ["setting_refused SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: undefined }],
-    ["secret_shared SVC_CLUSTER_SECRET, SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: secret("3") }],
-    ["second_secret SVC_CLUSTER_SECRET_ALSO", { SVC_CLUSTER_SECRET_ALSO: secret("4") }],
+    [
+      "secret_shared SVC_CASSANDRA_PASSWORD, SVC_ELASTICSEARCH_PASSWORD",
+      { SVC_CASSANDRA_PASSWORD: secret("2") },
+    ],
+    ["setting_refused SVC_NODE_TLS_CERT_FILE", withoutNodeTls],
     ["default_user SVC_CASSANDRA_USERNAME", { SVC_CASSANDRA_USERNAME: "cassandra" }],
     ["default_user SVC_ELASTICSEARCH_USERNAME", { SVC_ELASTICSEARCH_USERNAME: "elastic" }],
     [

@@ -29,7 +29,6 @@ export type FindingCode =
   | "ops_hosts_missing"
   | "secret_weak"
   | "secret_shared"
-  | "second_secret"
   | "default_user"
   | "no_password"
   | "file_unreadable"

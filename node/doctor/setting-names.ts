@@ -43,7 +43,6 @@ export const settingNames: readonly string[] = [
   "SVC_LOG_RETENTION_DAYS",
   "SVC_LOG_TO",
   "SVC_NODE_ADDRESS",
-  "SVC_NODE_INSECURE",
   "SVC_NODE_LISTEN",
   "SVC_NODE_TLS_CA_FILE",
   "SVC_NODE_TLS_CERT_FILE",

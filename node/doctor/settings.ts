@@ -23,7 +23,6 @@ export interface Settings {
 const standIns: Env = {
   SVC_CASSANDRA: "127.0.0.1",
   SVC_ELASTICSEARCH: "https://127.0.0.1:9200",
-  SVC_CLUSTER_SECRET: "0123456789abcdef-stands-in-for-the-secret",
   ...Object.fromEntries(plainTextSettings.map((name) => [name, "yes"])),
 };
 const refusalsMax = 64;
@@ -228,12 +227,7 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
 }
 
 const passwordLengthMin = 16;
-const secretSettings = [
-  "SVC_CLUSTER_SECRET",
-  "SVC_CLUSTER_SECRET_ALSO",
-  "SVC_CASSANDRA_PASSWORD",
-  "SVC_ELASTICSEARCH_PASSWORD",
-];
+const secretSettings = ["SVC_CASSANDRA_PASSWORD", "SVC_ELASTICSEARCH_PASSWORD"];
 
 function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
   const findings: Finding[] = [];
@@ -255,13 +249,6 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
       ...{ code: "secret_shared", where: shared.join(", ") },
       problem: "are one secret: who learns it in one place has all of them",
       fix: "Give each a secret of its own.",
-    });
-  }
-  if (env["SVC_CLUSTER_SECRET_ALSO"] !== undefined) {
-    findings.push({
-      ...{ code: "second_secret", where: "SVC_CLUSTER_SECRET_ALSO" },
-      problem: "is set, and two secrets open the cluster",
-      fix: "Finish the change of secret (docs/keys.md), and unset it.",
     });
   }
   return findings;

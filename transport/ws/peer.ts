@@ -20,11 +20,11 @@ import { askText, deliverText, parseAnswer } from "./messages.ts";
 import { type OpenCall, OpenCalls } from "./open-calls.ts";
 import type { PeerStats, TransportLog } from "./wire.ts";
 
-export interface PeerOptions extends ConnectOptions {
+export type PeerOptions = ConnectOptions & {
   readonly log: TransportLog;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
-}
+};
 
 export class Peer implements RemoteTarget {
   readonly #options: PeerOptions;

@@ -6,6 +6,7 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import { projectionDocument } from "../protocol/projection/specifications.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { verifyBusinessKeys } from "../verifier/business-keys.ts";
 import { certificateEnvelopes, verifyCertificates } from "../verifier/certificate.ts";
 import { verifyKeyCustody } from "../verifier/key-custody.ts";
@@ -34,7 +35,7 @@ describe("the reads of a business", () => {
       history: [],
       statement: expect.stringContaining("Diamonds Ltd"),
     });
-    const envelopes = certificateEnvelopes(answer.json as never);
+    const envelopes = certificateEnvelopes(rubbish(answer.json));
     expect(
       envelopes.ok && verifyCertificates(world.trust, world.business.party.uuid, envelopes.value),
     ).toMatchObject({
@@ -66,7 +67,7 @@ describe("the reads of a business", () => {
       status_reason: "approval_reversed",
       history: [{ status: "active" }],
     });
-    const envelopes = certificateEnvelopes(answer.json as never);
+    const envelopes = certificateEnvelopes(rubbish(answer.json));
     expect(envelopes.ok && verifyCertificates(world.trust, uuid, envelopes.value)).toMatchObject({
       ok: true,
     });

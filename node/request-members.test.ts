@@ -14,6 +14,7 @@ import { buildOps } from "../ops/server.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import {
   codeOf,
@@ -50,7 +51,7 @@ async function opsDocument(): Promise<unknown> {
       listActors: async () => [],
     },
   };
-  const rest = { revocations: {} as never, audit: { record: () => {} }, cluster: {} as never };
+  const rest = { revocations: rubbish({}), audit: { record: () => {} }, cluster: rubbish({}) };
   return (await buildOps({ ...deps, ...rest }).inject("/openapi.json")).json();
 }
 

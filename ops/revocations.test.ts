@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ok, refuse } from "../protocol/result.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { act, authorization, noRevocations, openOps, token } from "./ops.fixture.ts";
@@ -13,20 +14,20 @@ describe("operators who take something out of force", () => {
   const asked: unknown[] = [];
   const done = (what: string) => async (request: object) => {
     asked.push([what, request]);
-    return ok({ changed: true, since: "t", subject: key as never });
+    return ok({ changed: true, since: "t", subject: rubbish(key) });
   };
   const revocations: Revocations = {
     ...noRevocations,
-    key: async (id) => (id === "k" ? ok(key as never) : refuse("unknown", "No such key.")),
+    key: async (id) => (id === "k" ? ok(rubbish(key)) : refuse("unknown", "No such key.")),
     mandate: async (uuid, id) =>
-      `${uuid}/${id}` === "u/m/1" ? ok(key as never) : refuse("unknown", "There is none."),
-    certificate: async (uuid) => (uuid === "u" ? ok(key as never) : refuse("unknown", "There is none.")),
+      `${uuid}/${id}` === "u/m/1" ? ok(rubbish(key)) : refuse("unknown", "There is none."),
+    certificate: async (uuid) => (uuid === "u" ? ok(rubbish(key)) : refuse("unknown", "There is none.")),
     revokeKey: done("key"),
     revokeMandate: done("mandate"),
     endCertificate: done("certificate"),
     revokeGrant: done("grant"),
     acts: async (uuid, after) =>
-      after === 0 ? Array.from({ length: 100 }, (_, at) => ({ change: at, uuid }) as never) : [],
+      after === 0 ? Array.from({ length: 100 }, (_, at) => rubbish({ change: at, uuid })) : [],
   };
   const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}) =>
     openOps({ revocations, ...changes }).inject({ method: "POST", url, headers: { authorization }, payload });
@@ -135,8 +136,8 @@ describe("the audit log", () => {
   };
   const revocations: Revocations = {
     ...noRevocations,
-    revokeKey: async () => ok({ changed: true, since: "t", subject: { key_id: "k" } as never }),
-    revokeGrant: async () => ok({ changed: false, since: "t", subject: { key_id: "k" } as never }),
+    revokeKey: async () => ok({ changed: true, since: "t", subject: rubbish({ key_id: "k" }) }),
+    revokeGrant: async () => ok({ changed: false, since: "t", subject: rubbish({ key_id: "k" }) }),
   };
   const post = async (url: string, payload: object, headers: object = { authorization }) => {
     lines.length = 0;
@@ -190,7 +191,7 @@ describe("the audit log", () => {
     const asked: unknown[] = [];
     const revoke = async (request: object) => {
       asked.push(request);
-      return ok({ changed: true, since: "t", subject: {} as never });
+      return ok({ changed: true, since: "t", subject: rubbish({}) });
     };
     const full = {
       record: () => {

@@ -27,7 +27,7 @@ import {
   signatureBase,
 } from "../protocol/http-signature.ts";
 import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
-import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
 import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -272,7 +272,7 @@ export interface Judged {
 export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
   const { parts, received } = candidate;
   const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
-  const key = candidate.key.public_key as unknown as PublicJwk;
+  const key = candidate.key.public_key;
   const isGenuine = received === null || deps.crypto.verify(key, base, received.signature);
   return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
 }

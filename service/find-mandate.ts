@@ -17,14 +17,16 @@ export interface FindMandateDeps {
   readonly trust: () => Trust;
 }
 
+/** Of a key that the business has not, or has no more. */
+export const keyRevoked = problem("key_unknown", "The key is not registered, or was revoked.");
+
 /** The newest mandate in force that stands; what it covers is not judged yet. */
 export async function findMandate(
   { actors, trust }: FindMandateDeps,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
 ): Promise<Checked<StandingMandate>> {
-  if (facts.key !== "live")
-    return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
+  if (facts.key !== "live") return { ok: false, problem: keyRevoked };
   let fallen: Verdict<never> | null = null;
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
     const sealed = await judgeAgain({ actors, trust }, uuid, listed);

@@ -6,7 +6,6 @@ import type {
   CertificateFacts,
   KeyFacts,
   PublishingFacts,
-  RegisterReadReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -31,7 +30,7 @@ export async function readEntries(
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const command: BusinessCommand = { type: "register.read", keys };
-  const { entries } = await actors.ask<RegisterReadReply>(businessRef(uuid), command);
+  const { entries } = await actors.ask(businessRef(uuid), command);
   return new Map(entries.map((entry) => [`${entry.table}/${entry.key}`, entry.body]));
 }
 

@@ -50,7 +50,7 @@ export interface AdmitRequest {
   readonly pending: readonly string[];
 }
 
-export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
+export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
 
 export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;
@@ -68,7 +68,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       may_hold: request.mayHold,
       plan: full,
     };
-    const reply = await deps.actors.ask<AdmitReply>(businessRef(request.businessUuid), command);
+    const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
     if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;

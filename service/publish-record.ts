@@ -2,7 +2,7 @@
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
 import type { BusinessCommand, KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
-import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type { PublishOutcome, PushCommand, PushFacts } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -52,7 +52,7 @@ export async function publishRecord(
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
   const push = pushRef(request.businessUuid, pushId);
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
-  const known = await deps.actors.ask<PushReport | null>(push, status);
+  const known = await deps.actors.ask(push, status);
   const key = await readSigner(deps.actors, request.businessUuid, request.seal);
   const refusal =
     known === null
@@ -123,7 +123,7 @@ async function accept(
   const actor = pushRef(request.businessUuid, push.pushId);
   const askedAtMs = deps.clock.now();
   const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
-  const facts = await deps.actors.ask<PublishingFacts>(business, question);
+  const facts = await deps.actors.ask(business, question);
   const refusal = await judgeNew(deps, request, { ...push, facts });
   if (refusal !== null) return refusal;
   const stagingAtMs = deps.clock.now();
@@ -146,6 +146,10 @@ async function accept(
     listings: 0,
     pending: [],
   });
+  if (admitted.status === "refused") {
+    await deps.records.dropStaged(actor.id);
+    return refuse(admitted.code, admitted.detail);
+  }
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
     facts: {

@@ -10,14 +10,11 @@
 
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type {
-  CapsReply,
   CapUsedUp,
-  ChargeReply,
   IdempotentAnswer,
   IntegrationKeyCommand,
-  SeqReply,
 } from "../actors/messages/integration-key.ts";
-import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type { PublishOutcome, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
@@ -27,10 +24,10 @@ import { problem } from "../protocol/problem.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { acceptPush, awaitSettled } from "./accept-push.ts";
+import { acceptPush, awaitSettled, reportOf } from "./accept-push.ts";
 import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { findMandate } from "./find-mandate.ts";
+import { findMandate, keyRevoked } from "./find-mandate.ts";
 import { readIssuances } from "./home-evidence.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
 import { decideOwnNames } from "./own-names.ts";
@@ -51,6 +48,9 @@ import { rateLimited } from "./rate-limited.ts";
 
 /** Batches up to this size are processed in the request (specification, «Limits»). */
 export const inlineMax = 50;
+
+/** What is published in batches. */
+const published = "products" satisfies CollectionName;
 
 export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
   readonly actors: ActorSystem;
@@ -118,13 +118,13 @@ function nudge(deps: PublishDeps, request: PublishRequest, { status, body }: Ide
 }
 
 async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
-  if (request.collection !== "products") {
+  if (request.collection !== published) {
     return refused(problem("type_not_publishable", "Only products are published through this interface."));
   }
   const business = businessRef(request.caller.party.uuid);
   const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
   const askedAtMs = deps.clock.now();
-  const facts = await deps.actors.ask<PublishingFacts>(business, question);
+  const facts = await deps.actors.ask(business, question);
   const nowMs = deps.clock.now();
   const mandate = await findMandate(deps, request.caller.party.uuid, { facts, nowMs });
   if (!mandate.ok) return refused(mandate.problem);
@@ -154,7 +154,7 @@ async function checkCaps(
     content_length: request.body.length,
     caps: sealed.scope.caps,
   };
-  const reply = await deps.actors.ask<CapsReply>(callerKey(request), command);
+  const reply = await deps.actors.ask(callerKey(request), command);
   return reply.status === "within" ? null : capRefused(reply);
 }
 
@@ -172,7 +172,7 @@ export interface Acceptable extends Batch {
 
 async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
   const push = pushRef(request.caller.party.uuid, batch.pushId);
-  const known = await deps.actors.ask<PushReport | null>(push, statusCommand);
+  const known = await deps.actors.ask(push, statusCommand);
   if (known === null) {
     const refusal = await checkNew(deps, request, batch);
     if (refusal) return refusal;
@@ -182,11 +182,10 @@ async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Ac
   if (batch.body.records.length <= inlineMax) {
     return answerInline(await awaitSettled(deps.actors, push));
   }
-  const report = await deps.actors.ask<PushReport>(push, statusCommand);
-  return queuedAnswer(report);
+  return queuedAnswer(reportOf(await deps.actors.ask(push, statusCommand)));
 }
 
-const statusCommand: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 };
+const statusCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 } as const;
 
 /** What is judged only for a push that was not accepted before (W3). */
 async function checkNew(
@@ -203,7 +202,7 @@ async function checkNew(
   }
   const standing = await judgeNew(deps, request, batch);
   const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
-  const seq = await deps.actors.ask<SeqReply>(callerKey(request), seqCommand);
+  const seq = await deps.actors.ask(callerKey(request), seqCommand);
   // Charged before a crash and resent: the standing was judged when it was charged.
   if (!standing.ok && seq.status !== "known") return refused(standing.problem);
   return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
@@ -253,16 +252,19 @@ async function storeAndAdmit(
     bytes: request.body.length,
     caps: batch.mandate.sealed.scope.caps,
   };
-  const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
+  const charged = await deps.actors.ask(callerKey(request), charge);
   if (charged.status === "over") {
     await dropRefused(deps, push.id, { stagedMs, retryAfterSeconds: charged.retry_after_seconds });
     return capRefused(charged);
   }
   if (charged.status === "seq_not_increasing") {
     // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
-    await deps.records.dropStaged(push.id);
-    deps.trees.drop(push.id);
+    await dropStaged(deps, push.id);
     return seqRefused(charged.last_seq);
+  }
+  if (charged.status === "retired") {
+    await dropStaged(deps, push.id);
+    return refused(keyRevoked);
   }
   const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
   const admitted = await admit(deps, {
@@ -276,6 +278,10 @@ async function storeAndAdmit(
     listings: batch.facts.listings,
     pending: batch.facts.pending,
   });
+  if (admitted.status === "refused") {
+    await dropStaged(deps, push.id);
+    return refused(problem(admitted.code, admitted.detail));
+  }
   if (admitted.status !== "admitted") {
     const { retry_after_seconds } = admitted;
     return rateLimited("Too many pushes of this business wait; resend this batch later.", {
@@ -289,6 +295,11 @@ async function storeAndAdmit(
     acceptWithinMs: deps.acceptWithinMs,
   });
   return null;
+}
+
+async function dropStaged(deps: PublishDeps, pushId: string): Promise<void> {
+  await deps.records.dropStaged(pushId);
+  deps.trees.drop(pushId);
 }
 
 /** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */
@@ -315,7 +326,7 @@ function pushFacts(request: PublishRequest, batch: Acceptable, number: number): 
     path: "A",
     key_id: request.caller.key.key_id,
     sealer: "system",
-    collection: request.collection,
+    collection: published,
     seq: batch.seal.seq,
     source: "api",
     mode: batch.body.records.length <= inlineMax ? "inline" : "queued",

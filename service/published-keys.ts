@@ -3,7 +3,6 @@
 
 import type { KeyFacts, KeyRole } from "../actors/messages/business.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
 
 const sealers: Readonly<Partial<Record<KeyRole, Pick<BusinessKey, "purpose" | "kind">>>> = {
   integration: { purpose: "integration", kind: "system" },
@@ -33,7 +32,7 @@ function publishedKey(key: KeyFacts): BusinessKey | null {
   return {
     key_id: key.key_id,
     ...sealer,
-    public_key: key.public_key as unknown as PublicJwk,
+    public_key: key.public_key,
     ...(key.cose === null ? {} : { cose: key.cose }),
     valid_from: key.valid_from,
     valid_until: key.valid_until,

@@ -49,10 +49,7 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
     from_leaf: fromLeaf,
     limit: resultsPerPage,
   };
-  const report = await actors.ask<PushReport | null>(
-    pushRef(request.caller.party.uuid, request.pushId),
-    command,
-  );
+  const report = await actors.ask(pushRef(request.caller.party.uuid, request.pushId), command);
   if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
   if (report.facts.path === "B") return pushUnknown();
   return answerJson(200, pushStatus(report));

@@ -1,6 +1,6 @@
 // GET /v1/seal-context: what a business's system must name in its next seal.
 
-import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
@@ -17,7 +17,7 @@ export async function sealContext(
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
   const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const facts = await deps.actors.ask<PublishingFacts>(businessRef(request.caller.party.uuid), command);
+  const facts = await deps.actors.ask(businessRef(request.caller.party.uuid), command);
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }

@@ -6,13 +6,13 @@
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
-import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
-import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
-import type { ActivityContext } from "../system/definition.ts";
+import type { Ask } from "../system/definition.ts";
 import type { PushPorts } from "./ports.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
@@ -45,7 +45,7 @@ export interface PreparedChunk {
 export async function assignChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  ask: ActivityContext["ask"],
+  ask: Ask,
 ): Promise<AssignedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
@@ -53,15 +53,10 @@ export async function assignChunk(
   // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
-  const command: BusinessCommand = {
-    type: "chunk.assign",
-    push_id: facts.push_id,
-    number: facts.number,
-    chunk,
-    collection: facts.collection,
-    leaves: judged.flatMap(({ claim }) => (claim === null ? [] : [claim])),
-  };
-  const assigned = await ask<AssignReply>(businessRef(facts.business_uuid), command);
+  const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const { push_id, number, collection } = facts;
+  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
+  const assigned = await ask(businessRef(facts.business_uuid), command);
   return { chunk, judged, ...assigned };
 }
 
@@ -145,7 +140,7 @@ interface JudgedLeaf {
 }
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
-  const collection = facts.collection as CollectionName;
+  const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { countries, own_names: ownNames = null } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };

@@ -10,11 +10,13 @@
 
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
-import type { RegionCommand, RowsReply } from "../messages/region.ts";
+import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
 import type { ChunkLimits, ChunkPipelines } from "./chunk-pipeline.ts";
 import type { PushPorts } from "./ports.ts";
@@ -40,7 +42,7 @@ export interface PublishedChunk {
 export async function processChunk(
   { ports, pipelines }: { readonly ports: PushPorts; readonly pipelines: ChunkPipelines<PublishedChunk> },
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   const { id } = pushRef(facts.business_uuid, facts.push_id);
   const place = { chunk, chunks: chunkCount(facts.records) };
@@ -54,7 +56,7 @@ export async function processChunk(
 async function publishChunk(
   ports: PushPorts,
   { facts, assigned }: { readonly facts: PushFacts; readonly assigned: AssignedChunk },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<PublishedChunk> {
   const { chunk } = assigned;
   const prepared = await signChunk(ports, facts, assigned);
@@ -70,7 +72,7 @@ async function publishChunk(
   const told = await Promise.all(
     regions.map((region) => {
       const work_id = indexWork(context, chunk);
-      const command: RegionCommand =
+      const command: TellRows =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
@@ -135,29 +137,31 @@ async function storeVersions(
 export function indexRows(
   region: string,
   rows: {
-    readonly collection: string;
+    readonly collection: CollectionName;
     readonly chunk: number;
     readonly references: readonly RowReference[];
   },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<boolean> {
   const { chunk, ...told } = rows;
-  const command: RegionCommand = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
+  const command: TellRows = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
   return tell(region, command, { context });
 }
 
 /** One name for a chunk, however often a region is told: what is still under way there is waited for, not done twice. */
-function indexWork({ actor }: ActivityContext, chunk: number): string {
+function indexWork({ actor }: ActivityContext<"push">, chunk: number): string {
   return `${actor.id}/chunk ${chunk}`;
 }
 
+type TellRows = CommandOf<RegionProtocol, "rows.apply"> | CommandOf<RegionProtocol, "rows.index">;
+
 async function tell(
   region: string,
-  command: RegionCommand,
-  { context, waitMs }: { readonly context: ActivityContext; readonly waitMs?: number | undefined },
+  command: TellRows,
+  { context, waitMs }: { readonly context: ActivityContext<"push">; readonly waitMs?: number | undefined },
 ): Promise<boolean> {
   try {
-    const reply = await context.ask<RowsReply>(regionRef(region), command, { timeoutMs: waitMs });
+    const reply = await context.ask(regionRef(region), command, { timeoutMs: waitMs });
     return reply.status === "applied";
   } catch {
     return false;

@@ -146,8 +146,7 @@ export class Turn implements ActorView {
       } else {
         const effect = this.#driver.definition.effects[action.name];
         if (effect === undefined) throw new Error(`action ${action.name} is not among the effects`);
-        // The kind declares the parameters of its own actions; XState carries them untyped.
-        this.#add(effect(action.params as never, this));
+        this.#add(effect(action.params, this));
       }
     }
   }

@@ -14,6 +14,14 @@ export const pollAfterSeconds = 1;
 
 const outcomes: readonly string[] = ["accepted", "updated", "rejected", "held", "pending"];
 
+/** A push with its first page of results. */
+export const wholeStatus = {
+  type: "push.status",
+  outcome: null,
+  from_leaf: 0,
+  limit: resultsPerPage,
+} as const;
+
 export interface ReadPushRequest {
   readonly caller: Caller;
   readonly pushId: string;

@@ -30,9 +30,18 @@ function maker() {
     finishing,
     stages,
     soon,
-    assign: (chunk: number) => soon().then(() => assigned.get(chunk)?.resolve(chunk)).then(soon),
-    finish: (chunk: number) => soon().then(() => made.get(chunk)?.resolve(`made ${chunk}`)).then(soon),
-    fail: (chunk: number) => soon().then(() => made.get(chunk)?.reject(new Error(`no ${chunk}`))).then(soon),
+    assign: (chunk: number) =>
+      soon()
+        .then(() => assigned.get(chunk)?.resolve(chunk))
+        .then(soon),
+    finish: (chunk: number) =>
+      soon()
+        .then(() => made.get(chunk)?.resolve(`made ${chunk}`))
+        .then(soon),
+    fail: (chunk: number) =>
+      soon()
+        .then(() => made.get(chunk)?.reject(new Error(`no ${chunk}`)))
+        .then(soon),
   };
 }
 

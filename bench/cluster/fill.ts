@@ -60,7 +60,11 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
   };
   const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
-    for (let attempt = 1; !(await isEverywhere({ ports, pipelines }, { facts, chunk, actors })); attempt += 1) {
+    for (
+      let attempt = 1;
+      !(await isEverywhere({ ports, pipelines }, { facts, chunk, actors }));
+      attempt += 1
+    ) {
       if (attempt === attemptsMax) throw new Error(`chunk ${chunk} is not in every index`);
       await delay(retryMs);
     }

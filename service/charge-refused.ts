@@ -1,12 +1,11 @@
 // What the actor of a key does not charge: a `seq` that was used, or records and bytes over a cap of its mandate.
 
 import type { CapUsedUp, ChargeReply, SeqReply } from "../actors/messages/integration-key.ts";
-import type { ActorRef } from "../actors/messages/refs.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import { keyRevoked } from "./find-mandate.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { dropStaged, type StagingDeps } from "./staged-batch.ts";
+import type { StagedBatch } from "./staged-batch.ts";
 
 type SeqUsed = Extract<SeqReply, { status: "seq_not_increasing" }>;
 
@@ -25,19 +24,15 @@ const soonFreeSeconds = 60;
 
 /** The refusal of a batch that was staged and not charged. What was staged of it goes. */
 export async function notCharged(
-  deps: StagingDeps,
-  push: ActorRef<"push">,
-  {
-    stagedMs,
-    ...charged
-  }: Exclude<ChargeReply, { status: "accepted" | "known" }> & { readonly stagedMs: number },
+  staged: StagedBatch,
+  charged: Exclude<ChargeReply, { status: "accepted" | "known" }>,
 ): Promise<Refused> {
   if (charged.status === "over") {
-    // What the same batch, sent again, staged since stays. Where the cap is soon free, the look at abandoned pushes drops it.
-    if (charged.retry_after_seconds > soonFreeSeconds) await dropStaged(deps, push, stagedMs);
+    // Where the cap is soon free, the look at abandoned pushes drops it.
+    if (charged.retry_after_seconds > soonFreeSeconds) await staged.dropOwn();
     return capRefused(charged);
   }
   // Another batch used the seq meanwhile, or the key was revoked: this one can never be accepted.
-  await dropStaged(deps, push);
+  await staged.drop();
   return charged.status === "retired" ? keyRevoked : seqRefused(charged);
 }

@@ -8,7 +8,7 @@ import type {
   PlannedListings,
   PushPlan,
 } from "../actors/messages/business.ts";
-import { type ActorRef, businessRef, pushRef } from "../actors/messages/refs.ts";
+import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import { holdThreshold, listingsOf } from "../protocol/listings.ts";
@@ -18,7 +18,7 @@ import type { RecordStore } from "../storage/record-store.ts";
 import { type Refused, refusedAs } from "./answer.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { dropStaged, type StagingDeps } from "./staged-batch.ts";
+import type { StagedBatch } from "./staged-batch.ts";
 
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
@@ -82,12 +82,11 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
 
 /** The refusal of a batch that was staged and not admitted. */
 export async function notAdmitted(
-  deps: StagingDeps,
-  push: ActorRef<"push">,
+  staged: StagedBatch,
   admitted: Exclude<Admitted, { status: "admitted" }>,
 ): Promise<Refused> {
   if (admitted.status === "refused") {
-    await dropStaged(deps, push);
+    await staged.drop();
     return refusedAs(admitted);
   }
   const { retry_after_seconds } = admitted;

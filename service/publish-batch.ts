@@ -2,12 +2,10 @@
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { openEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { formatHash } from "../protocol/hash.ts";
 import { type CollectionName, pushIdOf } from "../protocol/identifiers.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
-import { ok, type Verdict } from "../protocol/result.ts";
 import { type BatchSealV2, parseBatchSealV2 } from "../protocol/seal.ts";
 import { verifySealer } from "../verifier/business-keys.ts";
 import type { Trust } from "../verifier/trust.ts";
@@ -41,9 +39,14 @@ export async function openBatch(
   // The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too.
   const isCallers = batchSeal.signatures[0]?.keyid === key.key_id;
   const signer = isCallers ? key : await readSigner(deps.actors, party.uuid, batchSeal);
-  const opened = openPushSeal(deps.trust(), keysOf(party.uuid, [signer]), batchSeal);
+  const opened = openEnvelope(batchSeal, payloadTypes["batch-seal.v2"]);
   if (!opened.ok) return sealRefused(opened.code, opened.detail);
-  const { seal, payload } = opened.value;
+  const parsed = parseBatchSealV2(opened.value);
+  if (!parsed.ok) return sealRefused(parsed.code, parsed.detail);
+  const seal = parsed.value;
+  const keys = keysOf(party.uuid, [signer]);
+  const sealer = verifySealer(deps.trust(), keys, batchSeal, { keyId: seal.key_id, kinds: ["system"] });
+  if (!sealer.ok) return sealRefused(sealer.code, sealer.detail);
   if (seal.record_type !== request.collection) {
     const detail = `The seal is for ${seal.record_type}, the request for ${request.collection}.`;
     return sealRefused("record_type_mismatch", detail);
@@ -60,19 +63,5 @@ export async function openBatch(
     const detail = "The records are not exactly those that the seal's root is over, in order.";
     return sealRefused("hash_mismatch", detail);
   }
-  return { seal, pushId: pushIdOf(party.uuid, payload, sha256), tree };
-}
-
-/** The batch seal itself: payload type, payload, key and signature. Says nothing about records or standing yet. */
-function openPushSeal(
-  trust: Trust,
-  keys: BusinessKeys,
-  envelope: Envelope,
-): Verdict<{ readonly seal: PushSeal; readonly payload: Uint8Array }> {
-  const opened = openEnvelope(envelope, payloadTypes["batch-seal.v2"]);
-  if (!opened.ok) return opened;
-  const parsed = parseBatchSealV2(opened.value);
-  if (!parsed.ok) return parsed;
-  const sealer = verifySealer(trust, keys, envelope, { keyId: parsed.value.key_id, kinds: ["system"] });
-  return sealer.ok ? ok({ seal: parsed.value, payload: opened.value }) : sealer;
+  return { seal, pushId: pushIdOf(party.uuid, opened.value, sha256), tree };
 }

@@ -119,13 +119,10 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     if (fallen && used.status !== "known") return fallen;
     if (used.status === "seq_not_increasing") return seqRefused(used);
     // All is judged: the batch is stored, charged, admitted and accepted (W2).
-    const stagingAtMs = clock.now();
-    await stageBatch(deps, push, { body, batch });
-    const stagedMs = clock.now();
+    const staged = await stageBatch(deps, push, { body, batch });
     const charge = { ...use, digest, records, bytes: sent.length, caps };
     const charged = await actors.ask(own, { type: "push.charge", ...charge });
-    if (charged.status !== "accepted" && charged.status !== "known")
-      return notCharged(deps, push, { ...charged, stagedMs });
+    if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
     const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
     const { listings, pending } = facts;
     const admission = {
@@ -136,12 +133,12 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
       countries,
     };
     const admitted = await admit(deps, { ...admission, ownNames, mayHold: true, listings, pending });
-    if (admitted.status !== "admitted") return notAdmitted(deps, push, admitted);
+    if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
     const { number, held_reasons } = admitted;
     const receivedAtMs = facts.at_ms ?? askedAtMs;
     const accepted = batchFacts(request, { batch, mandate, receivedAtMs, ownNames, number });
-    const staged = { stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
-    const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...staged });
+    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+    const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...within });
     return answerBatch(actors, push, { records, report });
   });
 }

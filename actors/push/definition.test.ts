@@ -88,15 +88,12 @@ describe("a queued push", () => {
   it.each<readonly [string, readonly HeldReason[]]>([
     ["queued", []],
     ["held", [{ code: "price_jump", detail: "d" }]],
-  ])(
-    "that is %s says with its acceptance what its status says then",
-    (state, held) => {
-      const push = driveActor(pushActor, "bat_0");
-      const said = push.send(accept(450, held));
-      expect(said).toEqual({ status: "accepted", state, report: status(push) });
-      expect(status(push).results.length).toBe(100);
-    },
-  );
+  ])("that is %s says with its acceptance what its status says then", (state, held) => {
+    const push = driveActor(pushActor, "bat_0");
+    const said = push.send(accept(450, held));
+    expect(said).toEqual({ status: "accepted", state, report: status(push) });
+    expect(status(push).results.length).toBe(100);
+  });
 
   it("is accepted once, whoever accepts it again (U1)", () => {
     const push = open(10);

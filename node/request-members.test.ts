@@ -96,6 +96,14 @@ const publicReads: Readonly<Record<string, Proof>> = {
     () => "/v1/projections/products/1",
     () => "/v1/projections/products/999",
   ),
+  "GET /v1/schemas/{type}/{version} path type": texts(
+    () => "/v1/schemas/products/1",
+    () => "/v1/schemas/ai_policy/1",
+  ),
+  "GET /v1/schemas/{type}/{version} path version": reads(
+    () => "/v1/schemas/products/1",
+    () => "/v1/schemas/products/999",
+  ),
   "GET /v1/vocabularies/{name} path name": texts(
     () => "/v1/vocabularies/languages",
     () => "/v1/vocabularies/countries",
@@ -380,6 +388,12 @@ describe("every member of every request", () => {
 
 const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
-  ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/ai-policy-key", "/v1/log/checkpoint"],
+  ...[
+    "/.well-known/svc-keys",
+    "/v1/projections/products/1",
+    "/v1/schemas/products/1",
+    "/v1/ai-policy-key",
+    "/v1/log/checkpoint",
+  ],
   ...["/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
 ];

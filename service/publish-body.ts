@@ -6,6 +6,7 @@
 import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { type ItemPlace, type SplitOutcome, splitArray } from "../protocol/json-records.ts";
+import { batchRecordsMax, recordCharactersMax } from "../protocol/limits.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refusal, type Result, refuse } from "../protocol/result.ts";
@@ -14,10 +15,6 @@ import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
 import { isRefused, type Refused, refused } from "./answer.ts";
 import { sealRefused } from "./seal-refused.ts";
-
-/** Specification, «Limits». */
-export const recordsMax = 10_000;
-export const recordCharactersMax = 204_800;
 
 export interface PublishBody {
   readonly batchSeal: Envelope;
@@ -39,7 +36,11 @@ export type Pause = () => Promise<void>;
 
 /** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, naming the place by a JSON pointer. */
 export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<PublishBody | Refused> {
-  const limits = { itemsMax: recordsMax, stringBytesMax: escapedLengthMax * recordCharactersMax, stepBytes };
+  const limits = {
+    itemsMax: batchRecordsMax,
+    stringBytesMax: escapedLengthMax * recordCharactersMax,
+    stepBytes,
+  };
   const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
@@ -103,7 +104,7 @@ function* parseRecords(
   places: readonly (ItemPlace | string)[],
 ): Generator<void, readonly Uint8Array[] | Refused> {
   if (places.length === 0) return invalid("records has at least one item.", "/records");
-  if (places.length > recordsMax) return tooMany();
+  if (places.length > batchRecordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
   let charactersRead = 0;
@@ -165,7 +166,7 @@ function restTooLong(): Refused {
 }
 
 function tooMany(): Refused {
-  return invalid(`records has at most ${recordsMax} items; publish more by a bulk file.`, "/records");
+  return invalid(`records has at most ${batchRecordsMax} items; publish more by a bulk file.`, "/records");
 }
 
 function invalid(detail: string, pointer: string): Refused {

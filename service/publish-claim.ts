@@ -3,6 +3,7 @@
 import type { IdempotentAnswer } from "../actors/messages/integration-key.ts";
 import { type ActorRef, pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
+import { idempotencyKeyPattern } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -23,7 +24,7 @@ export function claimOf(
   key: ActorRef<"integration-key">,
 ): IdempotentRequest | Refused {
   const { caller, collection, idempotencyKey, contentDigest } = request;
-  if (idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) {
+  if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
     return refused(
       problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
         pointer: "/headers/idempotency-key",

@@ -2,9 +2,9 @@
 
 import type { PushFacts } from "../actors/messages/push.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
+import { inlineRecordsMax } from "../protocol/limits.ts";
 import type { Caller } from "./caller.ts";
 import type { StandingMandate } from "./find-mandate.ts";
-import { inlineMax } from "./publish-answer.ts";
 import { type Batch, publishedType } from "./publish-batch.ts";
 
 export interface AdmittedBatch {
@@ -29,7 +29,7 @@ export function batchFacts(
     collection: publishedType,
     seq: seal.seq,
     source: "api",
-    mode: seal.tree_size <= inlineMax ? "inline" : "queued",
+    mode: seal.tree_size <= inlineRecordsMax ? "inline" : "queued",
     records: seal.tree_size,
     cert_id: seal.cert_id,
     ai_policy_version: seal.ai_policy_version,

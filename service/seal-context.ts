@@ -4,6 +4,7 @@ import type { BusinessCommand } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
+import type { SealContext } from "../protocol/wire/push.ts";
 import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
@@ -23,7 +24,7 @@ export async function sealContext(
   }
   const found = await findMandate(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
   const mandate = isRefused(found) ? null : found.listed;
-  return answerJson(200, {
+  const body: SealContext = {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,
     certificate_status: facts.certificate.status,
@@ -39,5 +40,6 @@ export async function sealContext(
           valid_until: mandate.valid_until,
         }
       : null,
-  });
+  };
+  return answerJson(200, body);
 }

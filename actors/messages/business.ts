@@ -3,6 +3,7 @@
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
+import type { HeldReason } from "../../protocol/wire/push.ts";
 import type { Commands } from "./protocol.ts";
 
 export type PartyKind = "business" | "ai_company";
@@ -111,7 +112,7 @@ export interface LeafClaim {
   readonly listings: Listings;
 }
 
-export type { Listings };
+export type { HeldReason, Listings };
 
 export interface LeafAssignment {
   readonly leaf_index: number;
@@ -120,11 +121,6 @@ export interface LeafAssignment {
   /** 0 where nothing is published. */
   readonly generation: number;
   readonly change: number;
-}
-
-export interface HeldReason {
-  readonly code: "price_changes" | "price_jump" | "listings_removed";
-  readonly detail: string;
 }
 
 /** Who had a party's register changed, and why. Kept by the party's actor, and published nowhere. */

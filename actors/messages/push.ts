@@ -1,11 +1,18 @@
 // What is said to a push actor: one per push_id. A push is a sealed batch (path A), or one record sealed alone (path B).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { HeldReason } from "./business.ts";
+import type {
+  HeldReason,
+  PublishOutcome,
+  PushCounts,
+  RecordFault,
+  RecordOutcome,
+} from "../../protocol/wire/push.ts";
 import type { Commands, DoneReply } from "./protocol.ts";
 
+export type { PublishOutcome, PushCounts, RecordFault, RecordOutcome };
+
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
-export type RecordOutcome = "accepted" | "updated" | "rejected" | "held" | "pending";
 
 /** Facts of a push that never change; small, kept in the machine's context. */
 export interface PushFacts {
@@ -36,29 +43,6 @@ export interface PushFacts {
   readonly own_names?: readonly string[];
   /** Place among the pushes, withdrawals and deletions of the business. */
   readonly number: number;
-}
-
-export interface RecordFault {
-  readonly code: string;
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-export interface PublishOutcome {
-  readonly leaf_index: number;
-  readonly outcome: RecordOutcome;
-  readonly record_id: string | null;
-  /** Generation published; null where nothing was. */
-  readonly version: number | null;
-  readonly errors: readonly RecordFault[];
-}
-
-export interface PushCounts {
-  readonly accepted: number;
-  readonly updated: number;
-  readonly rejected: number;
-  readonly held: number;
-  readonly pending: number;
 }
 
 /** A row change by reference. */

@@ -9,6 +9,7 @@
 //   U6. What the machine would not take in its state leaves neither an event nor a row.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
+import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
@@ -16,7 +17,7 @@ import { type Decision, defineActor, type Effect } from "../system/definition.ts
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
 /** The page that the answer to a queued push shows. */
-const firstPage = { outcome: null, from_leaf: 0, limit: 100 } as const;
+const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
 type Decided<R> = Decision<R, PushEvent>;

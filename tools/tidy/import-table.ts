@@ -93,9 +93,9 @@ export const importTable: readonly ImportRow[] = [
     may: [
       ...["protocol", "collections", "service"],
       ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
-      ...["api/body.ts", "api/request-parts.ts"],
+      ...["api/body.ts", "api/request-parts.ts", "api/examples.json"],
     ],
-    mayTypes: ["crypto/port.ts"],
+    mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],
   },
   { of: "mcp", may: ["protocol", "collections", "client", "service"], packages: ["*", "node:*"] },

@@ -18,18 +18,19 @@ export interface Staged {
   readonly acceptWithinMs?: number | undefined;
 }
 
-/** Throws {@link StoreError} `not_applied` when it is too late (A1): whoever sends the push again stages it anew. */
+/** The report of a queued push, where its actor gives one with its acceptance. Throws {@link StoreError} `not_applied` when it is too late (A1): whoever sends the push again stages it anew. */
 export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
   accept: Pick<Accept, "facts" | "held_reasons"> & Staged,
-): Promise<void> {
+): Promise<PushReport | null> {
   const { facts, held_reasons, stagingAtMs, acceptWithinMs = acceptWithinMsDefault } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const command: Accept = { type: "push.accept", facts, held_reasons, accept_by_ms };
   const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");
+  return reply.report ?? null;
 }
 
 /** Half of what balancers and callers commonly give a request. */

@@ -15,7 +15,10 @@ import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { judgeRecord } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { type Refused, refusedAs } from "./answer.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
+import { rateLimited } from "./rate-limited.ts";
+import type { StagedBatch } from "./staged-batch.ts";
 
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
@@ -75,6 +78,21 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
     isPlanned = true;
   }
   return { status: "busy", retry_after_seconds: 1 };
+}
+
+/** The refusal of a batch that was staged and not admitted. */
+export async function notAdmitted(
+  staged: StagedBatch,
+  admitted: Exclude<Admitted, { status: "admitted" }>,
+): Promise<Refused> {
+  if (admitted.status === "refused") {
+    await staged.drop();
+    return refusedAs(admitted);
+  }
+  const { retry_after_seconds } = admitted;
+  return rateLimited("Too many pushes of this business wait; resend this batch later.", {
+    retry_after_seconds,
+  });
 }
 
 /** A push that is held may wait for days: it is parsed again then. */

@@ -26,6 +26,12 @@ export function publishedKeys(facts: {
   };
 }
 
+/** Keys of a business as it publishes them, unsigned. */
+export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): BusinessKeys {
+  const known = keys.filter((key) => key !== null);
+  return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });
+}
+
 function publishedKey(key: KeyFacts): BusinessKey | null {
   const sealer = sealers[key.role];
   if (sealer === undefined) return null;

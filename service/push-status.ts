@@ -13,6 +13,9 @@ import type { Caller } from "./caller.ts";
 /** What a client is told to wait before it asks again. */
 export const pollAfterSeconds = 1;
 
+/** A push with its first page of results. */
+export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, limit: pushPageMax } as const;
+
 export interface ReadPushRequest {
   readonly caller: Caller;
   readonly pushId: string;

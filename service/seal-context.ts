@@ -5,7 +5,7 @@ import { businessRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
 import type { SealContext } from "../protocol/wire/push.ts";
-import { answerJson, type Outcome, refused } from "./answer.ts";
+import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 
@@ -23,7 +23,7 @@ export async function sealContext(
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
   const found = await findMandate(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
-  const mandate = found.ok ? found.value.listed : null;
+  const mandate = isRefused(found) ? null : found.listed;
   const body: SealContext = {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,

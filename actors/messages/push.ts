@@ -107,5 +107,10 @@ export interface ReferencesReply extends DoneReply {
 }
 
 export type AcceptReply =
-  | { readonly status: "accepted" | "known"; readonly state: PushState }
+  | {
+      readonly status: "accepted" | "known";
+      readonly state: PushState;
+      /** Of a queued push that was just accepted, as `push.status` would tell; nodes of earlier releases send none. */
+      readonly report?: PushReport;
+    }
   | { readonly status: "late" };

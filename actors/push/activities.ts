@@ -4,14 +4,15 @@ import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { createChunkLine } from "./chunk-line.ts";
-import { chunksAhead, indexRows, type PushPorts, processChunk } from "./process-chunk.ts";
+import { createChunkPipelines } from "./chunk-pipeline.ts";
+import type { PushPorts } from "./ports.ts";
+import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
-export function pushActivities(given: Omit<PushPorts, "line">): Record<string, Activity> {
-  const ports: PushPorts = { ...given, line: createChunkLine(chunksAhead) };
+export function pushActivities(ports: PushPorts): Record<string, Activity> {
+  const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   return {
     processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
-      processChunk(ports, params, context),
+      processChunk({ ports, pipelines }, params, context),
     indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },

@@ -85,6 +85,16 @@ describe("a queued push", () => {
     ]);
   });
 
+  it.each<readonly [string, readonly HeldReason[]]>([
+    ["queued", []],
+    ["held", [{ code: "price_jump", detail: "d" }]],
+  ])("that is %s says with its acceptance what its status says then", (state, held) => {
+    const push = driveActor(pushActor, "bat_0");
+    const said = push.send(accept(450, held));
+    expect(said).toEqual({ status: "accepted", state, report: status(push) });
+    expect(status(push).results.length).toBe(100);
+  });
+
   it("is accepted once, whoever accepts it again (U1)", () => {
     const push = open(10);
     expect(push.send(accept(99))).toEqual({
@@ -99,7 +109,7 @@ describe("a queued push", () => {
     const acceptBy = (accept_by_ms: number) => push.send({ ...accept(10), accept_by_ms });
     expect(acceptBy(push.nowMs - 1)).toEqual({ status: "late" });
     expect([report(push), push.effects]).toEqual([null, []]);
-    expect(acceptBy(push.nowMs)).toEqual({ status: "accepted", state: "queued" });
+    expect(acceptBy(push.nowMs)).toMatchObject({ status: "accepted", state: "queued" });
     expect(acceptBy(push.nowMs - 1)).toEqual({ status: "known", state: "queued" });
   });
 

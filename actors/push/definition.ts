@@ -9,11 +9,15 @@
 //   U6. What the machine would not take in its state leaves neither an event nor a row.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
+import { pushPageMax } from "../../protocol/limits.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
 import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol } from "../messages/push.ts";
 import { type Decision, defineActor, type Effect } from "../system/definition.ts";
-import { outcomes, type PushView, references, reportedState, reportPush } from "./report.ts";
+import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
+
+/** The page that the answer to a queued push shows. */
+const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
 type Decided<R> = Decision<R, PushEvent>;
@@ -125,8 +129,11 @@ function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptRe
     return isOver(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
   if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
+  const state = command.held_reasons.length > 0 ? "held" : "queued";
+  // Whoever has a queued push accepted answers with its status, and need not ask for that.
+  const report = command.facts.mode === "queued" ? { report: reportAccepted(view, command, firstPage) } : {};
   return {
-    reply: { status: "accepted", state: command.held_reasons.length > 0 ? "held" : "queued" },
+    reply: { status: "accepted", state, ...report },
     events: [
       {
         type: "push.accepted",

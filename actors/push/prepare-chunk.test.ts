@@ -11,21 +11,16 @@ import { pushFacts } from "../facts.fixture.ts";
 import type { BusinessProtocol, LeafAssignment } from "../messages/business.ts";
 import type { CommandOf, Message } from "../messages/protocol.ts";
 import type { PushFacts } from "../messages/push.ts";
-import { prepareChunk } from "./prepare-chunk.ts";
-import type { PushPorts } from "./process-chunk.ts";
+import type { PushPorts } from "./ports.ts";
+import { assignChunk, signChunk } from "./prepare-chunk.ts";
 
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
     const asked: unknown[] = [];
     const loadLeaves = async () => [new Uint8Array(), new Uint8Array()];
     const ports = part<PushPorts>({ records: part({ loadLeaves }) });
-    const note = (what: unknown) => {
-      asked.push(what);
-    };
-    const prepared = prepareChunk(
-      ports,
-      { facts: pushFacts({ records: 203 }), chunk: 1 },
-      { ask: async (to) => rubbish(note(to)), assigned: () => note("assigned") },
+    const prepared = assignChunk(ports, { facts: pushFacts({ records: 203 }), chunk: 1 }, async (to) =>
+      rubbish(asked.push(to)),
     );
     await expect(prepared).rejects.toThrow("A leaf of chunk 1 of bat_0 is not staged.");
     expect(asked).toEqual([]);
@@ -60,27 +55,22 @@ async function prepare(
   certified: CertifiedNames = noCertifiedNames,
 ) {
   const asked: number[] = [];
-  const prepared = await prepareChunk(
-    part({
-      records: part({ loadLeaves: async () => records }),
-      parsed: { take: () => undefined, drop: () => {} },
-      lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
-      crypto: part({ sha256 }),
-      recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: () => signer,
-      sidecar: () => signer,
-    }),
-    { facts: of, chunk: 0 },
-    {
-      ask: async (_to, message: Message) => {
-        const { leaves } = message as CommandOf<BusinessProtocol, "chunk.assign">;
-        asked.push(...leaves.map((leaf) => leaf.leaf_index));
-        const assignments = remembered ?? asked.map(assignmentOf);
-        return rubbish({ assigned_at_ms: 0, assignments });
-      },
-      assigned: () => {},
-    },
-  );
+  const ports = part<PushPorts>({
+    records: part({ loadLeaves: async () => records }),
+    parsed: { take: () => undefined, drop: () => {} },
+    lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
+    crypto: part({ sha256 }),
+    recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
+    projection: () => signer,
+    sidecar: () => signer,
+  });
+  const assigned = await assignChunk(ports, { facts: of, chunk: 0 }, async (_to, message: Message) => {
+    const { leaves } = message as CommandOf<BusinessProtocol, "chunk.assign">;
+    asked.push(...leaves.map((leaf) => leaf.leaf_index));
+    const assignments = remembered ?? asked.map(assignmentOf);
+    return rubbish({ assigned_at_ms: 0, assignments });
+  });
+  const prepared = await signChunk(ports, of, assigned);
   return {
     asked,
     outcomes: prepared.outcomes.map(({ outcome, errors }) => [outcome, ...errors.map((each) => each.code)]),

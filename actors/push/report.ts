@@ -1,10 +1,12 @@
 // What a push says of itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
 import { chunkSize, type PushContext, type pushMachine } from "../../machines/push.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type {
   PublishOutcome,
   PushCounts,
   PushFacts,
+  PushProtocol,
   PushReport,
   PushState,
   RecordFault,
@@ -35,14 +37,39 @@ export const outcomes = defineTable<readonly PublishOutcome[]>({
 /** Rows of a settled chunk that an index must be told again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
 
+/** What a report is made of. */
+interface Reported {
+  readonly context: PushContext;
+  readonly facts: PushFacts;
+  readonly state: PushState;
+  /** Outcomes of the settled chunks that were read. */
+  readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
+}
+
 /** Null when no such push was accepted. */
 export function reportPush(view: PushView, page: Page): PushReport | null {
   const { context } = view.snapshot;
-  const { facts } = context;
-  if (!facts) return null;
-  const state = reportedState(view);
+  if (!context.facts) return null;
+  const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
+  return reportOf({ context, facts: context.facts, state: reportedState(view), chunks }, page);
+}
+
+/** What a push says of itself when it has just been accepted: nothing of it is settled. */
+export function reportAccepted(
+  view: PushView,
+  { facts, held_reasons }: CommandOf<PushProtocol, "push.accept">,
+  page: Page,
+): PushReport {
+  const heldReasons = held_reasons;
+  const context = { ...view.snapshot.context, facts, heldReasons, updatedAtMs: view.nowMs };
+  const state = held_reasons.length > 0 ? "held" : "queued";
+  return reportOf({ context, facts, state, chunks: new Map() }, page);
+}
+
+function reportOf(reported: Reported, page: Page): PushReport {
+  const { context, facts, state } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf(view, page, settled);
+  const { results, nextLeaf } = pageOf(reported, page, settled);
   return {
     facts,
     state,
@@ -80,12 +107,12 @@ function countsOf(context: PushContext, facts: PushFacts, settled: number, state
   };
 }
 
-function pageOf(view: PushView, page: Page, settled: number) {
-  const { facts, error } = view.snapshot.context;
-  const records = facts?.records ?? 0;
-  const state = reportedState(view);
+function pageOf(
+  { context: { error }, facts: { records }, state, chunks }: Reported,
+  page: Page,
+  settled: number,
+) {
   const results: PublishOutcome[] = [];
-  const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
   let leaf = page.from_leaf;
   let chunk = -1;
   let settledOnes: readonly PublishOutcome[] = [];

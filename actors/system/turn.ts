@@ -3,10 +3,10 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { ActorState, Heard, Timer } from "./actor-state.ts";
 import type { ActorView, Decision, Effect, Message } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
-import { type ActorState, effectsPerCommitMax, type Heard, type Timer } from "./journal.ts";
-import type { ActorLimits } from "./limits.ts";
+import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import { isReservedName, type MachineDriver } from "./machine-driver.ts";
 import { TurnRows } from "./turn-rows.ts";
 

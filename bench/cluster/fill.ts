@@ -12,8 +12,9 @@ import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
 import type { CommandOf, CommandType, Message, ReplyOf } from "../../actors/messages/protocol.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { type ActorRef, pushRef } from "../../actors/messages/refs.ts";
-import { createChunkLine } from "../../actors/push/chunk-line.ts";
-import { chunksAhead, type PushPorts, processChunk } from "../../actors/push/process-chunk.ts";
+import { createChunkPipelines } from "../../actors/push/chunk-pipeline.ts";
+import type { PushPorts } from "../../actors/push/ports.ts";
+import { chunksAhead, type PublishedChunk, processChunk } from "../../actors/push/process-chunk.ts";
 import type { ActivityContext, AskOptions } from "../../actors/system/definition.ts";
 import type { SealedBatch } from "../../client/batch.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -56,10 +57,14 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     lists: services.lists,
     region: cluster.region,
     regions: cluster.regions,
-    line: createChunkLine(chunksAhead),
   };
+  const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
-    for (let attempt = 1; !(await isEverywhere(ports, { facts, chunk, actors })); attempt += 1) {
+    for (
+      let attempt = 1;
+      !(await isEverywhere({ ports, pipelines }, { facts, chunk, actors }));
+      attempt += 1
+    ) {
       if (attempt === attemptsMax) throw new Error(`chunk ${chunk} is not in every index`);
       await delay(retryMs);
     }
@@ -68,11 +73,11 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
 
 /** Whether every region's index has the chunk. Repeating it changes nothing. */
 async function isEverywhere(
-  ports: PushPorts,
+  through: Parameters<typeof processChunk>[0],
   of: { readonly facts: PushFacts; readonly chunk: number; readonly actors: NodeServices["actors"] },
 ): Promise<boolean> {
   const { facts, chunk, actors } = of;
-  const settled = await processChunk(ports, { facts, chunk }, contextOf(actors, facts, chunk));
+  const settled = await processChunk(through, { facts, chunk }, contextOf(actors, facts, chunk));
   return settled.type === "chunk.settle" && settled.unindexed.length === 0;
 }
 

@@ -26,6 +26,7 @@ import {
 import { openSidecar } from "../../protocol/sidecar.ts";
 import { parseStrictJson } from "../../protocol/strict-json.ts";
 import { parseWithdrawal, withdrawalDocument } from "../../protocol/withdrawal.ts";
+import { isRefused } from "../../service/answer.ts";
 import { parsePublishBody } from "../../service/publish-body.ts";
 import {
   batchSeal,
@@ -304,16 +305,16 @@ const bodies: FuzzTarget = {
   check: async (input) => {
     const outcome = await parsePublishBody(input, () => Promise.resolve());
     const strict = parseStrictJson(input);
-    if (!outcome.ok)
+    if (isRefused(outcome))
       return `${outcome.problem.code} ${outcome.problem.detail.replaceAll(/[0-9]+|"[^"]*"/g, "#").slice(0, 60)}`;
     must(strict.ok, "a body that is no strict JSON was read");
     const written = (strict.ok ? strict.value : null) as { readonly records: readonly string[] };
     mustEqual(
-      outcome.value.records.map((record) => record.toBase64()),
+      outcome.records.map((record) => record.toBase64()),
       written.records,
       "the records",
     );
-    return `ok ${Math.min(outcome.value.records.length, 3)}`;
+    return `ok ${Math.min(outcome.records.length, 3)}`;
   },
 };
 

@@ -13,6 +13,7 @@ import fastify, {
   LogController,
 } from "fastify";
 import type { Clock } from "../crypto/port.ts";
+import { publishBytesMax } from "../protocol/limits.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { refused } from "../service/answer.ts";
@@ -20,9 +21,10 @@ import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
 import { leaveBodyUnread } from "./body.ts";
 import type { Edge } from "./edge.ts";
+import examples from "./examples.json" with { type: "json" };
 import { bodyTimeMs } from "./http-limits.ts";
 import { serveOneAtATime } from "./one-at-a-time.ts";
-import { type OpenApiInfo, openApi } from "./open-api.ts";
+import { type Examples, type OpenApiInfo, openApi, openApiDocument, signedTerms } from "./open-api.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -75,8 +77,6 @@ export interface Surface {
 }
 
 const keepAliveMs = 72_000;
-/** Of the longest body of any surface. */
-const bodyBytesMax = 33_554_432;
 
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const platform = platformAnswers(deps, surface);
@@ -95,7 +95,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Bodies have a time of their own. This one ends a connection that neither finishes nor fails.
-    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, bodyBytesMax)),
+    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, publishBytesMax)),
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,
@@ -244,22 +244,27 @@ function addRoute(server: FastifyInstance, route: Route, allowed: readonly strin
 }
 
 function withOpenApi(surface: Surface): readonly Route[] {
-  // The same bytes for all who ask: what waits to be read by many is in memory once.
-  const body = Buffer.from(JSON.stringify(openApi(surface.info, surface.routes)));
   const route: Route = {
     method: "GET",
     path: "/openapi.json",
     tags: [],
     isPublic: true,
-    doc: { summary: "This document", answers: { 200: { description: "OpenAPI 3.1" } } },
+    doc: {
+      summary: "This document",
+      answers: { 200: { description: "OpenAPI 3.1", body: openApiDocument, headers: ["Cache-Control"] } },
+    },
     handle: async (request, reply) => {
       const query = parseQuery(request.raw.url ?? "", []);
       if (isRefused(query)) return send(reply, query);
       const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
-      return send(reply, { kind: "answer", status: 200, headers, body });
+      return send(reply, { kind: "answer", status: 200, headers, body: bytes() });
     },
   };
-  return [...surface.routes, route];
+  const routes = [...surface.routes, route];
+  // The same bytes for all who ask: what waits to be read by many is in memory once.
+  const body = Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
+  const bytes = (): Uint8Array => body;
+  return routes;
 }
 
 function answerUnmatched(

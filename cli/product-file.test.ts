@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { parseCsv } from "./csv.ts";
 import { type FileFormat, parseProductFile } from "./product-file.ts";
 
@@ -134,7 +135,7 @@ describe("a file of products", () => {
       '"brand":"Salt, Marsh"',
     );
     const format: FileFormat = "tsv";
-    expect(textsOf("p.txt", "business_product_id\tbrand\n1\tX", { format } as never)[0]?.[1]).toContain(
+    expect(textsOf("p.txt", "business_product_id\tbrand\n1\tX", rubbish({ format }))[0]?.[1]).toContain(
       '"brand":"X"',
     );
   });

@@ -236,7 +236,7 @@ function keepUp(
   const openRegion = (): void => {
     const ref = regionRef(region);
     if (placement.locate(ref).at === "here") {
-      actors.tell(ref, { type: "region.open", region } as { type: string });
+      actors.tell(ref, { type: "region.open", region });
     }
   };
   membership.onViewWritten(() => router.announce());

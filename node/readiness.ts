@@ -1,7 +1,7 @@
 // Whether callers should be led to this node. What all nodes of a region share, and can do without, takes none of them out:
 // with the index away pushes, fetches and verification go on, and only searches are told 503.
 
-import type { ReadyReport } from "../ops/server.ts";
+import type { ReadyReport } from "../ops/shapes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { NodeServices } from "./services.ts";
 

@@ -10,7 +10,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
-import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { mayPass } from "../client/patience.ts";
 import { replaceFile } from "../crypto/durable-file.ts";
@@ -76,8 +75,7 @@ async function startOn(
   await services.actors.start();
   // Among others, whoever has the region's actor opens it.
   if (services.cluster === null) {
-    const open: Message & { readonly region: string } = { type: "region.open", region: config.region };
-    await services.actors.ask(regionRef(config.region), open);
+    await services.actors.ask(regionRef(config.region), { type: "region.open", region: config.region });
   }
   const seeded = seed(services, urls);
   // Whoever waits for the samples is told; a node without them still serves.

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
 import { createMetrics, processMetrics } from "./metrics.ts";
+import { openApiOf } from "./open-api.ts";
 import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
+import type { ActorReport, ClusterState } from "./shapes.ts";
 
 describe("operators", () => {
   it.each([
@@ -68,9 +70,9 @@ describe("operators", () => {
 
   it("read an actor whose id has characters of its own", async () => {
     const asked: object[] = [];
-    const inspect = async (ref: object): Promise<object> => {
+    const inspect = async (ref: object): Promise<ActorReport> => {
       asked.push({ ...ref });
-      return {};
+      return report;
     };
     await openOps({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
@@ -84,7 +86,7 @@ describe("operators of a cluster", () => {
     return Promise.resolve(what.includes("xx-nowhere1") ? "region_unknown" : String(what[0]));
   };
   const cluster: ClusterOps = {
-    state: () => ({ region: "eu-west1" }),
+    state: () => clusterState,
     move: (party, to) => outcome("moved", party, to),
     declareDead: ({ region, successor, force }) =>
       force || region !== "eu-west2"
@@ -93,6 +95,16 @@ describe("operators of a cluster", () => {
     putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
+  };
+  const clusterState: ClusterState = {
+    ...{
+      region: "eu-west1",
+      self: null,
+      holds_lease: false,
+      regions: [],
+      transport: null,
+      fence_refusals: [],
+    },
   };
   const party = "6f1c0a2e-0000-4000-8000-000000000001";
 
@@ -147,13 +159,28 @@ describe("operators of a cluster", () => {
   });
 
   it("see it, and find its addresses described; a node alone has none of them", async () => {
-    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
+    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual(clusterState);
     expect(Object.keys((await openOps({ cluster }).inject("/openapi.json")).json().paths)).toContain(
       "/ops/cluster/moves",
     );
     expect((await openOps().inject("/ops/cluster")).statusCode).toBe(404);
     expect(Object.keys((await openOps().inject("/openapi.json")).json().paths)).not.toContain("/ops/cluster");
   });
+});
+
+it("the document of the operators' surface says of every answer what it is", async () => {
+  const { paths } = openApiOf(true) as unknown as {
+    readonly paths: Record<
+      string,
+      Record<string, { readonly responses: Record<string, { readonly content: object }> }>
+    >;
+  };
+  const schemas = Object.values(paths)
+    .flatMap((operations) => Object.values(operations))
+    .flatMap(({ responses }) => Object.values(responses))
+    .flatMap(({ content }) => Object.values(content as Record<string, { readonly schema: object }>));
+  expect(schemas.length).toBeGreaterThan(100);
+  expect(schemas.filter(({ schema }) => Object.keys(schema).length === 0)).toEqual([]);
 });
 
 describe("metrics", () => {

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
 import { noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
@@ -22,7 +23,7 @@ const server = buildOps({
   listActors: async () => [],
   revocations: noRevocations,
   audit: { record: () => {} },
-  cluster: {} as never,
+  cluster: rubbish({}),
 });
 let base = "";
 let host = "";

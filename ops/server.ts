@@ -29,17 +29,7 @@ import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-
-export interface ReadyReport {
-  /** Whether callers should be led to this node. */
-  readonly ready: boolean;
-  /** Checks that fail while the node serves all that does not need them. */
-  readonly degraded: readonly string[];
-  /** What was looked at, each `ok` or what is wrong with it. */
-  readonly checks: Readonly<Record<string, string>>;
-  /** Channels that are in the clear because settings allow it; none is the right answer in production. */
-  readonly plain_text: readonly string[];
-}
+import type { ActorReport, ReadyReport } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -50,7 +40,7 @@ export interface OpsDeps {
   readonly readings: () => readonly Reading[];
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
-  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
+  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   readonly revocations: Revocations;

@@ -67,7 +67,10 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
   return buildTree(leafHashes, sha256).root;
 }
 
-/** Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree. */
+/**
+ * Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
 export function inclusionPath(
   leafHashes: readonly Uint8Array[],
   index: number,
@@ -110,7 +113,11 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
   return last === 0 ? root : null;
 }
 
-/** Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <= first <= size. */
+/**
+ * Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless
+ * 1 <= first <= size.
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
 export function consistencyPath(
   leafHashes: readonly Uint8Array[],
   first: number,
@@ -146,7 +153,10 @@ export interface ConsistencyClaim {
   readonly path: readonly Uint8Array[];
 }
 
-/** Whether the second tree extends the first (RFC 9162 §2.1.4.2). */
+/**
+ * Whether the second tree extends the first (RFC 9162 §2.1.4.2).
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
 export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
   const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;
   if (

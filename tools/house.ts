@@ -26,6 +26,8 @@ export const sourceChecks: readonly Step[] = [
     ".",
   ]),
   checkStep("dead code", [binOf("knip"), "--no-progress"]),
+  // What only tests use is dead as well, unless it says so (`@internal`).
+  checkStep("dead code in production", [binOf("knip"), "--no-progress", "--production"]),
 ];
 
 /** `npm run check`. */

@@ -2,24 +2,23 @@ import { expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import { driveActor } from "../actor.fixture.ts";
+import { businessUuid, partyFacts, policyFacts } from "../facts.fixture.ts";
 import { businessActor } from "./definition.ts";
 
-const uuid = "00000000-0000-4000-8000-000000000001";
-const party = { uuid, kind: "business", legal_name: "L", country: "GB", group: uuid, blocked_groups: [] };
 const firstMs = Date.UTC(2026, 0, 10);
 
 /** When the second AI policy is in force that is accepted `afterMs` later than the first, by the actor's clock. */
 function secondLiveFrom(afterMs: number): string {
-  const business = driveActor(businessActor as never, uuid);
+  const business = driveActor(businessActor, businessUuid);
   business.nowMs = firstMs;
-  business.send({ type: "party.open", party } as never);
+  business.send({ type: "party.open", party: partyFacts() });
   for (const [version, nowMs] of [
     [1, firstMs],
     [2, firstMs + afterMs],
   ] as const) {
     business.nowMs = nowMs;
-    const policy = { business_uuid: uuid, version, record_id: `aip_${version}`, record_base64: `${version}` };
-    business.send({ type: "policy.accept", policy } as never);
+    const policy = policyFacts({ version, record_id: `aip_${version}`, record_base64: `${version}` });
+    business.send({ type: "policy.accept", policy });
   }
   return String(business.snapshot.context.policy.live_from);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import type { MemoryActorStore } from "../../storage/memory/actor-store.ts";
 import { ask, Bench, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
@@ -267,7 +268,8 @@ describe("A3: activities are repeated until their answer is committed", () => {
     const node = system({ activities: { work: bench.activity } });
     await node.adopt();
     await time.settle();
-    answer.resolve({ type: "work.done", job: "j" } as { type: string });
+    const done: CounterCommand = { type: "work.done", job: "j" };
+    answer.resolve(done);
     await time.settle();
     expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
     expect(zombie.stats().refusedCommits).toBe(1);
@@ -289,8 +291,8 @@ describe("A3: activities are repeated until their answer is committed", () => {
       activities: {
         work: async (_params: unknown, context) => {
           const command: CounterCommand = { type: "add", by: 3 };
-          await context.ask(context.actor, command);
-          await context.ask(counter("b"), command);
+          await context.ask(rubbish(context.actor), rubbish(command));
+          await context.ask(rubbish(counter("b")), rubbish(command));
           return null;
         },
       },

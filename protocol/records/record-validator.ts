@@ -49,7 +49,8 @@ export function isArray(value: JsonValue | undefined): value is readonly JsonVal
   return Array.isArray(value);
 }
 
-function fieldCheck(field: Field): Check {
+/** The check of one field. */
+export function fieldCheck(field: Field): Check {
   switch (field.kind) {
     case "schema":
       return schemaCheck(field);

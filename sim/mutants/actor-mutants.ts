@@ -1,9 +1,11 @@
 // What actors decide, with one of their guards removed.
 
-import { rt as business, type HeadRow, headOf, headRow } from "../../actors/business/rows.ts";
+import { admissions, answers, type HeadRow, heads } from "../../actors/business/rows.ts";
 import type { BusinessCommand } from "../../actors/messages/business.ts";
-import type { ActorView, Message } from "../../actors/system/definition.ts";
-import { deciding, hidingRows, type Mutant, mutant, viewing } from "./mutant.ts";
+import type { IntegrationKeyProtocol } from "../../actors/messages/integration-key.ts";
+import type { CommandOf } from "../../actors/messages/protocol.ts";
+import type { ActorView } from "../../actors/system/definition.ts";
+import { deciding, hidingRows, type Mutant, mutant, viewing, withMembers } from "./mutant.ts";
 
 /** Keyed rows of an integration key, as it numbers them. */
 const key = { idempotency: 17, charged: 18 } as const;
@@ -28,7 +30,7 @@ const keys: readonly Mutant[] = [
       }
       if (command.type !== "push.charge") return truly(command, view);
       return truly(
-        { ...command, seq: Number.MAX_SAFE_INTEGER - 1_000_000 + (view.nowMs % 1_000_000) } as Message,
+        withMembers(command, { seq: Number.MAX_SAFE_INTEGER - 1_000_000 + (view.nowMs % 1_000_000) }),
         view,
       );
     }),
@@ -48,7 +50,7 @@ const keys: readonly Mutant[] = [
     "caps refuse nothing",
     deciding("integration-key", (truly, command, view) => {
       const caps = { records_per_hour: 1e12, bytes_per_day: 1e12 };
-      return truly("caps" in command ? ({ ...command, caps } as Message) : command, view);
+      return truly("caps" in command ? withMembers(command, { caps }) : command, view);
     }),
   ),
   mutant(
@@ -56,7 +58,7 @@ const keys: readonly Mutant[] = [
     "an idempotent answer is forgotten",
     deciding("integration-key", (truly, command, view) => {
       if (command.type !== "idempotency.settle") return truly(command, view);
-      const { scope } = command as Message & { readonly scope: string };
+      const { scope } = command as CommandOf<IntegrationKeyProtocol, "idempotency.settle">;
       return { reply: { status: "done" }, deletes: [{ rt: key.idempotency, k: 0, k2: scope }] };
     }),
   ),
@@ -80,7 +82,7 @@ const businesses: readonly Mutant[] = [
   mutant(
     "chunkAnswerIsForgotten",
     "a chunk asked again gets new generations",
-    assigning((view) => hidingRows(view, (rt) => rt === business.answer)),
+    assigning((view) => hidingRows(view, (rt) => rt === answers.rt)),
   ),
   mutant(
     "supersededIsNotChecked",
@@ -93,10 +95,7 @@ const businesses: readonly Mutant[] = [
     "admissionIsForgotten",
     "a push admitted again gets another number",
     deciding("business", (truly, command, view) =>
-      truly(
-        command,
-        command.type === "push.admit" ? hidingRows(view, (rt) => rt === business.admission) : view,
-      ),
+      truly(command, command.type === "push.admit" ? hidingRows(view, (rt) => rt === admissions.rt) : view),
     ),
   ),
   mutant(
@@ -109,6 +108,9 @@ const businesses: readonly Mutant[] = [
     "a revoked key still publishes",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
+      // Its own actor is not told either: it would charge nothing.
+      if (command.type === "key.revoke")
+        return { ...decision, events: decision.events?.filter(({ type }) => type !== "key.revoked") ?? [] };
       if (command.type !== "publishing.facts") return decision;
       const facts = decision.reply as { key: string };
       return { ...decision, reply: facts.key === "revoked" ? { ...facts, key: "live" } : facts };
@@ -122,7 +124,7 @@ const pushes: readonly Mutant[] = [
     "unindexedIsForgotten",
     "a region that could not be told is not told again",
     deciding("push", (truly, command, view) =>
-      truly(command.type === "chunk.settle" ? ({ ...command, unindexed: [] } as Message) : command, view),
+      truly(command.type === "chunk.settle" ? withMembers(command, { unindexed: [] }) : command, view),
     ),
   ),
   mutant(
@@ -159,9 +161,9 @@ function assigning(seen: (view: ActorView, command: AssignCommand) => ActorView)
 /** The view with other heads of records; one that is undefined was never kept. */
 function withHeads(view: ActorView, changed: (head: HeadRow) => HeadRow | undefined): ActorView {
   return viewing(view, (row) => {
-    const known = row.rt === business.head ? headOf(view, row.k2) : undefined;
+    const known = row.rt === heads.rt ? heads.decode(row.body, row) : undefined;
     if (known === undefined) return row;
     const head = changed(known);
-    return head && headRow(row.k2, head);
+    return head && heads.write(row.k2, head);
   });
 }

@@ -70,6 +70,11 @@ export function deciding(
   });
 }
 
+/** The command, with these members in place of its own. */
+export function withMembers(command: Message, members: object): Message {
+  return { ...command, ...members };
+}
+
 /** The rows of a view without those that `hides` names, as if they had never been kept. */
 export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => boolean): ActorView {
   return viewing(view, (row) => (hides(row.rt, row.k2) ? undefined : row));

@@ -1,10 +1,10 @@
 // What lies around the actors, with one guard removed: their journal, their activities, stores, indexes, sweeps and leases.
 
-import type { ActivityContext, Message } from "../../actors/system/definition.ts";
+import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
 import type { VersionRow } from "../../storage/record-store.ts";
 import { mayHaveNight } from "../world/night.ts";
-import { bound, deciding, type Mutant, mutant, withoutGuard } from "./mutant.ts";
+import { bound, deciding, type Mutant, mutant, withMembers, withoutGuard } from "./mutant.ts";
 
 const journal: readonly Mutant[] = [
   withoutGuard("commitChecksEpoch", "a commit does not check the epoch", { seedsMax: 600 }),
@@ -74,7 +74,7 @@ const activities: readonly Mutant[] = [
     (changed) => ({
       activities: (given) => ({
         ...given,
-        processChunk: async (params: never, context: ActivityContext) => {
+        processChunk: async (params: unknown, context: ActivityContext) => {
           const patient: ActivityContext = {
             ...context,
             ask: (to, command, options) => {
@@ -266,7 +266,7 @@ const sweeping: readonly Mutant[] = [
     "a push is accepted a day after it was staged",
     deciding("push", (truly, command, view) =>
       truly(
-        command.type === "push.accept" ? ({ ...command, accept_by_ms: Infinity } as Message) : command,
+        command.type === "push.accept" ? withMembers(command, { accept_by_ms: Infinity }) : command,
         view,
       ),
     ),

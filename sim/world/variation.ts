@@ -37,7 +37,7 @@ const same = <T>(given: T): T => given;
 
 export const asItIs: Variation = {
   name: "as it is",
-  definitions: [businessActor, integrationKeyActor, pushActor, regionActor] as unknown as ActorDefinition[],
+  definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
   storeGuards: allGuards,
   guardMissed: () => {},
   activities: same,

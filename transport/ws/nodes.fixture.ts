@@ -9,13 +9,8 @@ import { FaultyProxy } from "./faulty-proxy.fixture.ts";
 import { openFrame, sealFrame } from "./frames.ts";
 import type { NodeIdentity } from "./hello.ts";
 import { defaultTransportLimits } from "./limits.ts";
-import {
-  openWsTransport,
-  type TransportLogEntry,
-  type WsTransport,
-  type WsTransportOptions,
-} from "./transport.ts";
-import type { Established } from "./wire.ts";
+import { openWsTransport, type WsTransport, type WsTransportOptions } from "./transport.ts";
+import type { Established, TransportLogEntry } from "./wire.ts";
 
 export const testSecret = new Uint8Array(32).fill(7);
 export const actor = { kind: "business", id: "one" } as const;

@@ -24,7 +24,7 @@ import type { Established, MutualTls, NodeSecurity, TransportLog, TransportStats
 
 export type { NodeIdentity, ProtocolRange } from "./hello.ts";
 export type { TransportLimits } from "./limits.ts";
-export type { MutualTls, TransportLog, TransportLogEntry, TransportStats } from "./wire.ts";
+export type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
 
 export interface WsTransportOptions {
   /** Where to listen; port 0 for any that is free. */

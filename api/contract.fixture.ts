@@ -18,7 +18,7 @@ interface ResponseDoc {
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
-interface OpenApiDocument {
+export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<
     Record<

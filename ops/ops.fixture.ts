@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { pino } from "pino";
 import type { KeptAct } from "../actors/messages/business.ts";
-import { contractOf } from "../api/contract.fixture.ts";
+import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { refuse } from "../protocol/result.ts";
 import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import { createMetrics } from "./metrics.ts";
@@ -65,7 +65,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     cluster: null,
     ...changes,
   });
-  const contract = contractOf(openApiOf((changes.cluster ?? null) !== null) as never);
+  const contract = contractOf(openApiOf((changes.cluster ?? null) !== null) as unknown as OpenApiDocument);
   server.addHook("onSend", async (request, reply, payload) => {
     const text = Buffer.isBuffer(payload) ? payload.toString() : typeof payload === "string" ? payload : "";
     const headers = { get: (name: string) => headerText(reply.getHeader(name)) };

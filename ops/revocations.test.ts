@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { ok, refuse } from "../protocol/result.ts";
-import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import {

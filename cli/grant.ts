@@ -33,7 +33,7 @@ export const grant: Command = {
     out: { type: "string", short: "o", value: "FILE", help: "the configuration to write; it must not exist" },
     key: { type: "string", value: "FILE", help: "a private key that you have (JWK or PKCS #8 PEM)" },
     alg: { type: "string", value: "ALG", help: "algorithm of a new key: Ed25519 (default) or ES256" },
-    join: { type: "boolean", help: "make make a further key of the party of --config" },
+    join: { type: "boolean", help: "make make make a further key of the party of --config" },
     config: { type: "string", value: "FILE", help: "configuration for the same sandbox" },
     home: { type: "string", value: "DIR", help: "home folder of the sandbox's node" },
   },

@@ -8,7 +8,8 @@ const groups: readonly HelpLine[] = [
   {
     name: "keys",
     usage: "CEREMONY",
-    summary: "manage the manage the keys of the service: make, certify, issue, show; see svc help keys",
+    summary:
+      "manage the manage the manage the keys of the service: make, certify, issue, show; see svc help keys",
   },
 ];
 

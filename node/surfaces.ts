@@ -304,7 +304,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
       "Actors taken out of service after repeated crashes.",
       stats.quarantined.length,
     ),
-    gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
+    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
     counter(
@@ -314,7 +314,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
     ),
     counter(
       "svc_fence_refusals_total",
-      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      "Commits of all nodes that were refused because another activation had the actor, as counted in the store.",
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
@@ -331,9 +331,9 @@ export function clusterReadings({
 }: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
-    gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),
+    gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
-    gauge("svc_cluster_peers", "Nodes that this one calls.", transportStats()?.peers.length ?? 0),
+    gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
   ];
 }
 

@@ -8,7 +8,6 @@
 
 import { planBatches, publishBody, recordsRoot, sealBatch } from "./batch.ts";
 import { SvcProblemError } from "./errors.ts";
-import { type Patience, patiently } from "./patience.ts";
 import {
   type BatchResult,
   type BatchState,
@@ -19,6 +18,7 @@ import {
   type PushState,
   replaceBatch,
 } from "./push-state.ts";
+import { type Patience, retryUntil } from "./retry-until.ts";
 import type { InlineOutcome, PublishOutcome, PushStatus, SvcClient } from "./service-client.ts";
 import type { SigningKey } from "./signing-key.ts";
 
@@ -145,7 +145,7 @@ async function openRun(deps: PushDeps, records: readonly Uint8Array[]): Promise<
 }
 
 async function newState(deps: PushDeps, records: readonly Uint8Array[], root: string): Promise<PushState> {
-  const { body } = await patiently(patienceOf(deps), () => deps.client.sealContext());
+  const { body } = await retryUntil(patienceOf(deps), () => deps.client.sealContext());
   const batches = planBatches(records, deps.recordsPerBatch);
   return {
     v: 1,
@@ -196,7 +196,7 @@ function isSealRefusal(error: unknown): boolean {
 
 async function sealAndKeep(run: Run, index: number, again: boolean): Promise<void> {
   const { deps } = run;
-  const { body: context } = await patiently(run.patience, () => deps.client.sealContext());
+  const { body: context } = await retryUntil(run.patience, () => deps.client.sealContext());
   const nowMs = deps.now();
   const sealed = await sealBatch(
     recordsOf(run, index),
@@ -236,7 +236,7 @@ async function sendBatch(run: Run, index: number): Promise<void> {
   const records = recordsOf(run, index);
   const body = publishBody(sealed.batch_seal, records);
   const idempotencyKey = `${sealed.push_id}.${run.deps.runId}`;
-  const answer = await patiently(run.patience, () =>
+  const answer = await retryUntil(run.patience, () =>
     run.deps.client.publishProducts({ body, idempotencyKey }),
   );
   run.emit({ type: "batch.sent", batch: index, push_id: sealed.push_id, records: records.length });
@@ -249,7 +249,7 @@ async function sendBatch(run: Run, index: number): Promise<void> {
 async function readStatus(run: Run, index: number): Promise<PushStatus | null> {
   const { push_id } = sealedOf(run, index);
   try {
-    return (await patiently(run.patience, () => run.deps.client.pushStatus(push_id))).body;
+    return (await retryUntil(run.patience, () => run.deps.client.pushStatus(push_id))).body;
   } catch (error) {
     if (error instanceof SvcProblemError && error.status === 404) return null;
     throw error;
@@ -311,7 +311,7 @@ async function readFaults(run: Run, pushId: string): Promise<BatchResult["faults
       outcome: "rejected",
       ...(cursor === null ? {} : { cursor }),
     };
-    const { body } = await patiently(run.patience, () => run.deps.client.pushStatus(pushId, page));
+    const { body } = await retryUntil(run.patience, () => run.deps.client.pushStatus(pushId, page));
     faults.push(...faultsOf(body.results));
     cursor = body.next_cursor;
   } while (cursor !== null && faults.length < faultsKeptMax);

@@ -24,9 +24,9 @@ import {
   remoteFailure,
   type TransportHandlers,
 } from "../transport/actor-transport.ts";
-import type { Monotonic } from "./cycle.ts";
 import type { Membership } from "./membership.ts";
 import type { Located, Placement } from "./placement.ts";
+import type { Monotonic } from "./poller.ts";
 
 export interface ActorRouterOptions {
   readonly placement: Placement;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ManualTime } from "../actors/system/manual-time.fixture.ts";
 import { BeatWatch } from "./beat-watch.ts";
-import { Cycle } from "./cycle.ts";
 import { Lease } from "./lease.ts";
+import { Poller } from "./poller.ts";
 
 describe("a lease", () => {
   it("L1: lasts from the beginning of the last beat and the last look, whichever is older", () => {
@@ -83,10 +83,10 @@ describe("watching beats", () => {
 });
 
 describe("a cycle", () => {
-  function newCycle(run: () => Promise<void>): { cycle: Cycle; time: ManualTime } {
+  function newCycle(run: () => Promise<void>): { cycle: Poller; time: ManualTime } {
     const time = new ManualTime(1_000);
     const monotonic = { nowMs: () => time.now() };
-    return { cycle: new Cycle({ timers: time, monotonic, run, everyMs: () => 500, gapMs: 20 }), time };
+    return { cycle: new Poller({ timers: time, monotonic, run, everyMs: () => 500, gapMs: 20 }), time };
   }
 
   it("Y1: a run that hangs delays no other, and not too many hang", async () => {

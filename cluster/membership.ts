@@ -16,17 +16,17 @@
 //   N4. Rolling restart: a node leaves (others wait for it, at most `leaveGraceMs`), then joins (it waits for the
 //       others). What arrives for an actor between two nodes waits (actor-router.ts) and is answered by the second.
 //   N5. Another region lost: this one's views, beats and leases are in its own domain of the store and go on. What is
-//       at home there is out of reach until an operator declares it dead (standings.ts).
+//       at home there is out of reach until an operator declares it dead (region-status.ts).
 //   N6. The own region declared dead: as N2; the node asks to join again until the region is re-joined.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
 import { backOffMs } from "../std/back-off.ts";
-import type { ClusterStore, Member, RegionStanding, RegionView } from "../storage/cluster-store.ts";
+import type { ClusterStore, Member, RegionStatus, RegionView } from "../storage/cluster-store.ts";
 import { assertAdmitted, assertKnown, type Greeting, JoinRefused, type ProtocolRange } from "./admission.ts";
-import type { Monotonic } from "./cycle.ts";
-import { type ChangeListener, type ClusterLog, Outlook } from "./outlook.ts";
-import { type LossReason, Presence, PresenceEnded } from "./presence.ts";
+import { type ChangeListener, type ClusterLog, ClusterView } from "./cluster-view.ts";
+import { type LossReason, MemberLifecycle, MemberLifecycleEnded } from "./member-lifecycle.ts";
+import type { Monotonic } from "./poller.ts";
 import { type ClusterTiming, defaultTiming, timingFaults } from "./timing.ts";
 
 export interface NodeLife {
@@ -78,7 +78,7 @@ export interface Membership {
   /** Whether this node may act now (N2). */
   holdsLease(): boolean;
   view(region: string): RegionView;
-  standing(region: string): RegionStanding | undefined;
+  standing(region: string): RegionStatus | undefined;
   /** Whether what the member had goes elsewhere although it is still there: it leaves, and takes long. */
   isGivenUp(member: Member): boolean;
   /** Raised with every change of what is known. */
@@ -107,9 +107,9 @@ class NodeMembership implements Membership {
   readonly timing: ClusterTiming;
   readonly #options: MembershipOptions;
   readonly #log: ClusterLog;
-  readonly #outlook: Outlook;
+  readonly #outlook: ClusterView;
   readonly #written = new Set<() => void>();
-  #presence: Presence | null = null;
+  #presence: MemberLifecycle | null = null;
   #joins = false;
   #cancelRejoin: (() => void) | null = null;
 
@@ -121,7 +121,7 @@ class NodeMembership implements Membership {
     const faults = timingFaults(this.timing);
     if (faults.length > 0) throw new TypeError(faults.join("; "));
     this.#log = options.log ?? (() => {});
-    this.#outlook = new Outlook({ ...options, timing: this.timing, log: this.#log });
+    this.#outlook = new ClusterView({ ...options, timing: this.timing, log: this.#log });
   }
 
   async join(): Promise<Member> {
@@ -151,7 +151,7 @@ class NodeMembership implements Membership {
     return { ...view, members };
   }
 
-  standing(region: string): RegionStanding | undefined {
+  standing(region: string): RegionStatus | undefined {
     return this.#outlook.standing(region);
   }
 
@@ -213,12 +213,12 @@ class NodeMembership implements Membership {
     try {
       if (life.greet !== undefined)
         await assertKnown(address, life.greet, { ...this.#options, untilEvicted });
-      if (!this.#joins) throw new PresenceEnded("stopped");
+      if (!this.#joins) throw new MemberLifecycleEnded("stopped");
     } catch (error) {
       life.halt(self, "stopped");
       throw error;
     }
-    const presence = new Presence(
+    const presence = new MemberLifecycle(
       {
         ...this.#options,
         timing,
@@ -238,7 +238,7 @@ class NodeMembership implements Membership {
     return presence.self;
   }
 
-  #ended(presence: Presence, reason: LossReason): void {
+  #ended(presence: MemberLifecycle, reason: LossReason): void {
     if (this.#presence === presence) this.#presence = null;
     this.#options.life.halt(presence.self, reason);
     this.#log("warn", "cluster.lease_lost", `${presence.self.incarnation}: ${reason}`);

@@ -1,6 +1,6 @@
 // Planned moves of a party's home from this node's region to another. Both regions must be in reach.
 //   1. The home says where it is on its way to: no node of either region takes the party for its own any more.
-//   2. Every node of this region has followed that (followed.ts) and let go of the party's actors. (Those of the other
+//   2. Every node of this region has followed that (view-barrier.ts) and let go of the party's actors. (Those of the other
 //      region need not: none of them can hold the party for its own, for that its home is here.)
 //   3. The home's version is raised once more: from here on the move is not given up. Then each actor is handed over: its
 //      partition says who may claim it next, written to both regions last of all.
@@ -17,9 +17,9 @@
 import type { ActorRef } from "../actors/messages/refs.ts";
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
-import type { Monotonic } from "./cycle.ts";
-import { followedByAll } from "./followed.ts";
-import type { ClusterLog } from "./outlook.ts";
+import type { ClusterLog } from "./cluster-view.ts";
+import type { Monotonic } from "./poller.ts";
+import { awaitVersion } from "./view-barrier.ts";
 
 /** What the actor store does for a move. */
 export interface Mover {
@@ -40,7 +40,7 @@ export interface MovesOptions {
   readonly isDead: (region: string) => boolean;
   /** Whether this node is to take up the move of `party` that somebody else began: one node does. */
   readonly isMine: (party: string) => boolean;
-  /** Tells the nodes of this region to look (followed.ts F3). */
+  /** Tells the nodes of this region to look (view-barrier.ts F3). */
   readonly announce: () => Promise<void>;
   readonly log?: ClusterLog;
   /** How long nodes have to follow. */
@@ -115,7 +115,7 @@ async function moveOn(options: MovesOptions, home: PartyHome, to: string): Promi
   // Should the node that began it have been lost before the note was written.
   if (!isOurs) await store.noteMove(begun);
   const patienceMs = options.patienceMs ?? patienceMsDefault;
-  if (!(await followedByAll({ ...options, patienceMs }))) {
+  if (!(await awaitVersion({ ...options, patienceMs }))) {
     if (!isOurs) throw new StoreError("not_applied", "a node does not follow the move");
     if ((await change(store, begun, { moving_to: null })) === null) return null;
     log?.("warn", "cluster.move_given_up", home.party);

@@ -3,7 +3,7 @@
 //   T2. One line says that it is over: once everything that had failed has worked since.
 //   T3. What began before something that has ended by now says nothing new: a call that hung for long is no new failure.
 
-import type { Monotonic } from "./cycle.ts";
+import type { Monotonic } from "./poller.ts";
 
 export interface OutageLogOptions {
   readonly monotonic: Monotonic;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { businessRef, keyRef, nonceRef, pushRef, regionRef } from "../actors/messages/refs.ts";
-import type { RegionStanding } from "../storage/cluster-store.ts";
+import type { RegionStatus } from "../storage/cluster-store.ts";
 import { livesHere } from "./placement.ts";
 import { endWithTest, World, type WorldNode } from "./world.fixture.ts";
 
@@ -15,7 +15,7 @@ async function twoRegions(): Promise<{ east: WorldNode[]; west: WorldNode[] }> {
   return { east, west };
 }
 
-function standing(changes: Partial<RegionStanding>): RegionStanding {
+function standing(changes: Partial<RegionStatus>): RegionStatus {
   return { region: "east", status: "dead", successor: null, version: 1, ...changes };
 }
 

@@ -14,11 +14,11 @@
 import { type ActorRef, placementOf } from "../actors/messages/refs.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
-import type { Monotonic } from "./cycle.ts";
-import { heirOf } from "./heir.ts";
-import { HomeBook } from "./home-book.ts";
+import { HomeCache } from "./home-cache.ts";
 import type { Membership } from "./membership.ts";
+import type { Monotonic } from "./poller.ts";
 import { placeOn } from "./rendezvous.ts";
+import { effectiveRegion } from "./successor.ts";
 
 export type NowhereReason =
   /** Declared dead, and nobody takes over. */
@@ -84,7 +84,7 @@ export async function livesHere(
 class NodePlacement implements Placement {
   readonly #store: ClusterStore;
   readonly #membership: Membership;
-  readonly #book: HomeBook;
+  readonly #book: HomeCache;
   /** Winners of the rendezvous that are active, by region and key; valid for one generation of what is known. */
   readonly #winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
   #winnersOf = -1;
@@ -92,7 +92,7 @@ class NodePlacement implements Placement {
   constructor({ store, monotonic, membership, homesMax = homesMaxDefault }: PlacementOptions) {
     this.#store = store;
     this.#membership = membership;
-    this.#book = new HomeBook({ store, monotonic, homesMax });
+    this.#book = new HomeCache({ store, monotonic, homesMax });
     membership.onChange(({ moves, missed }) => {
       if (missed) this.#book.forgetAll();
       for (const home of moves) this.#book.learn(home);
@@ -107,7 +107,7 @@ class NodePlacement implements Placement {
     }
     const home = this.#book.get(placement.party);
     if (home === undefined) return homeUnknown;
-    const region = this.#heirOf(home);
+    const region = this.#effectiveRegion(home);
     if (region === null) return regionLost;
     if (region === home.region && this.#isMoving(home)) return moving;
     const located = this.#among(region, placement.party);
@@ -144,15 +144,15 @@ class NodePlacement implements Placement {
 
   regionOf(party: string): string | null {
     const home = this.#book.get(party);
-    return home === undefined ? null : this.#heirOf(home);
+    return home === undefined ? null : this.#effectiveRegion(home);
   }
 
   isDead(region: string): boolean {
     return this.#membership.standing(region)?.status === "dead";
   }
 
-  #heirOf(home: PartyHome): string | null {
-    return heirOf(home.region, (each) => this.#membership.standing(each));
+  #effectiveRegion(home: PartyHome): string | null {
+    return effectiveRegion(home.region, (each) => this.#membership.standing(each));
   }
 
   #isMoving(home: PartyHome): boolean {
@@ -195,7 +195,7 @@ class NodePlacement implements Placement {
   async #takeOver(party: string): Promise<boolean> {
     const home = this.#book.get(party);
     const region = this.#membership.region;
-    if (home === undefined || home.region === region || this.#heirOf(home) !== region) return false;
+    if (home === undefined || home.region === region || this.#effectiveRegion(home) !== region) return false;
     if (this.#among(region, party).at !== "here") return false;
     const next = { party, region, moving_to: null, version: home.version + 1 };
     const settled = (await this.#cas(next)) ? next : await this.#store.readHome(party);

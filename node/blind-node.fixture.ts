@@ -1,9 +1,9 @@
 // The program `svc` as a node that can be made blind: from SIGUSR2 on it believes that it still holds its lease, and sees
 // no view but the last one. So it never notices that others have taken over. Only the fence is left. For tests.
 
+import { ClusterView } from "../cluster/cluster-view.ts";
 import { Lease } from "../cluster/lease.ts";
-import { Outlook } from "../cluster/outlook.ts";
-import { Presence } from "../cluster/presence.ts";
+import { MemberLifecycle } from "../cluster/member-lifecycle.ts";
 
 /** What a blind node writes once it is. */
 export const blindness = "This node is blind.";
@@ -18,15 +18,15 @@ const { isHeld } = Lease.prototype;
 Lease.prototype.isHeld = function (nowMs) {
   return isBlind || isHeld.call(this, nowMs);
 };
-const { see } = Outlook.prototype;
-Outlook.prototype.see = function (view) {
+const { see } = ClusterView.prototype;
+ClusterView.prototype.see = function (view) {
   if (!isBlind) see.call(this, view);
 };
-const { viewRead, standingsRead } = Presence.prototype;
-Presence.prototype.viewRead = function (view, beganMs) {
+const { viewRead, standingsRead } = MemberLifecycle.prototype;
+MemberLifecycle.prototype.viewRead = function (view, beganMs) {
   if (!isBlind) viewRead.call(this, view, beganMs);
 };
-Presence.prototype.standingsRead = function (standings) {
+MemberLifecycle.prototype.standingsRead = function (standings) {
   if (!isBlind) standingsRead.call(this, standings);
 };
 

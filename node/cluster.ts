@@ -10,18 +10,18 @@ import type { CurrentActors } from "../actors/system/current-actors.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { type ActorRouter, createActorRouter } from "../cluster/actor-router.ts";
 import type { Greeting } from "../cluster/admission.ts";
+import { MemberLifecycleEnded } from "../cluster/member-lifecycle.ts";
 import { createMembership, type Membership } from "../cluster/membership.ts";
 import { createMoves, type Moves } from "../cluster/moves.ts";
 import { createPlacement, type Placement } from "../cluster/placement.ts";
-import { PresenceEnded } from "../cluster/presence.ts";
 import {
   type DeclareOutcome,
   declareDead,
   declareFault,
+  type RegionStatusOptions,
   type RejoinOutcome,
   rejoin,
-  type StandingsOptions,
-} from "../cluster/standings.ts";
+} from "../cluster/region-status.ts";
 import { stillBeating } from "../cluster/still-beating.ts";
 import { defaultTiming } from "../cluster/timing.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -89,7 +89,7 @@ export interface ClusterOptions {
 
 export function createCluster(options: ClusterOptions): NodeCluster {
   const { config, region, actors } = options;
-  const parts: StandingsOptions = {
+  const parts: RegionStatusOptions = {
     store: options.stores.clusterStore,
     monotonic,
     timers: nodeTimers,
@@ -157,7 +157,11 @@ function noteTo(
 }
 
 /** U1. */
-function membershipOf(options: ClusterOptions, parts: StandingsOptions, transports: Transports): Membership {
+function membershipOf(
+  options: ClusterOptions,
+  parts: RegionStatusOptions,
+  transports: Transports,
+): Membership {
   const { config, region, clock, stores, actors } = options;
   return createMembership({
     ...parts,
@@ -183,7 +187,7 @@ function membershipOf(options: ClusterOptions, parts: StandingsOptions, transpor
 
 function movesOf(
   { region, stores, log }: ClusterOptions,
-  parts: StandingsOptions,
+  parts: RegionStatusOptions,
   placement: Placement,
 ): Moves {
   return createMoves({
@@ -206,7 +210,7 @@ function stillBeats(nodes: readonly string[]): RefusedOrder {
 
 function standingsOf(
   { config, stores }: ClusterOptions,
-  parts: StandingsOptions,
+  parts: RegionStatusOptions,
 ): Pick<NodeCluster, "declareDead" | "putIn" | "rejoin"> {
   return {
     declareDead: async ({ region: dead, successor, force }) => {
@@ -276,8 +280,8 @@ async function joinPatiently(
         const what = `${listen.host}:${listen.port} cannot be listened on (${String(error)}); name another address`;
         throw new ConfigError("SVC_NODE_LISTEN", what);
       }
-      const mayPass = error instanceof PresenceEnded || error instanceof StoreError;
-      if (!mayPass || performance.now() > lateMs) throw error;
+      const isTransient = error instanceof MemberLifecycleEnded || error instanceof StoreError;
+      if (!isTransient || performance.now() > lateMs) throw error;
       note("warn", "cluster.join_failed", error.message);
       await wait(joinPauseMs);
     }

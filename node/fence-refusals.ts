@@ -6,8 +6,8 @@
 //   R3. What is shown is what the store had at the last look, and never less than this node knows of itself.
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
-import type { Monotonic } from "../cluster/cycle.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
+import type { Monotonic } from "../cluster/poller.ts";
 import type { Clock } from "../crypto/port.ts";
 import type { ActorCommit, ActorStore, CommitOutcome } from "../storage/actor-store.ts";
 import type { FenceLedger, FenceRefusals } from "../storage/fence-ledger.ts";

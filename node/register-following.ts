@@ -5,8 +5,8 @@
 //       logged, for the node is leaving.
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
-import type { Monotonic } from "../cluster/cycle.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
+import type { Monotonic } from "../cluster/poller.ts";
 import type { Register } from "../service/register.ts";
 
 export interface RegisterFollowing {

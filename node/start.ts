@@ -11,7 +11,7 @@ import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
-import { mayPass } from "../client/patience.ts";
+import { isTransient } from "../client/retry-until.ts";
 import { replaceFile } from "../crypto/durable-file.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
@@ -210,7 +210,7 @@ async function whileItPasses<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      const passes = failureAnswer(error) !== null || mayPass(error);
+      const passes = failureAnswer(error) !== null || isTransient(error);
       if (attempt >= seedAttemptsMax || !passes) throw error;
     }
     await delay(seedPauseMs);

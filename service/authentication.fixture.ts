@@ -101,11 +101,11 @@ function nonceActors(claims: TestRegion["claims"], clock: { readonly nowMs: numb
     claims.push({ actor, nonce: command.nonce, expiresMs: command.expires_ms });
     return { status: "claimed" };
   };
-  const askAhead = (to: Parameters<typeof ask>[0], command: IntegrationKeyCommand) => {
+  const askSpeculative = (to: Parameters<typeof ask>[0], command: IntegrationKeyCommand) => {
     const reply = ask(to, command);
     return { reply, decided: reply.then((known) => ({ reply: known, commit: null })) };
   };
-  return { ask, askAhead } as unknown as ActorSystem;
+  return { ask, askSpeculative } as unknown as ActorSystem;
 }
 
 let changes = 0;

@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
 import { type JournalFile, parseJournal } from "./journal-file.ts";
-import { showBoard } from "./mutants/board.ts";
 import { mutantNamed, mutantsWith } from "./mutants/list.ts";
+import { showBoard } from "./mutants/mutation-run.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
-import { everything, formatKept, type Kept, keptParts } from "./world/kept.ts";
+import { everything, formatKept, type Kept, keptParts } from "./world/shrink-filter.ts";
 
 const progressMs = 5_000;
 

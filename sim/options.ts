@@ -1,7 +1,7 @@
 // What a person asks of `npm run sim`.
 
 import { parseArgs } from "node:util";
-import { type Kept, parseKept } from "./world/kept.ts";
+import { type Kept, parseKept } from "./world/shrink-filter.ts";
 
 export const usage = `npm run sim -- [options]
   --seeds N      run N seeds (default 200, and for a mutant as many as its search says at most), or as many as --minutes lets

@@ -2,7 +2,7 @@
 // the same only for the same code, so a run that is kept guards what it found for as long as it still comes to the same
 // place; a mutant in mutants/list.ts guards it for good.
 
-import { type Kept, type keptParts, parseKept } from "./world/kept.ts";
+import { type Kept, type keptParts, parseKept } from "./world/shrink-filter.ts";
 
 export interface Regression {
   /** What went wrong. */

@@ -14,11 +14,11 @@ import { anyNode, pause, setUp } from "./set-up.ts";
 import { openSimReceiptStore } from "./store/receipt-store.ts";
 import type { BusinessAgent } from "./workload/business-agent.ts";
 import { answerOf, Journal } from "./workload/journal.ts";
-import { calm, nightPasses, unleash, withoutIndex } from "./world/chaos.ts";
+import { calm, nightPasses, unleash, withoutIndex } from "./world/fault-driver.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { layDown } from "./world/from-journal.ts";
-import { everything, type Kept } from "./world/kept.ts";
 import { beatMs } from "./world/membership-model.ts";
+import { everything, type Kept } from "./world/shrink-filter.ts";
 import { asItIs, type Variation } from "./world/variation.ts";
 import { World } from "./world/world.ts";
 

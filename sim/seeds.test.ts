@@ -7,7 +7,7 @@ import { mutantNamed } from "./mutants/list.ts";
 import { keptOf, regressions } from "./regressions.ts";
 import { runSeed } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
-import { everything, formatKept, type Kept } from "./world/kept.ts";
+import { everything, formatKept, type Kept } from "./world/shrink-filter.ts";
 
 /** The fixed seeds, ten a test. */
 const tens = [0, 10, 20, 30, 40, 50];

@@ -3,7 +3,7 @@
 // may break the invariant in another way than the long one did; it is the same invariant, and that is all that is promised.
 
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
-import { everything, type Kept, keptParts } from "./world/kept.ts";
+import { everything, type Kept, keptParts } from "./world/shrink-filter.ts";
 
 export interface Shrunk {
   readonly kept: Kept;

@@ -4,7 +4,7 @@
 // `clusterRegionsConformance`, too.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Beat, ClusterStore, Member, PartyHome, RegionStanding, RegionView } from "./cluster-store.ts";
+import type { Beat, ClusterStore, Member, PartyHome, RegionStatus, RegionView } from "./cluster-store.ts";
 
 export interface OpenClusterStore {
   /** At least one; for what is between regions at least two. */
@@ -113,7 +113,7 @@ export function clusterRegionsConformance(name: string, open: () => Promise<Open
       await near.casView(view);
       // It may be old for some moments, never wrong.
       expect([view.version, view.version - 1]).toContain((await far.readView(region)).version);
-      const dead: RegionStanding = { region: fresh("region"), status: "dead", successor: region, version: 1 };
+      const dead: RegionStatus = { region: fresh("region"), status: "dead", successor: region, version: 1 };
       await near.casStanding(dead);
       expect(await far.readStandings()).toContainEqual(dead);
     });
@@ -242,14 +242,14 @@ function describeHomes({ region, store, other }: Context): void {
 function describeStandings({ store, other }: Context): void {
   it("C1, C4: a standing follows the one before it, and nobody spoke of the others", async () => {
     const name = fresh("region");
-    const standingOf = async (reader: ClusterStore): Promise<RegionStanding | undefined> =>
+    const standingOf = async (reader: ClusterStore): Promise<RegionStatus | undefined> =>
       (await reader.readStandings()).find((each) => each.region === name);
     expect(await standingOf(store())).toBeUndefined();
-    const dead: RegionStanding = { region: name, status: "dead", successor: null, version: 1 };
+    const dead: RegionStatus = { region: name, status: "dead", successor: null, version: 1 };
     expect(await store().casStanding(dead)).toBe(true);
     expect(await other().casStanding({ ...dead, successor: "b" })).toBe(false);
     expect(await standingOf(other())).toEqual(dead);
-    const named: RegionStanding = { ...dead, successor: "b", version: 2 };
+    const named: RegionStatus = { ...dead, successor: "b", version: 2 };
     expect(await other().casStanding(named)).toBe(true);
     expect(await standingOf(store())).toEqual(named);
     expect(await other().casStanding({ ...named, status: "active", successor: null, version: 3 })).toBe(true);

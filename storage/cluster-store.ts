@@ -60,7 +60,7 @@ export interface PartyHome {
   readonly version: number;
 }
 
-export interface RegionStanding {
+export interface RegionStatus {
   readonly region: string;
   readonly status: "active" | "dead";
   /** Who takes over the parties of a dead region. */
@@ -85,8 +85,8 @@ export interface ClusterStore {
   /** Homes changed in the last day. */
   readMoves(): Promise<readonly PartyHome[]>;
   /** Regions that an operator spoke of; one that is missing is active. */
-  readStandings(): Promise<readonly RegionStanding[]>;
-  casStanding(next: RegionStanding): Promise<boolean>;
+  readStandings(): Promise<readonly RegionStatus[]>;
+  casStanding(next: RegionStatus): Promise<boolean>;
   /** The store's clock, in Unix milliseconds. */
   storeTimeMs(): Promise<number>;
 }

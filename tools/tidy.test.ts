@@ -183,7 +183,7 @@ describe("the rules about a file", () => {
     "f(a as never);",
     "const message = { type: 1 } as Message;",
     "actors.ask<PushReport>(ref, command);",
-    "node.services?.actors.askAhead<PushReport>(ref, command);",
+    "node.services?.actors.askSpeculative<PushReport>(ref, command);",
   ])("refuse to claim a type, in tests too: %s", (text) => {
     expect(rulesBroken("service/a.ts", text)).toEqual(["type-claim"]);
     expect(rulesBroken("service/a.test.ts", text)).toEqual(["type-claim"]);

@@ -12,9 +12,9 @@ import type {
 } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { lastNumber } from "./eras.ts";
 import { decideHold } from "./hold.ts";
 import { admissions, heads } from "./rows.ts";
+import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Pushes of one business that may wait at once; more are told to come back. */

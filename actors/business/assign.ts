@@ -4,8 +4,8 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
-import { lastGeneration, lastNumber } from "./eras.ts";
 import { answerKey, answers, type HeadRow, heads } from "./rows.ts";
+import { lastGeneration, lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;

@@ -3,7 +3,7 @@
 //   N2. A chunk has one answer, however often it is asked, until the push is finished.
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
 //   N4. A generation is given to one (push, leaf) only; generations never restart, and have no gaps but where the actor
-//       went on without what a lost region may have numbered last (eras.ts).
+//       went on without what a lost region may have numbered last (terms.ts).
 //   N5. What the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). A repetition
 //       of what was done before is answered as before.
 

@@ -17,7 +17,6 @@ import type {
 import { personRole } from "../messages/person-role.ts";
 import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
-import { lastNumber } from "./eras.ts";
 import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
 import {
   factsIn,
@@ -27,6 +26,7 @@ import {
   registerOf,
   selectRegister,
 } from "./rows.ts";
+import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 /** Groups that one business blocks; they are in its context, which is bounded. */

@@ -5,8 +5,8 @@ import type { BusinessEvent } from "../../machines/business.ts";
 import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
 import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
-import { lastNumber } from "./eras.ts";
 import { heads } from "./rows.ts";
+import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
 export function removeRecord(

@@ -40,7 +40,7 @@ describe("the actors of the incarnation in force", () => {
     await expect(current.ask(ref, command)).rejects.toMatchObject(refusal);
     await expect(current.askHere(ref, command, 10)).rejects.toMatchObject(refusal);
     await expect(current.deliver(ref, "counter/b", [])).rejects.toMatchObject(refusal);
-    const ahead = current.askAhead(ref, command);
+    const ahead = current.askSpeculative(ref, command);
     await expect(ahead.decided).rejects.toMatchObject(refusal);
     await expect(ahead.reply).rejects.toMatchObject(refusal);
     expect(current.tell(ref, command)).toBe(false);

@@ -68,11 +68,11 @@ class Current implements CurrentActors {
     return this.#system?.ask(to, command, options) ?? refused();
   }
 
-  askAhead<K extends Kind, T extends CommandType<ActorProtocols[K]>>(
+  askSpeculative<K extends Kind, T extends CommandType<ActorProtocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<ActorProtocols[K], T>,
   ): AskedAhead<ReplyOf<ActorProtocols[K], T>> {
-    if (this.#system !== null) return this.#system.askAhead(to, command);
+    if (this.#system !== null) return this.#system.askSpeculative(to, command);
     const [decided, reply] = [refused(), refused()];
     // Whoever looks at one of them is told.
     for (const each of [decided, reply]) each.catch(() => {});

@@ -12,7 +12,7 @@ import { counterActor } from "./world.fixture.ts";
 const questions = (actors: ActorSystem) => ({
   status: actors.ask(pushRef("b", "p"), { type: "push.status", outcome: null, from_leaf: 0, limit: 1 }),
   block: actors.ask(businessRef("b"), { type: "group.block", group: "g" }),
-  admit: actors.askAhead(businessRef("b"), {
+  admit: actors.askSpeculative(businessRef("b"), {
     ...({ type: "push.admit", push_id: "p", key_id: "k", records: 1, may_hold: false, plan: null } as const),
   }).reply,
 });

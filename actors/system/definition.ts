@@ -178,7 +178,7 @@ export interface ActivityContext<K extends string = string, Protocols = ActorPro
 export type Activity = { run(params: unknown, context: ActivityContext): Promise<Message | null> }["run"];
 
 /** A reply before it is true, for work that becomes true only together with it. */
-export interface AheadOfReply<R> {
+export interface SpeculativeReply<R> {
   readonly reply: R;
   /**
    * The commit that makes the reply true, when that has not happened yet: whatever is written on the ground of the reply
@@ -189,7 +189,7 @@ export interface AheadOfReply<R> {
 
 /** What is told of one question: the decision, and the reply once it is true. */
 export interface AskedAhead<R> {
-  readonly decided: Promise<AheadOfReply<R>>;
+  readonly decided: Promise<SpeculativeReply<R>>;
   readonly reply: Promise<R>;
 }
 
@@ -200,7 +200,7 @@ export interface ActorSystem<Protocols = ActorProtocols> {
    * As `ask`, and tells what was decided while its commit is still on its way, where the actor is on this node. Nothing
    * may leave the node on the ground of `decided` before `reply` is there: what is decided may yet turn out untrue.
    */
-  askAhead<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+  askSpeculative<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<Protocols[K], T>,
   ): AskedAhead<ReplyOf<Protocols[K], T>>;

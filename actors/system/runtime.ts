@@ -20,12 +20,12 @@ import {
   type ActorReport,
   type ActorSystemStats,
   type ActorUnavailable,
-  type AheadOfReply,
   type Ask,
   type AskedAhead,
   type AskOptions,
   actorUnavailable,
   type Message,
+  type SpeculativeReply,
 } from "./definition.ts";
 import { type DeliveryDone, postDeliveries } from "./delivery-group.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
@@ -90,11 +90,11 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return this.#ask(to, command, options?.timeoutMs) as Promise<ReplyOf<Protocols[K], T>>;
   }
 
-  askAhead<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+  askSpeculative<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<Protocols[K], T>,
   ): AskedAhead<ReplyOf<Protocols[K], T>> {
-    return this.#askAhead(to, command) as AskedAhead<ReplyOf<Protocols[K], T>>;
+    return this.#askSpeculative(to, command) as AskedAhead<ReplyOf<Protocols[K], T>>;
   }
 
   // Messages carry no types at run time. What the kind of an actor answers was checked where the kind was defined.
@@ -103,8 +103,8 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs);
   }
 
-  #askAhead(to: ActorRef, command: Message): AskedAhead<unknown> {
-    const ahead = Promise.withResolvers<AheadOfReply<unknown>>();
+  #askSpeculative(to: ActorRef, command: Message): AskedAhead<unknown> {
+    const ahead = Promise.withResolvers<SpeculativeReply<unknown>>();
     // A failure is the reply's; whoever looks at both is told once.
     ahead.promise.catch(() => {});
     const isHere = (this.#options.route?.(to) ?? "local") === "local";

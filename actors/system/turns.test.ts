@@ -38,7 +38,7 @@ describe("A2: nothing leaves before the commit", () => {
       return apply();
     };
     let reply: unknown = null;
-    const asked = node.askAhead(counter("a"), add);
+    const asked = node.askSpeculative(counter("a"), add);
     const replied = asked.reply.then((value) => {
       reply = value;
     });
@@ -56,9 +56,9 @@ describe("A2: nothing leaves before the commit", () => {
     const { system } = newWorld();
     const node = system();
     await ask(node, "a", add);
-    const read = node.askAhead(counter("a"), { type: "read" });
+    const read = node.askSpeculative(counter("a"), { type: "read" });
     expect(await read.decided).toMatchObject({ reply: { n: 1 }, commit: null });
-    const lost = node.askAhead(rubbish({ kind: "nobody", id: "x" }), rubbish(add));
+    const lost = node.askSpeculative(rubbish({ kind: "nobody", id: "x" }), rubbish(add));
     await expect(lost.decided).rejects.toThrow();
     await expect(lost.reply).rejects.toThrow();
   });

@@ -41,12 +41,12 @@ function running(): RunningNode {
 async function open({ env }: { readonly env: Readonly<Record<string, string>> }): Promise<ClusterUrls> {
   Object.assign(process.env, unlimited, env);
   node = await startNode();
-  await patiently(indexedProducts);
+  await retryUntil(indexedProducts);
   return node.urls;
 }
 
 /** Engines that have just begun, and a node between two lives, are asked again. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+async function retryUntil<T>(ask: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + patienceMs;
   for (;;) {
     try {
@@ -92,7 +92,9 @@ async function awaitPush(push: { readonly businessUuid: string; readonly pushId:
   const ref = pushRef(push.businessUuid, push.pushId);
   const options = { timeoutMs: patienceMs };
   for (;;) {
-    const report = await patiently(() => running().services.actors.ask(ref, { type: "push.await" }, options));
+    const report = await retryUntil(() =>
+      running().services.actors.ask(ref, { type: "push.await" }, options),
+    );
     if (report === null) throw new Error(`push ${push.pushId} was never accepted`);
     if (report.state !== "processing") return report;
     // Settled, and an index has not confirmed yet.

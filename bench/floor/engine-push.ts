@@ -11,7 +11,7 @@ import {
   openCassandraSession,
   type Statement,
 } from "../../storage/cassandra/session.ts";
-import { stampOfChange } from "../../storage/cassandra/stamps.ts";
+import { stampOfChange } from "../../storage/cassandra/write-timestamps.ts";
 import { type BulkRequest, bulkRequests } from "../../storage/elasticsearch/bulk.ts";
 import { Engine } from "../../storage/elasticsearch/engine.ts";
 import { answerParent } from "../answer-parent.ts";

@@ -8,9 +8,9 @@ import { createHash, generateKeyPairSync, hash } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import canonicalize from "canonicalize";
-import { createBatchSigner } from "../../crypto/batch-signer.ts";
 import type { Signer } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
+import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import { packMessages } from "../../protocol/packed-messages.ts";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
 import { answerParent } from "../answer-parent.ts";
@@ -122,7 +122,7 @@ interface Made {
 
 function newSigner(): Signer {
   const { privateKey } = generateKeyPairSync("ed25519");
-  return createBatchSigner(privateKey.export({ format: "jwk" }) as unknown as PrivateJwk);
+  return createWorkerSigner(privateKey.export({ format: "jwk" }) as unknown as PrivateJwk);
 }
 
 let store: FloorStore | null = null;

@@ -4,12 +4,12 @@
 //   W2. A document that names an instant is signed by the newest key that stood then, so it verifies whenever it is looked
 //       at, and what is signed again after a crash is signed by the same key.
 
-import { createBatchSigner } from "../../crypto/batch-signer.ts";
+import { createCoalescingSigner } from "../../crypto/coalescing-signer.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
 import { type Signer, type SignerAt, signingUnavailable } from "../../crypto/port.ts";
 import type { PrivateJwk } from "../../crypto/private-jwk.ts";
-import { createTurnSigner } from "../../crypto/turn-signer.ts";
+import { createWorkerSigner } from "../../crypto/worker-signer.ts";
 import type { KeyEntry } from "../../protocol/key-set.ts";
 import { windowFault } from "../../verifier/key-window.ts";
 import type { Trust } from "../../verifier/trust.ts";
@@ -31,9 +31,9 @@ export function keyNameOf(use: string, region: string): string {
 
 /** Rows and sidecars are signed by the hundred, receipts one a request. */
 const signerOf: Readonly<Record<NodeUse, (jwk: PrivateJwk) => Signer>> = {
-  projection: createBatchSigner,
-  receipt: createTurnSigner,
-  sidecar: createBatchSigner,
+  projection: createWorkerSigner,
+  receipt: createCoalescingSigner,
+  sidecar: createWorkerSigner,
   statement: createSigner,
 };
 

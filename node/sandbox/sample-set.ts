@@ -6,6 +6,7 @@ import type { Clock, Signer } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { Parties } from "../../service/parties.ts";
+import { allEnded } from "./all-ended.ts";
 import {
   certificateInForce,
   type RegisterDeps,
@@ -17,7 +18,6 @@ import {
 import type { SampleBusiness, SampleCompany, SampleIntegrationKey, SampleKey } from "./sample.ts";
 import { createHostedSealer, createSoftwarePasskey, type Sealer } from "./sealer.ts";
 import { openSeedJournal, type SeedJournal } from "./seed-state.ts";
-import { together } from "./together.ts";
 
 export interface SampleSetDeps {
   /** The node's home folder. */
@@ -66,8 +66,8 @@ export async function openSampleSet(deps: SampleSetDeps, set: SampleSet): Promis
   });
   const register = registerDeps(deps, journal);
   const parts = { deps, register, isRegistered: journal.state.sealing_at !== null };
-  const businesses = await together(set.businesses.map((business) => openBusiness(parts, business)));
-  const companies = await together(set.companies.map((company) => openCompany(parts, company)));
+  const businesses = await allEnded(set.businesses.map((business) => openBusiness(parts, business)));
+  const companies = await allEnded(set.companies.map((company) => openCompany(parts, company)));
   if (journal.state.sealing_at === null) {
     await journal.advance({ sealing_at: formatTimestamp(deps.clock.now()) });
   }
@@ -120,7 +120,7 @@ async function loadKeys<K extends SampleKey>(
   name: string,
   samples: readonly K[],
 ): Promise<readonly RegisteredKey<K>[]> {
-  return await together(
+  return await allEnded(
     samples.map(async (sample, index) =>
       registeredKey(
         sample,

@@ -4,6 +4,7 @@ import type { Clock, Signer } from "../../crypto/port.ts";
 import { createMandateRenewal } from "../../service/mandate-renewal.ts";
 import type { Parties } from "../../service/parties.ts";
 import { issueGrant, type SandboxGrant } from "../../service/sandbox-grant.ts";
+import { allEnded } from "./all-ended.ts";
 import { certificateInForce, firstMandateId, type RegisteredKey } from "./register-samples.ts";
 import type { SampleBusiness, SampleCompany, SampleIntegrationKey } from "./sample.ts";
 import type { OpenBusiness, OpenCompany } from "./sample-set.ts";
@@ -14,7 +15,6 @@ import type {
   SandboxKey,
   SandboxMandate,
 } from "./sandbox-file.ts";
-import { together } from "./together.ts";
 
 export interface EntriesDeps {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface EntriesDeps {
 
 export async function sandboxBusiness(deps: EntriesDeps, open: OpenBusiness): Promise<SandboxBusiness> {
   const { uuid, legalName, country, note } = open.business;
-  const keys = await together(open.integration.map((key) => sandboxIntegrationKey(deps, open.business, key)));
+  const keys = await allEnded(open.integration.map((key) => sandboxIntegrationKey(deps, open.business, key)));
   const inForce = await certificateInForce(deps.parties, uuid);
   return {
     business_uuid: uuid,
@@ -73,7 +73,7 @@ export async function sandboxCompany(
     ai_company_uuid: company.uuid,
     legal_name: company.legalName,
     note: company.note,
-    keys: await together(keys.map((key) => sandboxKey(deps, key, grant))),
+    keys: await allEnded(keys.map((key) => sandboxKey(deps, key, grant))),
   };
 }
 

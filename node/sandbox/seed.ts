@@ -17,6 +17,7 @@ import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { Result } from "../../protocol/result.ts";
 import { sealPayload } from "../../protocol/seal.ts";
 import type { PublishRecordRequest } from "../../service/publish-record.ts";
+import { allEnded } from "./all-ended.ts";
 import { sampleBusinesses } from "./businesses.ts";
 import { sampleCompanies } from "./companies.ts";
 import { pushCatalogue } from "./push-catalogue.ts";
@@ -37,7 +38,6 @@ import {
 } from "./sandbox-entries.ts";
 import type { Sandbox } from "./sandbox-file.ts";
 import { type SealingInstants, sealingInstants } from "./seed-state.ts";
-import { together } from "./together.ts";
 import { trialBusinesses, trialCompanies } from "./trials.ts";
 
 export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_url" | "mcp_url" | "ops_url">;
@@ -68,9 +68,9 @@ const trialSamples: SampleSet = {
 
 /** Needs the business surface to be listening. Throws when a sample is refused: that is a fault of this program. */
 export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
-  const sets = await together([openSampleSet(deps, everydaySamples), openSampleSet(deps, trialSamples)]);
+  const sets = await allEnded([openSampleSet(deps, everydaySamples), openSampleSet(deps, trialSamples)]);
   const [everyday, trials] = sets;
-  await together([
+  await allEnded([
     fillSet(deps, everyday, (failed) => pushFirstCatalogue(deps, everyday, failed)),
     fillSet(deps, trials, async () => {}),
   ]);
@@ -78,10 +78,10 @@ export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
     environment: "sandbox",
     ...deps.urls,
     anchors: deps.anchors,
-    businesses: await together(
+    businesses: await allEnded(
       sets.flatMap((set) => set.businesses.map((open) => sandboxBusiness(deps, open))),
     ),
-    ai_companies: await together(
+    ai_companies: await allEnded(
       sets.flatMap((set) => set.companies.map((open) => sandboxCompany(deps, open))),
     ),
   };
@@ -115,7 +115,7 @@ async function fillSet(
     ...set.businesses.map(({ business }) => ({ party: business, kind: "business" as const })),
     ...set.companies.map(({ company }) => ({ party: company, kind: "ai_company" as const })),
   ];
-  await together(
+  await allEnded(
     parties.map(async ({ party, kind }) => {
       const { ending } = party;
       if (ending !== undefined) await endCertificate(set.register, party, { kind, ending });
@@ -130,7 +130,7 @@ async function publishSamples(
 ): Promise<void> {
   const instants = sealingInstants(journal, deps.clock);
   const firstStartMs = parseTimestamp(journal.state.first_started_at) ?? deps.clock.now();
-  const publishing = await together(
+  const publishing = await allEnded(
     businesses.map(async (open) => {
       const inForce = await certificateInForce(deps.parties, open.business.uuid);
       // Another node that fills the same sandbox has finished with it.
@@ -141,9 +141,9 @@ async function publishSamples(
     }),
   );
   const failed = new AbortController();
-  const [published] = await together(
+  const [published] = await allEnded(
     [
-      together(publishing.flat().map((open) => publishRecords(deps, open, { instants, firstStartMs }))),
+      allEnded(publishing.flat().map((open) => publishRecords(deps, open, { instants, firstStartMs }))),
       pushCatalogue(failed.signal),
     ],
     (error) => failed.abort(error),
@@ -168,7 +168,7 @@ async function publishRecords(
   at: { readonly instants: SealingInstants; readonly firstStartMs: number },
 ): Promise<readonly string[]> {
   const records = open.business.records(calendarFrom(at.firstStartMs));
-  return await together(records.map((sample) => publishOne(deps, open, { ...at, sample })));
+  return await allEnded(records.map((sample) => publishOne(deps, open, { ...at, sample })));
 }
 
 /**

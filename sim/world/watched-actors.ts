@@ -27,8 +27,8 @@ export function watchAsks(system: ActorSystem, { history, incarnation, life }: W
   };
   return {
     ask: (to, command, options) => noted(to, command, system.ask(to, command, options)),
-    askAhead: (to, command) => {
-      const { decided, reply } = system.askAhead(to, command);
+    askSpeculative: (to, command) => {
+      const { decided, reply } = system.askSpeculative(to, command);
       return { decided, reply: noted(to, command, reply) };
     },
     inspect: (ref) => system.inspect(ref),

@@ -13,13 +13,13 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Network } from "../network/network.ts";
 import type { StoreModel } from "../store/store-model.ts";
+import type { RegionIndexes } from "./fault-sampler.ts";
 import type { Faults } from "./faults.ts";
 import type { Before } from "./from-journal.ts";
+import type { Night } from "./long-pause.ts";
 import type { MembershipModel } from "./membership-model.ts";
-import type { Night } from "./night.ts";
 import type { NodeSlot, SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
-import type { RegionIndexes } from "./weather.ts";
 
 export interface WorldKeys {
   readonly projection: SimSigner;

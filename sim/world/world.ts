@@ -25,14 +25,14 @@ import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
 import { drawLimits } from "./actor-limits.ts";
+import { createIndexFaults, createStoreFaults } from "./fault-sampler.ts";
 import { Faults, skewMaxMs } from "./faults.ts";
 import { beforeOf, nothingBefore } from "./from-journal.ts";
-import type { Kept } from "./kept.ts";
+import { drawNight, nightDraws, sweepTimes } from "./long-pause.ts";
 import { MembershipModel } from "./membership-model.ts";
-import { drawNight, nightDraws, sweepTimes } from "./night.ts";
+import type { Kept } from "./shrink-filter.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
-import { createIndexWeather, createStoreWeather } from "./weather.ts";
 import type { WorldKeys, WorldParts } from "./world-parts.ts";
 
 export interface WorldOptions {
@@ -103,7 +103,7 @@ export class World {
         regions,
         statements: createStatements(
           kernel,
-          createStoreWeather(faults, random.fork("store weather"), isEmbedded),
+          createStoreFaults(faults, random.fork("store weather"), isEmbedded),
         ),
         random: storeRandom,
         now: () => kernel.now(),
@@ -114,7 +114,7 @@ export class World {
         witness: observed,
       }),
       indexes: this.#indexes,
-      indexWeather: createIndexWeather(faults, random.fork("index weather")),
+      indexWeather: createIndexFaults(faults, random.fork("index weather")),
       ...{ membership, hasRealMembership },
       cluster: new MemoryCluster(regions, () => kernel.now()),
       nodes: new Map(),

@@ -11,7 +11,7 @@ import {
   rowTable,
   StoreError,
 } from "../actor-store.ts";
-import type { ActorTrack } from "./actor-track.ts";
+import type { ActorClaim } from "./claim-cache.ts";
 import {
   type CassandraSession,
   type Consistency,
@@ -110,7 +110,7 @@ export async function readSelection(
   session: CassandraSession,
   ref: ActorRef,
   selection: RowSelection,
-  track: ActorTrack | undefined,
+  track: ActorClaim | undefined,
 ): Promise<readonly PartitionRow[]> {
   const { kind, id } = ref;
   const { rt } = selection;
@@ -135,7 +135,7 @@ async function readNumbered(
   session: CassandraSession,
   ref: ActorRef,
   selection: { readonly rt: number; readonly keys: readonly string[] },
-  track: ActorTrack | undefined,
+  track: ActorClaim | undefined,
 ): Promise<readonly CqlRow[]> {
   const params = [ref.kind, ref.id, selection.rt];
   const any = await session.execute(cql.anyNumbered, params, { idempotent: true });

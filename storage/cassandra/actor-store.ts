@@ -35,7 +35,7 @@ import {
   readStatics,
   toOperation,
 } from "./actor-rows.ts";
-import { ActorTrack, ActorTracks } from "./actor-track.ts";
+import { ActorClaim, ClaimCache } from "./claim-cache.ts";
 import type { CassandraSession, CqlParam, CqlResult, Statement } from "./session.ts";
 import { needsHint, WakeHints, wasSlow } from "./wake-hints.ts";
 
@@ -77,7 +77,7 @@ class ActorJournals implements CassandraActorStore {
   readonly #rules: ClaimRules;
   readonly #hints: WakeHints;
   readonly #names: ActorNames;
-  readonly #tracks = new ActorTracks();
+  readonly #tracks = new ClaimCache();
 
   constructor(session: CassandraSession, options: CassandraActorStoreOptions) {
     const { region, now, homeAllowed, deadRegions, partyOf, replicateBeforeAck } = options;
@@ -102,7 +102,7 @@ class ActorJournals implements CassandraActorStore {
     if (arrived && wakeAtMs !== null) await this.#writeHint(ref, wakeAtMs);
     const { epoch, head } = activation.head;
     const outbox = activation.outbox.map((row) => row.k);
-    this.#tracks.set(ref, new ActorTrack({ epoch, head, outboxLow, outbox, wakeAtMs }));
+    this.#tracks.set(ref, new ActorClaim({ epoch, head, outboxLow, outbox, wakeAtMs }));
     return activation;
   }
 
@@ -184,7 +184,7 @@ class ActorJournals implements CassandraActorStore {
   }
 
   /** Without its hint a commit is not sent (F1): nothing is applied, whatever became of the hint. */
-  async #hint(commit: ActorCommit, track: ActorTrack | undefined, nowMs: number): Promise<void> {
+  async #hint(commit: ActorCommit, track: ActorClaim | undefined, nowMs: number): Promise<void> {
     const { ref, wakeAtMs } = commit;
     if (wakeAtMs === null || !needsHint(wakeAtMs, track?.hintAtMs ?? null, nowMs)) return;
     try {
@@ -233,7 +233,7 @@ const cql = {
 
 function commitBatch(
   commit: ActorCommit,
-  track: ActorTrack | undefined,
+  track: ActorClaim | undefined,
   nowMs: number,
 ): readonly Statement[] {
   const { ref, epoch, expectedHead, expectedOp, op, wakeAtMs, snapshot } = commit;
@@ -260,7 +260,7 @@ function commitBatch(
 }
 
 /** Unset, and so left as it is, when it does not change. */
-function outboxLow(commit: ActorCommit, track: ActorTrack | undefined): number | undefined {
+function outboxLow(commit: ActorCommit, track: ActorClaim | undefined): number | undefined {
   if (track === undefined) return commit.puts.some((row) => row.rt === rowTable.outbox) ? 0 : undefined;
   const { low } = track.nextOutbox(commit);
   return low === track.outboxLow ? undefined : low;

@@ -9,7 +9,7 @@ import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { headOf, headText } from "./heads.ts";
 import { type CassandraSession, type CqlRow, executeAll, type Statement } from "./session.ts";
-import { stampOfChange } from "./stamps.ts";
+import { stampOfChange } from "./write-timestamps.ts";
 
 /** Partitions of a business: with a million records, each has about 60,000 rows, 15 MB. Changing it loses what is listed. */
 const buckets = 16;

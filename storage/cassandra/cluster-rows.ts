@@ -1,7 +1,7 @@
 // Reading the cluster's rows. Other releases write them, too: what does not read as the port's types is damage, and
 // said to be, never a wrong answer (C8).
 
-import type { Beat, Member, PartyHome, RegionStanding } from "../cluster-store.ts";
+import type { Beat, Member, PartyHome, RegionStatus } from "../cluster-store.ts";
 import { StoreError } from "../cluster-store.ts";
 import type { CqlRow } from "./session.ts";
 
@@ -45,7 +45,7 @@ export function toNote(row: CqlRow): PartyHome {
   return toHome(fieldsOf(parse(row["home"], "a note of a move"), "a note of a move"));
 }
 
-export function toStanding(row: CqlRow): RegionStanding {
+export function toStanding(row: CqlRow): RegionStatus {
   return {
     region: text(row, "region"),
     status: oneOf(row, "status", ["active", "dead"] as const),

@@ -10,7 +10,7 @@ import {
   type ClusterStore,
   type Member,
   type PartyHome,
-  type RegionStanding,
+  type RegionStatus,
   type RegionView,
   StoreError,
 } from "../cluster-store.ts";
@@ -126,7 +126,7 @@ class ClusterTables implements ClusterStore {
     return (await this.#all(cql.moves, [])).map(toNote);
   }
 
-  async readStandings(): Promise<readonly RegionStanding[]> {
+  async readStandings(): Promise<readonly RegionStatus[]> {
     const read = (consistency: Consistency) => this.#all(cql.standings, [], consistency);
     const everywhere = read("EACH_QUORUM").catch(() => null);
     const patience = new AbortController();
@@ -136,7 +136,7 @@ class ClusterTables implements ClusterStore {
     return rows.map(toStanding);
   }
 
-  casStanding({ region, status, successor, version }: RegionStanding): Promise<boolean> {
+  casStanding({ region, status, successor, version }: RegionStatus): Promise<boolean> {
     return version === 1
       ? this.#conditionally("SERIAL", cql.firstStanding, [region, status, successor])
       : this.#conditionally("SERIAL", cql.nextStanding, [status, successor, version, region, version - 1]);

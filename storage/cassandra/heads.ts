@@ -1,4 +1,4 @@
-// A record's head as it is stored: one cell, so that of two heads one is kept whole (W1 in stamps.ts).
+// A record's head as it is stored: one cell, so that of two heads one is kept whole (W1 in write-timestamps.ts).
 
 import type { RecordHead } from "../record-store.ts";
 

@@ -3,12 +3,12 @@
 //       the same again. The row of the closed batch keeps its root and size; the mark is a cell of its own beside them.
 //   F2. An hour is looked at again until none of its batches is open or unmarked. Where to begin is a hint, which only
 //       moves forward: it is stamped with the hour itself.
-//   F3. A receipt is written with a stamp from before the first node ran (W2 in stamps.ts), so the deletion wins over it, and over
+//   F3. A receipt is written with a stamp from before the first node ran (W2 in write-timestamps.ts), so the deletion wins over it, and over
 //       a copy of it that arrives late.
 
 import { textOf } from "./columns.ts";
 import { type CassandraSession, executeAll } from "./session.ts";
-import type { Stamps } from "./stamps.ts";
+import type { WriteTimestamps } from "./write-timestamps.ts";
 
 /** Hours looked at in one call: those in which nobody asked are passed over a day or two at a time. */
 const hoursMax = 48;
@@ -59,7 +59,7 @@ export async function keptBatches(
 export async function forgetReceipts(
   session: CassandraSession,
   given: { readonly region: string; readonly batch: string; readonly shards: number; readonly nowMs: number },
-  stamps: Stamps,
+  stamps: WriteTimestamps,
 ): Promise<boolean> {
   const { region, batch, shards, nowMs } = given;
   const at = [region, hourOf(batch), batch];

@@ -19,7 +19,7 @@ import { bucketOf } from "./buckets.ts";
 import { numberOf, textOf } from "./columns.ts";
 import { forgetReceipts, hourOf, keptBatches } from "./receipt-forgetting.ts";
 import { type CassandraSession, type CqlRow, executeAll } from "./session.ts";
-import { createStamps, type Stamps } from "./stamps.ts";
+import { createWriteTimestamps, type WriteTimestamps } from "./write-timestamps.ts";
 
 /** Partitions of a batch: 60,000 receipts of 14 KB are 26 MB each. Changing it loses what is stored. */
 const shards = 32;
@@ -66,7 +66,7 @@ export function openCassandraReceiptStore(
   options: CassandraReceiptOptions = {},
 ): ReceiptStore {
   const now = options.now ?? Date.now;
-  const stamps = createStamps(now);
+  const stamps = createWriteTimestamps(now);
   const announce = announcer(session, stamps);
   return {
     sharesCommits: false,
@@ -97,7 +97,7 @@ async function untilApplied(after: Promise<CommitOutcome>): Promise<void> {
 /** Makes a batch known once (B1); who comes meanwhile waits for the same writes. */
 function announcer(
   session: CassandraSession,
-  stamps: Stamps,
+  stamps: WriteTimestamps,
 ): (region: string, batch: string) => Promise<void> {
   const announced = new BoundedMap<string, Promise<void>>(announcedMax);
   const write = async (region: string, batch: string): Promise<void> => {
@@ -128,7 +128,7 @@ async function append(session: CassandraSession, row: ReceiptRow, stamp: number)
 async function openBatches(
   session: CassandraSession,
   wanted: { readonly region: string; readonly beforeMinute: string; readonly limit: number },
-  time: { readonly now: () => number; readonly stamps: Stamps },
+  time: { readonly now: () => number; readonly stamps: WriteTimestamps },
 ): Promise<readonly string[]> {
   const { region, beforeMinute, limit } = wanted;
   const hours = await executeAll(session, cql.hours, [region, hourOf(beforeMinute)], plain);

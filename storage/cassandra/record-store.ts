@@ -35,7 +35,7 @@ import {
   type StatementOptions,
 } from "./session.ts";
 import { stagedPushesIn } from "./staged-pushes.ts";
-import { createStamps, type Stamps, stampOfChange } from "./stamps.ts";
+import { createWriteTimestamps, stampOfChange, type WriteTimestamps } from "./write-timestamps.ts";
 
 /** Statements of this store under way at once, in each direction (V3). */
 const writeLanes = 128;
@@ -80,7 +80,7 @@ export function openCassandraRecordStore(
   session: CassandraSession,
   options: CassandraRecordOptions = {},
 ): RecordStore {
-  const stamps = createStamps(options.now ?? Date.now);
+  const stamps = createWriteTimestamps(options.now ?? Date.now);
   const [writes, reads] = [new Semaphore(writeLanes), new Semaphore(readLanes)];
   const seals = keptSeals(session);
   const put = options.replicateBeforeAck === true ? everywhere : plain;
@@ -119,7 +119,7 @@ export function openCassandraRecordStore(
 function recordWrites(
   versions: readonly RecordVersion[],
   heads: readonly RecordHead[],
-  stamps: Stamps,
+  stamps: WriteTimestamps,
 ): readonly (readonly Statement[])[] {
   const partitions = new Map<string, Statement[]>();
   const add = (recordId: string, statement: Statement): void => {

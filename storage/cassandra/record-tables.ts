@@ -1,4 +1,4 @@
-// Tables of records, receipts and the public register. Which column is stamped how is in stamps.ts.
+// Tables of records, receipts and the public register. Which column is stamped how is in write-timestamps.ts.
 
 const compaction = "compaction = {'class': 'UnifiedCompactionStrategy'}";
 

@@ -25,7 +25,7 @@ import { claimKey } from "./key-owners.ts";
 import { createRegisterFeed, slotOf } from "./register-feed.ts";
 import { entryColumns, entryOf, readEntry } from "./register-rows.ts";
 import { type CassandraSession, executeAll, type Statement } from "./session.ts";
-import { stampOfChange } from "./stamps.ts";
+import { stampOfChange } from "./write-timestamps.ts";
 
 /** Statements of this store under way at once. */
 const writeLanes = 64;

@@ -1,7 +1,7 @@
 // What is staged of pushes that are not complete, in Cassandra.
 //   P1. A push is listed before anything of it is stored, and until everything of it is gone.
 //   P2. What is dropped is what was staged up to the newest stamp that the list knows, whatever the clock of whoever drops
-//       it says: a push that is staged again later is not touched (W4 in stamps.ts), not even while it is dropped (R6).
+//       it says: a push that is staged again later is not touched (W4 in write-timestamps.ts), not even while it is dropped (R6).
 //   P3. A row holds some leaves one behind the other, for a row costs the engine as much as its bytes. Rows may overlap where
 //       a push was staged again in other pieces: of a leaf that is in two rows, that of the later stamp counts. Only a row of
 //       the very same leaves is replaced.
@@ -13,7 +13,7 @@ import type { RecordStore, StagedPush } from "../record-store.ts";
 import { bucketOf } from "./buckets.ts";
 import { bytesOf, numberOf, textOf } from "./columns.ts";
 import { type CassandraSession, type CqlRow, executeAll, type StatementOptions } from "./session.ts";
-import { msOfStamp, type Stamps } from "./stamps.ts";
+import { msOfStamp, type WriteTimestamps } from "./write-timestamps.ts";
 
 type StagedPushes = Pick<
   RecordStore,
@@ -49,7 +49,7 @@ const plain = { idempotent: true } as const;
 
 export interface StagingOptions {
   readonly lanes: Semaphore;
-  readonly stamps: Stamps;
+  readonly stamps: WriteTimestamps;
   /** Of what is put; what is dropped may come back elsewhere without harm. */
   readonly put: StatementOptions;
 }

@@ -8,9 +8,9 @@ import { fieldByName } from "../../collections/definition.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
 import { Semaphore } from "../../std/semaphore.ts";
 import { indexUnavailable, type RowChange, type RowHit, type RowIndex, type RowQuery } from "../row-index.ts";
+import { Batcher, type BatcherLimits } from "./batcher.ts";
 import { type BulkRequest, bulkRequests, type Outcome, sendBulk } from "./bulk.ts";
 import { assertAllShards, Engine, type EngineOptions, EngineRefusal, malformed, memberOf } from "./engine.ts";
-import { Gathering, type GatheringLimits } from "./gathering.ts";
 import { type Generations, type IndexSettings, readGenerations } from "./generations.ts";
 import { type FoundPage, hitsFilterPath, parseHits } from "./hits.ts";
 import { type IndexLayout, layoutOf, makingName, termsField } from "./layout.ts";
@@ -27,7 +27,7 @@ export interface ElasticRowIndexOptions extends EngineOptions, IndexSettings {
 /** Bulk requests under way at once. */
 const bulkSlots = 4;
 /** Of a collection: while one call waits to become visible the next is written. */
-const gatheringLimits: GatheringLimits = { callsMax: 2, changesMax: 1_000 };
+const gatheringLimits: BatcherLimits = { callsMax: 2, changesMax: 1_000 };
 /** Rows of the further pages that a search around a place may need. */
 const furtherRows = 1_000;
 const furtherPagesMax = 10;
@@ -40,7 +40,7 @@ interface Part {
   /** Null before the first write. */
   generations: Generations | null;
   lacking: ReadonlySet<string>;
-  readonly gathering: Gathering<RowChange, Outcome>;
+  readonly gathering: Batcher<RowChange, Outcome>;
 }
 
 export class ElasticRowIndex implements RowIndex, AsyncDisposable {
@@ -139,7 +139,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     if (known !== undefined) return known;
     const layout = layoutOf(collection);
     const names = new IndexNames(this.#prefix, collection);
-    const gathering = new Gathering(
+    const gathering = new Batcher(
       (changes: readonly RowChange[]) => this.#applyTo(collection, changes),
       gatheringLimits,
     );

@@ -9,7 +9,7 @@ import {
   type ClusterStore,
   type Member,
   type PartyHome,
-  type RegionStanding,
+  type RegionStatus,
   type RegionView,
   StoreError,
 } from "../cluster-store.ts";
@@ -38,7 +38,7 @@ class Copy {
   readonly beats = new Map<string, Map<string, Beat>>();
   readonly homes = new Map<string, PartyHome>();
   readonly notes = new Map<string, Note>();
-  readonly standings = new Map<string, RegionStanding>();
+  readonly standings = new Map<string, RegionStatus>();
 
   /** Takes over what `other` knows. */
   learn(other: Copy): void {
@@ -220,11 +220,11 @@ export class MemoryClusterStore implements ClusterStore {
     });
   }
 
-  readStandings(): Promise<readonly RegionStanding[]> {
+  readStandings(): Promise<readonly RegionStatus[]> {
     return this.#call("readStandings", () => [...this.#newestInReach().standings.values()]);
   }
 
-  casStanding(next: RegionStanding): Promise<boolean> {
+  casStanding(next: RegionStatus): Promise<boolean> {
     return this.#call("casStanding", () => {
       this.#assertMajority();
       if ((this.#cluster.truth.standings.get(next.region)?.version ?? 0) !== next.version - 1) return false;

@@ -3,9 +3,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import type { CheckpointOrder } from "./checkpointer.ts";
-import { giveWay } from "./give-way.ts";
+import { lowerPriority } from "./thread-priority.ts";
 
-giveWay();
+lowerPriority();
 const files = new Map<string, DatabaseSync>();
 
 function carryOut({ path, close }: CheckpointOrder): void {

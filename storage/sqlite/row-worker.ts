@@ -4,11 +4,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import { StoreError } from "../actor-store.ts";
 import type { RowChange } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
-import { giveWay } from "./give-way.ts";
 import type { RowAnswer, RowOrder, RowThreadData } from "./row-thread.ts";
 import { RowWriter } from "./row-writer.ts";
+import { lowerPriority } from "./thread-priority.ts";
 
-giveWay();
+lowerPriority();
 const { path, options, holding } = workerData as RowThreadData;
 const cacheKilobytes = 8_192;
 

@@ -161,7 +161,7 @@ function isFree(node: Node, parent: Node | null): boolean {
 // ---- Claims about types ----
 
 /** Calls whose reply follows from what is asked: to name its type would be to claim it. */
-const inferringCalls = /(^|\.)(ask|askAhead)$/;
+const inferringCalls = /(^|\.)(ask|askSpeculative)$/;
 
 /**
  * `as never` and `as Message` let anything pass for anything, and a reply type that is named where it is asked for is only

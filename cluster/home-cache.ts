@@ -5,9 +5,9 @@
 
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
-import type { Monotonic } from "./cycle.ts";
+import type { Monotonic } from "./poller.ts";
 
-export interface HomeBookOptions {
+export interface HomeCacheOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   /** Homes that are remembered; over it the one learnt first is forgotten. */
@@ -19,13 +19,13 @@ const missMs = 1_000;
 /** Misses that are remembered; over it all are forgotten. */
 const missesMax = 10_000;
 
-export class HomeBook {
-  readonly #options: HomeBookOptions;
+export class HomeCache {
+  readonly #options: HomeCacheOptions;
   readonly #homes: BoundedMap<string, PartyHome>;
   readonly #lookUps = new Map<string, Promise<void>>();
   readonly #missedMs = new BoundedMap<string, number>(missesMax);
 
-  constructor(options: HomeBookOptions) {
+  constructor(options: HomeCacheOptions) {
     this.#options = options;
     this.#homes = new BoundedMap(options.homesMax);
   }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { following, after as headAfter } from "../actor-store.fixture.ts";
 import { rowTable } from "../actor-store.ts";
-import { ActorTrack, ActorTracks } from "./actor-track.ts";
+import { ActorClaim, ClaimCache } from "./claim-cache.ts";
 
 const ref = { kind: "k", id: "i" };
 const start = { epoch: 1, head: 0, outboxLow: 0, outbox: [], wakeAtMs: null };
@@ -14,7 +14,7 @@ describe("a track", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), fc.uniqueArray(fc.nat({ max: 40 })), (steps, first) => {
         const there = new Set(first.sort((a, b) => a - b));
-        const track = new ActorTrack({ ...start, outbox: [...there] });
+        const track = new ActorClaim({ ...start, outbox: [...there] });
         let head = { epoch: 1, head: 0, op: "" };
         for (const { added, removed } of steps) {
           const deletes = removed.filter((k) => !added.includes(k)).map((k) => ({ rt, k, k2: "" }));
@@ -33,7 +33,7 @@ describe("a track", () => {
   });
 
   it("T2: moves its bound behind what is gone, so that nobody walks over it", () => {
-    const track = new ActorTrack(start);
+    const track = new ActorClaim(start);
     let head = { epoch: 1, head: 0, op: "" };
     for (let k = 1; k <= 100; k += 1) {
       const deletes = k === 1 ? [] : [{ rt, k: k - 1, k2: "" }];
@@ -47,8 +47,8 @@ describe("a track", () => {
   });
 
   it("T1: counts for the commit that follows what it saw, and for no other", () => {
-    const tracks = new ActorTracks();
-    const track = new ActorTrack(start);
+    const tracks = new ClaimCache();
+    const track = new ActorClaim(start);
     tracks.set(ref, track);
     const commit = following(ref, { epoch: 1, head: 0, op: "" });
     expect(tracks.before(commit)).toBe(track);
@@ -62,7 +62,7 @@ describe("a track", () => {
   });
 
   it("a table is known to have only zeros until a row with another number is put there", () => {
-    const track = new ActorTrack(start);
+    const track = new ActorClaim(start);
     expect(track.hasOnlyZeros(16)).toBe(false);
     track.noteOnlyZeros(16);
     track.noteOnlyZeros(17);

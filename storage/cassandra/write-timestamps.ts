@@ -11,7 +11,7 @@
 /** Before the first node ran: 2026-01-01. */
 const epochMs = 1_767_225_600_000;
 
-export interface Stamps {
+export interface WriteTimestamps {
   /** True time; never the same twice from one process. */
   rising(): number;
   /** True time mirrored at `epochMs` (W2); never the same twice from one process. */
@@ -19,7 +19,7 @@ export interface Stamps {
 }
 
 /** `now` gives Unix milliseconds. */
-export function createStamps(now: () => number): Stamps {
+export function createWriteTimestamps(now: () => number): WriteTimestamps {
   let last = 0;
   const rising = (): number => {
     last = Math.max(last + 1, now() * 1_000);

@@ -1,6 +1,6 @@
 // A signer for whoever signs one message a request. The first message of a turn of the event loop is signed at once, on
 // this thread: that takes less time than asking another one, and whoever is alone waits for nothing. The others of the
-// turn are signed together when it ends, in the signing thread (batch-signer.ts) when they are enough for the way there.
+// turn are signed together when it ends, in the signing thread (worker-signer.ts) when they are enough for the way there.
 // What is signed together is committed together afterwards. So where many come in every turn none is signed ahead of the
 // others, and while a list is in the thread the next one gathers.
 //   G1. Every promise settles: a list that cannot be signed rejects each of its messages.
@@ -9,9 +9,9 @@
 
 import { sign as signNative } from "node:crypto";
 import { packMessages } from "../protocol/packed-messages.ts";
-import { createBatchSigner, type SigningThread } from "./batch-signer.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
+import { createWorkerSigner, type SigningThread } from "./worker-signer.ts";
 
 /** Messages gathered in a turn up to which they are signed here when it ends; so many make it a busy one. */
 const onLoopMax = 2;
@@ -24,9 +24,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** As {@link createBatchSigner}: for an Ed25519 key only, throws for any other. */
-export function createTurnSigner(jwk: PrivateJwk, thread?: SigningThread): Signer {
-  const signer = createBatchSigner(jwk, thread);
+/** As {@link createWorkerSigner}: for an Ed25519 key only, throws for any other. */
+export function createCoalescingSigner(jwk: PrivateJwk, thread?: SigningThread): Signer {
+  const signer = createWorkerSigner(jwk, thread);
   const key = privateKeyOf(jwk);
   const signHere = (message: Uint8Array): Uint8Array => {
     const signature = signNative(null, message, key);

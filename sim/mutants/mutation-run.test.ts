@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { lineOf, showBoard } from "./board.ts";
 import { hunt } from "./hunt.ts";
 import { mutantNamed, mutants, mutantsWith } from "./list.ts";
 import { mutant } from "./mutant.ts";
+import { lineOf, showBoard } from "./mutation-run.ts";
 
 const fewSeeds = { from: 1, seedsMax: 3 };
 /** The same, but by its own account it changes something. */

@@ -12,19 +12,19 @@
 //       was taken over in the meantime has its home with the successor and stays there until it is moved.
 
 import type { TimerPort } from "../actors/system/ports.ts";
-import { type ClusterStore, type RegionStanding, StoreError } from "../storage/cluster-store.ts";
-import type { Monotonic } from "./cycle.ts";
-import { followedByAll } from "./followed.ts";
-import { heirOf } from "./heir.ts";
+import { type ClusterStore, type RegionStatus, StoreError } from "../storage/cluster-store.ts";
+import type { Monotonic } from "./poller.ts";
+import { effectiveRegion } from "./successor.ts";
+import { awaitVersion } from "./view-barrier.ts";
 
-export interface StandingsOptions {
+export interface RegionStatusOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
   /** Of the node that carries out the operator's word. */
   readonly region: string;
   readonly regions: readonly string[];
-  /** Tells the nodes of this region to look (followed.ts F3). */
+  /** Tells the nodes of this region to look (view-barrier.ts F3). */
   readonly announce: () => Promise<void>;
   readonly patienceMs?: number;
 }
@@ -50,7 +50,7 @@ const attemptsMax = 10;
 
 /** Why a region cannot be declared dead; null where it can. Throws the store's error. */
 export async function declareFault(
-  { store, regions, region: own }: StandingsOptions,
+  { store, regions, region: own }: RegionStatusOptions,
   region: string,
   successor: string | null,
 ): Promise<Exclude<DeclareOutcome, "declared"> | null> {
@@ -64,7 +64,7 @@ export async function declareFault(
 
 /** D1. Repeatable. Throws the store's error. */
 export async function declareDead(
-  options: StandingsOptions,
+  options: RegionStatusOptions,
   region: string,
   successor: string | null,
 ): Promise<DeclareOutcome> {
@@ -75,15 +75,15 @@ export async function declareDead(
 }
 
 /** D3. Repeatable. Throws the store's error. */
-export async function rejoin(options: StandingsOptions, region: string): Promise<RejoinOutcome> {
+export async function rejoin(options: RegionStatusOptions, region: string): Promise<RejoinOutcome> {
   const { store } = options;
   const standings = new Map((await store.readStandings()).map((each) => [each.region, each]));
   if (standings.get(region)?.status !== "dead") return "not_dead";
-  const heir = heirOf(region, (each) => standings.get(each));
+  const heir = effectiveRegion(region, (each) => standings.get(each));
   if (heir !== null && heir !== options.region) return "not_successor";
   await stand(store, region, { status: "dead", successor: null });
   const patienceMs = options.patienceMs ?? patienceMsDefault;
-  if (!(await followedByAll({ ...options, patienceMs }))) return "not_followed";
+  if (!(await awaitVersion({ ...options, patienceMs }))) return "not_followed";
   await stand(store, region, { status: "active", successor: null });
   return "rejoined";
 }
@@ -91,7 +91,7 @@ export async function rejoin(options: StandingsOptions, region: string): Promise
 async function stand(
   store: ClusterStore,
   region: string,
-  wanted: Pick<RegionStanding, "status" | "successor">,
+  wanted: Pick<RegionStatus, "status" | "successor">,
 ): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const known = (await store.readStandings()).find((each) => each.region === region);

@@ -1,14 +1,14 @@
-import type { RegionStanding } from "../storage/cluster-store.ts";
+import type { RegionStatus } from "../storage/cluster-store.ts";
 
 /** The region itself while it lives, else the first living one that takes over; null when none does. */
-export function heirOf(
+export function effectiveRegion(
   region: string,
-  standingOf: (region: string) => RegionStanding | undefined,
+  standingOf: (region: string) => RegionStatus | undefined,
 ): string | null {
   const passed = new Set<string>();
   let heir: string | null = region;
   for (;;) {
-    const standing: RegionStanding | undefined = heir === null ? undefined : standingOf(heir);
+    const standing: RegionStatus | undefined = heir === null ? undefined : standingOf(heir);
     if (heir === null || standing?.status !== "dead") return heir;
     if (passed.has(heir)) return null;
     passed.add(heir);

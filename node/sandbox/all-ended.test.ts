@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { together } from "./together.ts";
+import { allEnded } from "./all-ended.ts";
 
 describe("work side by side", () => {
   it("answers in the order of its parts", async () => {
     const late = Promise.withResolvers<string>();
-    const both = together([late.promise, Promise.resolve(2)]);
+    const both = allEnded([late.promise, Promise.resolve(2)]);
     late.resolve("one");
     expect(await both).toEqual(["one", 2]);
   });
@@ -14,7 +14,7 @@ describe("work side by side", () => {
     let isSettled = false;
     const told: unknown[] = [];
     const failure = new Error("the first");
-    const all = together([slow.promise, Promise.reject(failure)], (error) => told.push(error));
+    const all = allEnded([slow.promise, Promise.reject(failure)], (error) => told.push(error));
     const watched = all.catch((error: unknown) => {
       isSettled = true;
       return error;

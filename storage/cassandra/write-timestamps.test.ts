@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { bucketOf } from "./buckets.ts";
-import { createStamps, stampOfChange } from "./stamps.ts";
+import { createWriteTimestamps, stampOfChange } from "./write-timestamps.ts";
 
 const nowMs = Date.parse("2026-05-06T07:08:09.010Z");
 
 describe("write timestamps", () => {
   it("rise, or fall, even while the clock stands still or goes back (W2, W4)", () => {
     let now = nowMs;
-    const stamps = createStamps(() => now);
+    const stamps = createWriteTimestamps(() => now);
     const rising = [stamps.rising(), stamps.rising()];
     now -= 5_000;
     rising.push(stamps.rising());
@@ -21,7 +21,7 @@ describe("write timestamps", () => {
 
   it("of what never changes lie before any true time, and are positive for generations (W2)", () => {
     for (const at of [nowMs, nowMs + 30 * 365 * 86_400_000]) {
-      const stamps = createStamps(() => at);
+      const stamps = createWriteTimestamps(() => at);
       expect(stamps.falling()).toBeLessThan(stamps.rising());
       expect(stamps.falling()).toBeGreaterThan(0);
       expect(Number.isSafeInteger(stamps.falling())).toBe(true);

@@ -15,28 +15,28 @@ import type { Clock } from "../crypto/port.ts";
 import {
   type ClusterStore,
   type Member,
-  type RegionStanding,
+  type RegionStatus,
   type RegionView,
   StoreError,
 } from "../storage/cluster-store.ts";
 import { assertProtocol, assertRegionAlive, type JoinRefused } from "./admission.ts";
 import { type BeatRead, BeatWatch } from "./beat-watch.ts";
-import { Cycle, type Monotonic } from "./cycle.ts";
+import type { ClusterLog, ClusterView, Observer } from "./cluster-view.ts";
 import { Lease } from "./lease.ts";
-import type { ClusterLog, Observer, Outlook } from "./outlook.ts";
+import { type Monotonic, Poller } from "./poller.ts";
 import type { ClusterTiming } from "./timing.ts";
 import { changeView } from "./view-change.ts";
 
 export type LossReason = "lease_expired" | "evicted" | "region_dead" | "stopped";
 
-export interface PresenceOptions {
+export interface MemberLifecycleOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
   readonly region: string;
   readonly timing: ClusterTiming;
-  readonly outlook: Outlook;
+  readonly outlook: ClusterView;
   readonly log: ClusterLog;
   /** Members that speak no common version and do not live. */
   readonly silent: ReadonlySet<string>;
@@ -47,16 +47,16 @@ export interface PresenceOptions {
 }
 
 /** The incarnation ended before what was asked of it was done. */
-export class PresenceEnded extends Error {
+export class MemberLifecycleEnded extends Error {
   constructor(reason: LossReason | null) {
     super(`the node is no longer a member: ${reason ?? "left"}`);
-    this.name = "PresenceEnded";
+    this.name = "MemberLifecycleEnded";
   }
 }
 
-export class Presence implements Observer {
-  readonly #options: PresenceOptions;
-  readonly #beats: Cycle;
+export class MemberLifecycle implements Observer {
+  readonly #options: MemberLifecycleOptions;
+  readonly #beats: Poller;
   readonly #watch: BeatWatch;
   #self: Member;
   #lease: Lease | null = null;
@@ -67,12 +67,12 @@ export class Presence implements Observer {
   #evicting = false;
   #cancelLease: (() => void) | null = null;
 
-  constructor(options: PresenceOptions, self: Member) {
+  constructor(options: MemberLifecycleOptions, self: Member) {
     this.#options = options;
     this.#self = self;
     this.#watch = new BeatWatch(options.timing.evictMs);
     const { beatMs, hurryMs } = options.timing;
-    this.#beats = new Cycle({
+    this.#beats = new Poller({
       ...options,
       run: () => this.#beat(),
       everyMs: () => beatMs,
@@ -98,7 +98,7 @@ export class Presence implements Observer {
   }
 
   /**
-   * Resolves as an active member. Throws {@link PresenceEnded}, {@link JoinRefused} or the store's error; then the
+   * Resolves as an active member. Throws {@link MemberLifecycleEnded}, {@link JoinRefused} or the store's error; then the
    * incarnation is over, and out of the view if the store could be told.
    */
   async enter(): Promise<void> {
@@ -131,7 +131,7 @@ export class Presence implements Observer {
     const active = await changeView(store, region, (members) => this.#withState(members, "active"));
     this.#assertOn();
     // It may have been asked to leave in the meantime.
-    if (this.#self.state !== "joining") throw new PresenceEnded(null);
+    if (this.#self.state !== "joining") throw new MemberLifecycleEnded(null);
     this.#self = { ...this.#self, state: "active" };
     this.#wrote(active);
   }
@@ -174,7 +174,7 @@ export class Presence implements Observer {
     if (overdue.length > 0 && this.holdsLease() && !this.#evicting) void this.#evict(new Set(overdue));
   }
 
-  standingsRead(standings: readonly RegionStanding[]): void {
+  standingsRead(standings: readonly RegionStatus[]): void {
     try {
       assertRegionAlive(this.#options.region, standings);
     } catch {
@@ -276,10 +276,10 @@ export class Presence implements Observer {
 
   #assertOn(): void {
     if (this.#lease !== null) this.holdsLease();
-    if (this.#over !== null) throw new PresenceEnded(this.#over === "left" ? null : this.#over);
+    if (this.#over !== null) throw new MemberLifecycleEnded(this.#over === "left" ? null : this.#over);
   }
 
-  /** Waits for `condition`, looking as often as in a hurry. Throws {@link PresenceEnded}, and an error when it is late. */
+  /** Waits for `condition`, looking as often as in a hurry. Throws {@link MemberLifecycleEnded}, and an error when it is late. */
   async #until(condition: () => boolean, { lateMs = Number.POSITIVE_INFINITY } = {}): Promise<void> {
     const { timers, timing, outlook, monotonic } = this.#options;
     for (;;) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Gathering } from "./gathering.ts";
+import { Batcher } from "./batcher.ts";
 
 /** Calls that end when the test says. */
 function heldCalls() {
@@ -10,7 +10,7 @@ function heldCalls() {
     await end.promise;
     return changes.map(String);
   };
-  return { calls, gathering: new Gathering(call, { callsMax: 2, changesMax: 3 }) };
+  return { calls, gathering: new Batcher(call, { callsMax: 2, changesMax: 3 }) };
 }
 
 describe("gathering", () => {

@@ -6,7 +6,7 @@ import { setPriority } from "node:os";
 const niceness = 10;
 
 /** Lowers the priority of the calling thread, where threads have one of their own; elsewhere it does nothing. */
-export function giveWay(): void {
+export function lowerPriority(): void {
   // On Linux 0 names the calling thread; on other systems the whole process.
   if (process.platform !== "linux") return;
   try {

@@ -4,7 +4,7 @@
  * As `Promise.all`, but settles only when every part has ended. Rejects with the failure that came first; `onFailure`
  * is told of it at once, to end what could wait for long.
  */
-export async function together<T extends readonly unknown[]>(
+export async function allEnded<T extends readonly unknown[]>(
   parts: readonly [...{ [K in keyof T]: Promise<T[K]> }],
   onFailure: (error: unknown) => void = () => {},
 ): Promise<T> {

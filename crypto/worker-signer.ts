@@ -36,7 +36,7 @@ const calls = new WorkerCalls<SigningOrder, SigningAnswer>(
 export type SigningThread = (key: KeyObject, messages: PackedMessages) => Promise<Uint8Array>;
 
 /** As {@link createSigner}, for an Ed25519 key. Throws for any other. */
-export function createBatchSigner(jwk: PrivateJwk, thread: SigningThread = signInThread): Signer {
+export function createWorkerSigner(jwk: PrivateJwk, thread: SigningThread = signInThread): Signer {
   if (jwk.kty !== "OKP") throw new TypeError("Long lists are signed with Ed25519 keys only.");
   const signer = createSigner(jwk);
   const key = privateKeyOf(jwk);

@@ -1,5 +1,5 @@
 // What this node knows of its cluster: views, standings and moves, looked up again and again, whether it is a member or
-// not. Who acts on what was seen is for presence.ts (this node's own membership) and placement.ts.
+// not. Who acts on what was seen is for member-lifecycle.ts (this node's own membership) and placement.ts.
 //   O1. Nothing that is known is replaced by something older: views, standings and moves go by their versions.
 //   O2. `followed` is a version of the region's view such that this node has since asked for the moves and standings,
 //       and everybody who listens has finished what followed from them. Members tell it with their beats, so whoever
@@ -13,12 +13,12 @@ import type {
   ClusterStore,
   Member,
   PartyHome,
-  RegionStanding,
+  RegionStatus,
   RegionView,
 } from "../storage/cluster-store.ts";
 import type { BeatRead } from "./beat-watch.ts";
-import { Cycle, type Monotonic } from "./cycle.ts";
 import { OutageLog } from "./outage-log.ts";
+import { type Monotonic, Poller } from "./poller.ts";
 import type { ClusterTiming } from "./timing.ts";
 
 export type ClusterLog = (level: "info" | "warn" | "error", event: string, detail: string) => void;
@@ -37,13 +37,13 @@ export type ChangeListener = (change: Change) => void | Promise<void>;
 export interface Observer {
   viewRead(view: RegionView, beganMs: number): void;
   beatsRead(read: BeatRead): void;
-  standingsRead(standings: readonly RegionStanding[]): void;
+  standingsRead(standings: readonly RegionStatus[]): void;
   followed(version: number): void;
   /** Until when the beats should be read again; null for the usual time. */
   nextDueMs(): number | null;
 }
 
-export interface OutlookOptions {
+export interface ClusterViewOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
@@ -58,14 +58,14 @@ export interface OutlookOptions {
 const movesMissedMs = 12 * 3_600_000;
 const nothing: Change = { moves: [], missed: false };
 
-export class Outlook {
-  readonly #options: OutlookOptions;
+export class ClusterView {
+  readonly #options: ClusterViewOptions;
   readonly #views = new Map<string, RegionView>();
-  readonly #standings = new Map<string, RegionStanding>();
+  readonly #standings = new Map<string, RegionStatus>();
   readonly #moveVersions = new Map<string, number>();
   readonly #leavingSinceMs = new Map<string, number>();
   readonly #listeners = new Set<ChangeListener>();
-  readonly #cycles: { readonly view: Cycle; readonly beats: Cycle; readonly rest: Cycle };
+  readonly #cycles: { readonly view: Poller; readonly beats: Poller; readonly rest: Poller };
   readonly #outage: OutageLog;
   #isStopped = false;
   #observer: Observer | null = null;
@@ -78,7 +78,7 @@ export class Outlook {
   /** See O2. */
   followed = 0;
 
-  constructor(options: OutlookOptions) {
+  constructor(options: ClusterViewOptions) {
     this.#options = options;
     const { timing } = options;
     this.#outage = new OutageLog({
@@ -87,8 +87,8 @@ export class Outlook {
       over: (detail) => this.#tell("info", "cluster.look_succeeded", detail),
     });
     const everyMs = (): number => (this.#isHurried ? timing.hurryMs : timing.viewMs);
-    const cycle = (what: string, look: () => Promise<void>): Cycle =>
-      new Cycle({
+    const cycle = (what: string, look: () => Promise<void>): Poller =>
+      new Poller({
         ...options,
         run: () => this.#outage.watch(what, look),
         everyMs,
@@ -124,11 +124,11 @@ export class Outlook {
     return this.#views.get(region) ?? { region, version: 0, members: [] };
   }
 
-  standings(): readonly RegionStanding[] {
+  standings(): readonly RegionStatus[] {
     return [...this.#standings.values()];
   }
 
-  standing(region: string): RegionStanding | undefined {
+  standing(region: string): RegionStatus | undefined {
     return this.#standings.get(region);
   }
 
@@ -247,7 +247,7 @@ export class Outlook {
     if (missed || news.length > 0) this.changed({ moves: news, missed });
   }
 
-  #learnStandings(standings: readonly RegionStanding[]): void {
+  #learnStandings(standings: readonly RegionStatus[]): void {
     let isNew = false;
     for (const standing of standings) {
       if ((this.#standings.get(standing.region)?.version ?? 0) >= standing.version) continue;

@@ -17,7 +17,7 @@ export interface TrackStart {
   readonly wakeAtMs: number | null;
 }
 
-/** A commit's outbox, as it will be: what {@link ActorTrack.follow} takes over once the commit is applied. */
+/** A commit's outbox, as it will be: what {@link ActorClaim.follow} takes over once the commit is applied. */
 interface NextOutbox {
   readonly low: number;
   readonly added: readonly number[];
@@ -26,7 +26,7 @@ interface NextOutbox {
 
 const none: ReadonlySet<number> = new Set();
 
-export class ActorTrack {
+export class ActorClaim {
   readonly epoch: number;
   #head: number;
   /** In the order in which they were put, which is ascending unless `#isAscending` says otherwise. */
@@ -103,19 +103,19 @@ export class ActorTrack {
 /** Tracks kept at hand; those used longest ago are forgotten first (T1). */
 const tracksMax = 50_000;
 
-export class ActorTracks {
-  readonly #tracks = new BoundedMap<string, ActorTrack>(tracksMax);
+export class ClaimCache {
+  readonly #tracks = new BoundedMap<string, ActorClaim>(tracksMax);
 
-  set(ref: ActorRef, track: ActorTrack): void {
+  set(ref: ActorRef, track: ActorClaim): void {
     this.#tracks.set(keyOf(ref), track);
   }
 
-  get(ref: ActorRef): ActorTrack | undefined {
+  get(ref: ActorRef): ActorClaim | undefined {
     return this.#tracks.get(keyOf(ref));
   }
 
   /** Of the activation that `commit` belongs to, and up to date for it (T1). */
-  before(commit: ActorCommit): ActorTrack | undefined {
+  before(commit: ActorCommit): ActorClaim | undefined {
     const track = this.get(commit.ref);
     return track?.precedes(commit) === true ? track : undefined;
   }

@@ -1,6 +1,6 @@
 // Waits until every node of a region acts by what was written before the call: a move, a standing.
 //   F1. A new version of the view is written after what is to be followed; a member whose beat tells of that version has
-//       asked for moves and standings since, and finished what followed from them (outlook.ts O2).
+//       asked for moves and standings since, and finished what followed from them (cluster-view.ts O2).
 //   F2. A member that does not tell so is waited for as long as it is in the view: it either follows, or is removed.
 //   F3. Nobody waits for the others' next look: they are told to look at once. Whoever is not reached sees it by itself.
 //       This node looks at what they tell when those who were reached have looked, and else ever more seldom: on a
@@ -8,10 +8,10 @@
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { ClusterStore } from "../storage/cluster-store.ts";
-import type { Monotonic } from "./cycle.ts";
+import type { Monotonic } from "./poller.ts";
 import { raiseVersion } from "./view-change.ts";
 
-export interface FollowedOptions {
+export interface ViewBarrierOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
@@ -27,7 +27,7 @@ const lookMs = 50;
 const lookMaxMs = 400;
 
 /** False when some member neither followed nor went in time. Throws the store's error. */
-export async function followedByAll(options: FollowedOptions): Promise<boolean> {
+export async function awaitVersion(options: ViewBarrierOptions): Promise<boolean> {
   const { store, monotonic, timers, region, patienceMs, announce } = options;
   const lateMs = monotonic.nowMs() + patienceMs;
   const version = await raiseVersion(store, region);

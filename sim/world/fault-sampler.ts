@@ -14,7 +14,7 @@ const slowMaxMs = 400;
 const indexTimeoutMs = 800;
 
 /** `isEmbedded`: the store is in the node's own process, so nothing between them is lost, late or half done. */
-export function createStoreWeather(faults: Faults, random: Random, isEmbedded: boolean): StoreWeather {
+export function createStoreFaults(faults: Faults, random: Random, isEmbedded: boolean): StoreWeather {
   const requestMs = (): number =>
     faults.meets("store_slow") ? random.between(20, slowMaxMs) : random.below(4);
   const changes = (kind: StatementKind): boolean => kind === "cas" || kind === "write";
@@ -59,7 +59,7 @@ export interface RegionIndexes extends IndexWeather {
   readonly away: Map<string, number>;
 }
 
-export function createIndexWeather(faults: Faults, random: Random): RegionIndexes {
+export function createIndexFaults(faults: Faults, random: Random): RegionIndexes {
   const away = new Map<string, number>();
   return {
     away,

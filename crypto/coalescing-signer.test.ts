@@ -1,10 +1,10 @@
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { packMessages } from "../protocol/packed-messages.ts";
-import type { SigningThread } from "./batch-signer.ts";
+import { createCoalescingSigner } from "./coalescing-signer.ts";
 import { createSigner } from "./file-signer.ts";
 import { generatePrivateJwk } from "./private-jwk.ts";
-import { createTurnSigner } from "./turn-signer.ts";
+import type { SigningThread } from "./worker-signer.ts";
 
 const jwk = generatePrivateJwk("Ed25519");
 const plain = createSigner(jwk);
@@ -33,7 +33,7 @@ function heldSigner() {
   const giveBack = (): void => {
     for (const resolve of held.splice(0)) resolve();
   };
-  return { signer: createTurnSigner(jwk, thread), lists, held, giveBack };
+  return { signer: createCoalescingSigner(jwk, thread), lists, held, giveBack };
 }
 
 /** Turns until `condition` holds. */
@@ -101,7 +101,7 @@ describe("a turn signer", () => {
   });
 
   it("signs a list that its thread did not sign (G1)", async () => {
-    const signer = createTurnSigner(jwk, async () => {
+    const signer = createCoalescingSigner(jwk, async () => {
       throw new Error("no thread");
     });
     const messages = messagesOf(0, 40);

@@ -4,7 +4,7 @@
 //       in which it came, until that has `changesMax` changes or more.
 //   G2. Every caller gets the outcomes of its own changes in their order; a call that fails fails for all in it.
 
-export interface GatheringLimits {
+export interface BatcherLimits {
   readonly callsMax: number;
   readonly changesMax: number;
 }
@@ -15,14 +15,14 @@ interface Waiting<C, O> {
   readonly reject: (error: unknown) => void;
 }
 
-export class Gathering<C, O> {
+export class Batcher<C, O> {
   readonly #call: (changes: readonly C[]) => Promise<readonly O[]>;
-  readonly #limits: GatheringLimits;
+  readonly #limits: BatcherLimits;
   #waiting: Waiting<C, O>[] = [];
   #calls = 0;
 
   /** `call` answers an outcome for each change. */
-  constructor(call: (changes: readonly C[]) => Promise<readonly O[]>, limits: GatheringLimits) {
+  constructor(call: (changes: readonly C[]) => Promise<readonly O[]>, limits: BatcherLimits) {
     this.#call = call;
     this.#limits = limits;
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { packMessages } from "../protocol/packed-messages.ts";
-import { createBatchSigner } from "./batch-signer.ts";
 import { createSigner } from "./file-signer.ts";
 import { nativeCrypto } from "./native.ts";
 import { generatePrivateJwk } from "./private-jwk.ts";
+import { createWorkerSigner } from "./worker-signer.ts";
 
 const messages = Array.from({ length: 300 }, (_, index) =>
   nativeCrypto.randomBytes(index === 7 ? 0 : 10 + index),
@@ -14,8 +14,8 @@ describe("a batch signer", () => {
     const [first, second] = [generatePrivateJwk("Ed25519"), generatePrivateJwk("Ed25519")];
     for (const list of [messages, messages.slice(0, 3), []].map(packMessages)) {
       const [a, b] = await Promise.all([
-        createBatchSigner(first).signMany(list),
-        createBatchSigner(second).signMany(list),
+        createWorkerSigner(first).signMany(list),
+        createWorkerSigner(second).signMany(list),
       ]);
       expect(a).toEqual(await createSigner(first).signMany(list));
       expect(b).toEqual(await createSigner(second).signMany(list));
@@ -24,13 +24,13 @@ describe("a batch signer", () => {
 
   it("leaves the messages as they were", async () => {
     const packed = packMessages(messages);
-    await createBatchSigner(generatePrivateJwk("Ed25519")).signMany(packed);
+    await createWorkerSigner(generatePrivateJwk("Ed25519")).signMany(packed);
     expect(packed).toEqual(packMessages(messages));
   });
 
   it("signs a list that its thread did not sign (B2)", async () => {
     const jwk = generatePrivateJwk("Ed25519");
-    const signer = createBatchSigner(jwk, async () => {
+    const signer = createWorkerSigner(jwk, async () => {
       throw new Error("no thread");
     });
     const packed = packMessages(messages);
@@ -38,6 +38,6 @@ describe("a batch signer", () => {
   });
 
   it("is for Ed25519 keys", () => {
-    expect(() => createBatchSigner(generatePrivateJwk("ES256"))).toThrow(TypeError);
+    expect(() => createWorkerSigner(generatePrivateJwk("ES256"))).toThrow(TypeError);
   });
 });

@@ -17,7 +17,7 @@ const delays = { firstMs: 250, maxMs: 5_000 };
 const passingStatuses = [429, 502, 503, 504];
 
 /** Repeats `request` while it fails for reasons that pass. */
-export async function patiently<T>(patience: Patience, request: () => Promise<T>): Promise<T> {
+export async function retryUntil<T>(patience: Patience, request: () => Promise<T>): Promise<T> {
   const untilMs = patience.now() + patience.patienceMs;
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -32,7 +32,7 @@ export async function patiently<T>(patience: Patience, request: () => Promise<T>
 }
 
 /** Whether the client's `error` may be another one, or none, in a while. */
-export function mayPass(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return delayAfter(error, 0) !== null;
 }
 

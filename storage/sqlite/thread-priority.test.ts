@@ -5,15 +5,15 @@ import { expect, it } from "vitest";
 
 const script = `
   const { getPriority } = await import("node:os");
-  const { giveWay } = await import(process.env.MODULE);
+  const { lowerPriority } = await import(process.env.MODULE);
   const { parentPort } = await import("node:worker_threads");
   const before = getPriority(0);
-  giveWay();
+  lowerPriority();
   parentPort.postMessage([before, getPriority(0)]);`;
 
 it.runIf(process.platform === "linux")("a thread that gives way does so alone", async () => {
   const before = getPriority(0);
-  const module = new URL("./give-way.ts", import.meta.url).href;
+  const module = new URL("./thread-priority.ts", import.meta.url).href;
   const url = new URL(`data:text/javascript,${encodeURIComponent(script)}`);
   const worker = new Worker(url, { env: { ...process.env, MODULE: module } });
   const [priorities] = await once(worker, "message");

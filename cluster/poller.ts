@@ -9,7 +9,7 @@ export interface Monotonic {
   nowMs(): number;
 }
 
-export interface CycleOptions {
+export interface PollerOptions {
   readonly timers: TimerPort;
   readonly monotonic: Monotonic;
   /** Must not reject. */
@@ -22,8 +22,8 @@ export interface CycleOptions {
 
 const underWayMax = 4;
 
-export class Cycle {
-  readonly #options: CycleOptions;
+export class Poller {
+  readonly #options: PollerOptions;
   #underWay = 0;
   #beganMs = Number.NEGATIVE_INFINITY;
   #armedForMs = Number.POSITIVE_INFINITY;
@@ -31,7 +31,7 @@ export class Cycle {
   #waiters: (() => void)[] = [];
   #running = false;
 
-  constructor(options: CycleOptions) {
+  constructor(options: PollerOptions) {
     this.#options = options;
   }
 

@@ -94,11 +94,6 @@ export function isCountry(text: string): boolean {
   return /^[A-Z]{2}$/.test(text);
 }
 
-/** ISO 3166-2 form. */
-export function isSubdivision(text: string): boolean {
-  return /^[A-Z]{2}-[A-Z0-9]{1,3}$/.test(text);
-}
-
 /** Money: at most 15 digits before and 6 after the point, no sign, no leading zero. */
 export function isDecimal(text: string): boolean {
   return /^(0|[1-9][0-9]{0,14})(\.[0-9]{1,6})?$/.test(text);

@@ -16,7 +16,11 @@ const capturedAnswers = 500;
 
 export async function measureFetch(world: World): Promise<readonly Figure[]> {
   await using node = await world.openNode(await world.filledHome());
-  return await measureFetchOf(world, node, Array.from({ length: world.products }, (_, index) => index));
+  return await measureFetchOf(
+    world,
+    node,
+    Array.from({ length: world.products }, (_, index) => index),
+  );
 }
 
 /** Fetches of products of a node, by their numbers. */

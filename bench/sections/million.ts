@@ -13,6 +13,7 @@ import { measurePushInto } from "./push.ts";
 import { measureSearchOf } from "./search.ts";
 import { measureStartOf } from "./start.ts";
 
+const searchRounds = 3;
 const pushRounds = 3;
 const startRounds = 3;
 const megabyte = 1_000_000;
@@ -43,7 +44,12 @@ async function askNode(
 ): Promise<readonly Figure[]> {
   await using node = await world.openNode(home);
   const first = await firstSearch(node);
-  const { p50, p99, throughput } = await measureSearchOf(world, node, { home, products });
+  const { p50, p99, throughput } = await measureSearchOf(world, node, {
+    home,
+    products,
+    rounds: world.size(searchRounds, 1),
+    each: world.size(180, 60),
+  });
   // Spread over the whole catalogue, so that what is read is not near each other.
   const fetched = Math.min(products, world.size(80_000, 20_000));
   const numbers = Array.from({ length: fetched }, (_, index) => Math.floor((index * products) / fetched));

@@ -34,7 +34,12 @@ interface Side {
 export async function measureSearch(world: World): Promise<readonly Figure[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
-  const { p50, throughput } = await measureSearchOf(world, node, { home, products: world.products });
+  const { p50, throughput } = await measureSearchOf(world, node, {
+    home,
+    products: world.products,
+    rounds: world.size(5, 1),
+    each: world.size(600, 60),
+  });
   return [p50, throughput];
 }
 
@@ -42,15 +47,13 @@ export async function measureSearch(world: World): Promise<readonly Figure[]> {
 export async function measureSearchOf(
   world: World,
   node: OpenNode,
-  { home, products }: { readonly home: string; readonly products: number },
+  { home, products, rounds: count, each }: SearchedHome,
 ): Promise<SearchFigures> {
   await using direct = world.start("floor/search.ts");
   world.say("making plain tables of the index");
   await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
   const { base_url: baseUrl } = node.sandbox;
   const caller = companyOf(node.sandbox);
-  const count = roundCount(world);
-  const each = world.size(600, 60);
   const queries = await planQueries(direct, (count + 1) * each);
   await using floor = world.start("floor/serve.ts");
   const plans = queries.map(({ plan }) => plan);
@@ -72,8 +75,12 @@ export async function measureSearchOf(
   return figuresOf(rounds, products);
 }
 
-function roundCount(world: World): number {
-  return world.size(5, 1);
+export interface SearchedHome {
+  readonly home: string;
+  readonly products: number;
+  readonly rounds: number;
+  /** Queries of a round; another as many warm up. */
+  readonly each: number;
 }
 
 /** Tries of a kind for one query that is wanted of it, at most. */

@@ -3,11 +3,15 @@
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
 import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
-import type { ActorDefinition, ActorView, Effect, Message } from "./system/definition.ts";
+import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
+import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
+import type { ActorDefinition, ActorView, Effect } from "./system/definition.ts";
 
-export interface ActorHarness {
+export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorProtocols>> {
   /** Reply of the decision; undefined when the caller would wait. */
-  send(command: Message): unknown;
+  send<T extends CommandType<ActorProtocols[K]>>(
+    command: CommandOf<ActorProtocols[K], T>,
+  ): ReplyOf<ActorProtocols[K], T>;
   readonly effects: Effect[];
   readonly snapshot: AnyMachineSnapshot;
   nowMs: number;
@@ -20,11 +24,16 @@ export interface ActorHarness {
   readonly timers: Map<string, number>;
 }
 
-export function driveActor(definition: ActorDefinition<never, unknown>, id: string): ActorHarness {
+type Driven = Omit<ActorHarness, "send">;
+
+export function driveActor<K extends KindOf<ActorProtocols>>(
+  definition: ActorDefinition<K>,
+  id: string,
+): ActorHarness<K> {
   const kept = new Map<string, PartitionRow>();
   const [initial] = initialTransition(definition.machine, definition.input(id));
   let snapshot = initial as AnyMachineSnapshot;
-  const harness: ActorHarness & { nowMs: number } = {
+  const harness: ActorHarness<K> = {
     effects: [],
     timers: new Map(),
     nowMs: Date.UTC(2026, 0, 1),
@@ -34,11 +43,11 @@ export function driveActor(definition: ActorDefinition<never, unknown>, id: stri
     },
     rows: (rt) => [...kept.values()].filter((row) => row.rt === rt),
     lay: (row) => void kept.set(keyOf(row), row),
-    send: (command) => {
-      const selections = definition.rows?.(command as never, id) ?? [];
+    send: <T extends CommandType<ActorProtocols[K]>>(command: CommandOf<ActorProtocols[K], T>) => {
+      const selections = definition.rows?.(command, id) ?? [];
       const loaded = selections.flatMap((selection) => select(kept, selection));
       const view = viewOf(harness, id, loaded);
-      const decision = definition.decide(command as never, view);
+      const decision = definition.decide(command, view);
       for (const key of decision.deletes ?? []) kept.delete(keyOf(key));
       for (const row of decision.puts ?? []) kept.set(keyOf(row), row);
       harness.effects.push(...(decision.effects ?? []));
@@ -47,15 +56,15 @@ export function driveActor(definition: ActorDefinition<never, unknown>, id: stri
         snapshot = next as AnyMachineSnapshot;
         for (const action of actions) perform(definition, harness, viewOf(harness, id, loaded), action);
       }
-      return decision.wait ? undefined : decision.reply;
+      return (decision.wait ? undefined : decision.reply) as ReplyOf<ActorProtocols[K], T>;
     },
   };
   return harness;
 }
 
 function perform(
-  definition: ActorDefinition<never, unknown>,
-  harness: ActorHarness,
+  definition: ActorDefinition,
+  harness: Driven,
   view: ActorView,
   action: { readonly type: string; readonly params?: unknown },
 ): void {
@@ -65,11 +74,11 @@ function perform(
   else {
     const effect = definition.effects[action.type];
     if (!effect) throw new Error(`The machine asks for ${action.type}, which the kind does not know.`);
-    harness.effects.push(...effect(action.params as never, view));
+    harness.effects.push(...effect(action.params, view));
   }
 }
 
-function viewOf(harness: ActorHarness, id: string, loaded: readonly PartitionRow[]): ActorView {
+function viewOf(harness: Driven, id: string, loaded: readonly PartitionRow[]): ActorView {
   return {
     id,
     epoch: harness.epoch,

@@ -1,29 +1,31 @@
 // The life that golden snapshots are taken from: each kind in a state with something in every member of its context.
 
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "./actor.fixture.ts";
 import { businessActor } from "./business/definition.ts";
 import { integrationKeyActor } from "./integration-key/definition.ts";
+import type { ActorProtocols, KindOf } from "./messages/kinds.ts";
 import { pushActor } from "./push/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 
 export interface GoldenLife {
-  readonly definition: ActorDefinition<never, unknown>;
-  live(): ActorHarness;
+  readonly definition: ActorDefinition;
+  live(): Pick<ActorHarness, "snapshot">;
 }
 
 const uuid = "00000000-0000-4000-8000-000000000001";
 
-function life(
-  definition: unknown,
+/** Golden snapshots were taken from commands that say no more than the machine keeps. */
+function life<K extends KindOf<ActorProtocols>>(
+  definition: ActorDefinition<K>,
   id: string,
-  commands: readonly (Message & Record<string, unknown>)[],
+  commands: readonly (Message & Readonly<Record<string, unknown>>)[],
 ): GoldenLife {
-  const kind = definition as ActorDefinition<never, unknown>;
   return {
-    definition: kind,
+    definition,
     live: () => {
-      const harness = driveActor(kind, id);
-      for (const command of commands) harness.send(command);
+      const harness = driveActor(definition, id);
+      for (const command of commands) harness.send(rubbish(command));
       return harness;
     },
   };

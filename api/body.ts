@@ -57,13 +57,17 @@ export function lengthFault(request: IncomingMessage, { bytesMax }: BodyLimits):
 }
 
 /**
- * The whole body, for whoever `caller` names. A longer one than allowed is not read past the limit, and not at all when its
+ * The whole body, at once where there is none, for whoever `caller` names. A longer one than allowed is not read past the limit, and not at all when its
  * length is declared. One that comes too slowly is given up, and so is one for which there is no room.
  */
-export function readBody(request: IncomingMessage, limits: BodyLimits, caller: string): Promise<BodyOutcome> {
-  if (!hasBody(request)) return Promise.resolve(empty);
+export function readBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+  caller: string,
+): BodyOutcome | Promise<BodyOutcome> {
+  if (!hasBody(request)) return empty;
   const fault = lengthFault(request, limits);
-  if (fault !== null) return Promise.resolve({ ok: false, problem: fault });
+  if (fault !== null) return { ok: false, problem: fault };
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
   new Arrival(request, limits, caller, resolve).begin();
   return promise;

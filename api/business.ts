@@ -3,10 +3,24 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { collections } from "../collections/collections.ts";
 import { toBase64 } from "../protocol/bytes.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
 import { parseContentDigest } from "../protocol/content-digest.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import {
+  idempotencyKeyPattern,
+  inlineRecordsMax,
+  publishBytesMax,
+  pushPageMax,
+  requestBytesMax,
+} from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
+import {
+  inlineOutcome,
+  publishBody,
+  pushId,
+  pushStatus,
+  recordOutcomes,
+  sealContext,
+} from "../protocol/wire/push.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { Caller } from "../service/caller.ts";
@@ -17,12 +31,7 @@ import { notOfferedRoute } from "./not-offered.ts";
 import { single, sourceOfRequest } from "./request-parts.ts";
 import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
-import { envelopeSchema } from "./schemas.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
-
-/** Specification, «Limits». */
-const publishBytesMax = 33_554_432;
-const readBytesMax = 16_384;
 
 /** What the surface calls; each function checks what it is given beyond authentication. */
 export interface Publishing {
@@ -67,7 +76,7 @@ function signedRead<N extends string>(
   queryNames: readonly N[],
   answer: (call: SignedCall<N>) => Promise<Outcome>,
 ): Route["handle"] {
-  const limits = { bytesMax: readBytesMax, edge: deps.http.edge };
+  const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
   const callers = accepted(deps, "svc-business-read");
   return signedHandler({
     authentication: deps.authentication,
@@ -95,22 +104,6 @@ const publishProblems: readonly ProblemCode[] = [
   "idempotency_key_reused",
 ];
 
-const publishBody: JsonObject = {
-  type: "object",
-  required: ["batch_seal", "records"],
-  properties: {
-    batch_seal: envelopeSchema,
-    records: {
-      type: "array",
-      minItems: 1,
-      maxItems: 10_000,
-      items: { type: "string", contentEncoding: "base64", maxLength: 204_800 },
-      description: "Exact bytes of the records; record i is leaf i of the sealed tree.",
-    },
-  },
-  additionalProperties: false,
-};
-
 function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   const limits = { bytesMax: publishBytesMax, edge: deps.http.edge };
   const answer = ({ authenticated, body, request }: SignedCall): Promise<Outcome> =>
@@ -120,7 +113,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
       idempotencyKey: single(request.headers["idempotency-key"]),
       contentDigest: verifiedDigest(request),
       body,
-      sourceIp: sourceOfRequest(request, deps.http.edge.trustedProxies),
+      sourceIp: sourceOfRequest(request, deps.http.edge),
     });
   return {
     method: "POST",
@@ -128,8 +121,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
     tags: ["svc-push"],
     doc: {
       summary: `Publish a sealed batch of ${collections[collection].title}`,
-      description:
-        "Up to 50 records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).",
+      description: `Up to ${inlineRecordsMax} records are processed in the request and answered once each has its outcome and version (200); more are stored and processed afterwards (202).`,
       parameters: [
         sandboxKey,
         {
@@ -137,13 +129,17 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
           in: "header",
           required: true,
           description: "The same key with the same request replays the first answer.",
-          schema: { type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" },
+          schema: { type: "string", pattern: idempotencyKeyPattern.source },
         },
       ],
       body: publishBody,
       answers: {
-        200: { description: "`{batch_id, seq, held, results[]}`, one result per record in the order sent" },
-        202: { description: "PushStatus; `Location` names where to poll" },
+        200: { description: "The outcome of every record", body: inlineOutcome },
+        202: {
+          description: "The push was accepted and is processed; `Location` names where to poll",
+          body: pushStatus,
+          headers: ["Location"],
+        },
       },
       problems: publishProblems,
     },
@@ -165,25 +161,24 @@ function verifiedDigest(request: FastifyRequest): string {
 }
 
 function readPushRoute(deps: BusinessDeps): Route {
-  const outcomes = ["accepted", "updated", "rejected", "held", "pending"];
   return {
     method: "GET",
     path: "/v1/pushes/:push_id",
     tags: ["svc-business-read"],
     doc: {
-      summary: "Status of a push, with a page of 100 results in leaf order",
+      summary: `Status of a push, with a page of ${pushPageMax} results in leaf order`,
       parameters: [
         {
           name: "push_id",
           in: "path",
           description: "Push id.",
-          schema: { type: "string", pattern: "^bat_[0-9a-f]{24}$" },
+          schema: pushId.schema,
         },
         {
           name: "outcome",
           in: "query",
           description: "Only results of this outcome.",
-          schema: { enum: outcomes },
+          schema: { enum: recordOutcomes },
         },
         {
           name: "cursor",
@@ -193,7 +188,7 @@ function readPushRoute(deps: BusinessDeps): Route {
         },
         sandboxKey,
       ],
-      answers: { 200: { description: "PushStatus" } },
+      answers: { 200: { description: "The push, with a page of its results", body: pushStatus } },
       problems: ["request_invalid", "not_found"],
     },
     handle: signedRead(deps, ["outcome", "cursor"], ({ authenticated, query, request }) => {
@@ -216,9 +211,7 @@ function sealContextRoute(deps: BusinessDeps): Route {
     doc: {
       summary: "What the next seal must name",
       parameters: [sandboxKey],
-      answers: {
-        200: { description: "`{business_uuid, cert_id, certificate_status, ai_policy_version, …}`" },
-      },
+      answers: { 200: { description: "What is in force now", body: sealContext } },
       problems: ["business_not_verified"],
     },
     handle: signedRead(deps, [], ({ authenticated }) =>

@@ -25,7 +25,8 @@ export type EdgeRefusal = keyof typeof edgeRefusals;
 
 export interface Edge {
   readonly limits: HttpLimits;
-  readonly trustedProxies: readonly AddressRange[];
+  /** The address that a request over this connection comes from (X1 in service/source-address.ts); null where it is not known. */
+  sourceOf(socket: Socket, forwardedFor: string | null): string | null;
   /** How often each bound was met. */
   readonly refusals: Readonly<Record<EdgeRefusal, number>>;
   /** What is taken up now. */
@@ -57,8 +58,9 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
   const refused = (kind: EdgeRefusal): void => {
     refusals[kind] += 1;
   };
+  const peerOf = createPeerReader(trustedProxies);
   const ownerOf = (socket: Socket): string | null => {
-    const peer = sourceOf(socket.remoteAddress, null, trustedProxies);
+    const peer = peerOf(socket);
     return peer === null ? null : addressBlock(peer);
   };
   const connections = new ConnectionPlaces(limits, refused, ownerOf);
@@ -66,7 +68,10 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
   const answers = new UnreadAnswers(limits, refused, ownerOf);
   return {
     limits,
-    trustedProxies,
+    // What stands in front of a peer that is no trusted proxy says nothing.
+    sourceOf: (socket, forwardedFor) =>
+      peerOf(socket) ??
+      (forwardedFor === null ? null : sourceOf(socket.remoteAddress, forwardedFor, trustedProxies)),
     refusals,
     usage: () => ({
       connections: connections.count,
@@ -84,6 +89,18 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
       return () => bodies.add(caller, -bytes);
     },
     owe: (response, bytes) => answers.owe(response, bytes),
+  };
+}
+
+/** The peer of a connection, read once: null where it is a trusted proxy, or not known. */
+function createPeerReader(trustedProxies: readonly AddressRange[]): (socket: Socket) => string | null {
+  const peers = new WeakMap<Socket, string | null>();
+  return (socket) => {
+    const known = peers.get(socket);
+    if (known !== undefined) return known;
+    const peer = sourceOf(socket.remoteAddress, null, trustedProxies);
+    peers.set(socket, peer);
+    return peer;
   };
 }
 

@@ -13,6 +13,7 @@ import fastify, {
   LogController,
 } from "fastify";
 import type { Clock } from "../crypto/port.ts";
+import { publishBytesMax } from "../protocol/limits.ts";
 import { nearestName } from "../protocol/nearest.ts";
 import { type ProblemCode, problem } from "../protocol/problem.ts";
 import { refused } from "../service/answer.ts";
@@ -20,9 +21,10 @@ import { failureAnswer } from "../service/failure.ts";
 import type { RequestObserver } from "../service/request-observer.ts";
 import { leaveBodyUnread } from "./body.ts";
 import type { Edge } from "./edge.ts";
+import examples from "./examples.json" with { type: "json" };
 import { bodyTimeMs } from "./http-limits.ts";
 import { serveOneAtATime } from "./one-at-a-time.ts";
-import { type OpenApiInfo, openApi } from "./open-api.ts";
+import { type Examples, type OpenApiInfo, openApi, openApiDocument, signedTerms } from "./open-api.ts";
 import {
   answerClientError,
   headBytesMax,
@@ -32,7 +34,7 @@ import {
   takeOver,
 } from "./platform-answers.ts";
 import { send, sendProblem } from "./reply.ts";
-import { isRefused, parseQuery, sourceOfRequest } from "./request-parts.ts";
+import { isRefused, parseQuery, pathPattern, sourceOfRequest } from "./request-parts.ts";
 import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
@@ -75,8 +77,6 @@ export interface Surface {
 }
 
 const keepAliveMs = 72_000;
-/** Of the longest body of any surface. */
-const bodyBytesMax = 33_554_432;
 
 export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const platform = platformAnswers(deps, surface);
@@ -95,7 +95,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
     // Bodies have a time of their own. This one ends a connection that neither finishes nor fails.
-    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, bodyBytesMax)),
+    requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, publishBytesMax)),
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,
@@ -128,7 +128,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   takeOver(server.server, platform);
   const routes = withOpenApi(surface);
   addManners(server, deps, surface);
-  addRefusals(server, routes, deps.hosts);
+  addRefusals(server, surface, { routes, hosts: deps.hosts });
   for (const route of routes) addRoute(server, route, allowedBy(routesAt(routes, route.path)));
   const { leaveMs = 0 } = deps;
   if (leaveMs > 0) server.addHook("preClose", () => leave(server.server, leaveMs));
@@ -145,34 +145,33 @@ async function leave(server: Server, leaveMs: number): Promise<void> {
 }
 
 function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): void {
-  server.addHook("onRequest", (request, reply, done) => {
-    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
-    if (surface.isPublic) allowAnyOrigin(reply);
-    done();
-  });
   server.addHook("onResponse", (request, reply, done) => {
     const answered = {
+      request_id: request.id,
       surface: surface.name,
       method: request.method,
       route: request.routeOptions.url ?? "unmatched",
       status: reply.statusCode,
       code: reply.problemCode,
       durationMs: reply.elapsedTime,
+      key_id: reply.keyId,
+      from: sourceOfRequest(request.raw, deps.edge),
     };
     deps.observer.observe(answered);
-    const from = sourceOfRequest(request.raw, deps.edge.trustedProxies);
-    request.log.info({ request_id: request.id, ...answered, key_id: reply.keyId, from }, "answered");
+    request.log.info(answered, "answered");
     done();
   });
 }
 
-/** What no route is asked about. */
+/** What every answer has, and what no route is asked about: in one hook, for each costs every request something. */
 function addRefusals(
   server: FastifyInstance,
-  routes: readonly Route[],
-  hosts: readonly string[] | null,
+  { isPublic }: Surface,
+  { routes, hosts }: { readonly routes: readonly Route[]; readonly hosts: readonly string[] | null },
 ): void {
   server.addHook("onRequest", (request, reply, done) => {
+    reply.header("request-id", request.id).header("x-content-type-options", "nosniff");
+    if (isPublic) allowAnyOrigin(reply);
     const isSigned = request.routeOptions.config.isSigned === true;
     const fault = headFault(request.raw, isSigned) ?? (isSigned ? null : hostFault(request.raw, hosts));
     if (fault !== null) {
@@ -245,22 +244,27 @@ function addRoute(server: FastifyInstance, route: Route, allowed: readonly strin
 }
 
 function withOpenApi(surface: Surface): readonly Route[] {
-  // The same bytes for all who ask: what waits to be read by many is in memory once.
-  const body = Buffer.from(JSON.stringify(openApi(surface.info, surface.routes)));
   const route: Route = {
     method: "GET",
     path: "/openapi.json",
     tags: [],
     isPublic: true,
-    doc: { summary: "This document", answers: { 200: { description: "OpenAPI 3.1" } } },
+    doc: {
+      summary: "This document",
+      answers: { 200: { description: "OpenAPI 3.1", body: openApiDocument, headers: ["Cache-Control"] } },
+    },
     handle: async (request, reply) => {
       const query = parseQuery(request.raw.url ?? "", []);
       if (isRefused(query)) return send(reply, query);
       const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
-      return send(reply, { kind: "answer", status: 200, headers, body });
+      return send(reply, { kind: "answer", status: 200, headers, body: bytes() });
     },
   };
-  return [...surface.routes, route];
+  const routes = [...surface.routes, route];
+  // The same bytes for all who ask: what waits to be read by many is in memory once.
+  const body = Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
+  const bytes = (): Uint8Array => body;
+  return routes;
 }
 
 function answerUnmatched(
@@ -285,10 +289,6 @@ function answerUnmatched(
     reply,
     problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
   );
-}
-
-function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }
 
 async function answerError(

@@ -11,6 +11,8 @@ import type { Socket } from "node:net";
 import { endGently, hasBody } from "./body.ts";
 
 const headEnd = "\r\n\r\n";
+const headEndBytes = Buffer.from(headEnd, "latin1");
+const nothing = Buffer.alloc(0);
 
 export interface OneAtATimeOptions {
   /** Is told each connection before anything of it is read. */
@@ -72,7 +74,8 @@ export class Connection {
     this.#request = request;
     this.#isAnswered = false;
     this.#bodyBytesLeft = hasBody(request) ? Number(request.headers["content-length"] ?? 0) : 0;
-    response.once("close", () => this.#answered(request));
+    // It comes once; to listen for one time would cost more.
+    response.on("close", () => this.#answered(request));
     this.#requestsLeft -= 1;
     if (this.#requestsLeft > 0) return;
     response.setHeader("connection", "close");
@@ -114,8 +117,10 @@ export class Connection {
         return;
       }
       const end = this.#bodyBytesLeft > 0 ? this.#endOfBody(rest) : this.#endOfHead(rest);
-      const part = rest.subarray(0, end);
-      rest = rest.subarray(end);
+      // Most often a read brings one request and nothing else.
+      const isAll = end === rest.length;
+      const part = isAll ? rest : rest.subarray(0, end);
+      rest = isAll ? nothing : rest.subarray(end);
       this.#parse(part);
     }
   }
@@ -135,8 +140,11 @@ export class Connection {
 
   /** Just behind the first empty line, with which heads end, and bodies in chunks as well; else all. */
   #endOfHead(bytes: Buffer): number {
-    const seam = `${this.#tail}${bytes.toString("latin1", 0, headEnd.length - 1)}`.indexOf(headEnd);
-    const at = seam < 0 ? bytes.indexOf(headEnd) : seam - this.#tail.length;
+    const seam =
+      this.#tail === ""
+        ? -1
+        : `${this.#tail}${bytes.toString("latin1", 0, headEnd.length - 1)}`.indexOf(headEnd);
+    const at = seam < 0 ? bytes.indexOf(headEndBytes) : seam - this.#tail.length;
     if (at < 0 && seam < 0) {
       const last = bytes.toString("latin1", Math.max(0, bytes.length - (headEnd.length - 1)));
       this.#tail = `${this.#tail}${last}`.slice(1 - headEnd.length);

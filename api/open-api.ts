@@ -1,15 +1,39 @@
-// OpenAPI 3.1 of a surface, from the same routes and schemas that serve it.
+// OpenAPI 3.1 of a surface, from the same routes and shapes that serve it.
+//   O1. What a response says is exact: objects are closed, and a problem has one of the codes that its response lists.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
-import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
-import type { Parameter, Route } from "./route.ts";
+import { type ProblemCode, problemCodes, problemMediaType, problemShape } from "../protocol/problem.ts";
+import { anyObject, described } from "../protocol/shape.ts";
+import { shareNamed } from "./named-schemas.ts";
+import { type HeaderName, headerFields } from "./response-headers.ts";
+import type { Operation, Parameter } from "./route.ts";
 
 export interface OpenApiInfo {
   readonly title: string;
   readonly description: string;
-  /** Public base addresses. */
+  /** Public base addresses; none where the document does not know them. */
   readonly servers: readonly string[];
 }
+
+/** Bodies as they were sent and answered in a real run, by `<METHOD> <path>`. */
+export type Examples = Readonly<
+  Record<string, { readonly request?: JsonValue; readonly answers: Readonly<Record<string, JsonValue>> }>
+>;
+
+/** What is true of all routes of a surface. */
+export interface SurfaceTerms {
+  readonly securitySchemes: JsonObject;
+  security(operation: Operation): JsonObject;
+  problems(operation: Operation): readonly ProblemCode[];
+  headers(operation: Operation): {
+    readonly required: readonly HeaderName[];
+    readonly optional: readonly HeaderName[];
+  };
+  readonly examples: Examples;
+}
+
+/** Described by its own standard. */
+export const openApiDocument = described(anyObject, "An OpenAPI document, which describes itself here.");
 
 /** Of every route of every surface, whatever it is asked. */
 export const platformProblems: readonly ProblemCode[] = [
@@ -35,72 +59,85 @@ const signatureProblems: readonly ProblemCode[] = [
   "rate_limited",
 ];
 
-/** Answered with Retry-After. */
-const waits: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
-  "idempotency_in_progress",
-  "rate_limited",
-  "unavailable",
-]);
+/** The surfaces whose routes are signed, or public. */
+export function signedTerms(examples: Examples): SurfaceTerms {
+  return {
+    securitySchemes: {
+      httpSignature: {
+        type: "apiKey",
+        in: "header",
+        name: "Signature",
+        description:
+          "RFC 9421 HTTP Message Signature, label sig1, with Signature-Input and, for a body, Content-Digest. Covers @method, @authority, @path, then @query when there is a query string, then content-digest when there is a body; parameters created, expires, nonce, keyid, tag in this order.",
+      },
+    },
+    security: ({ tags }) =>
+      tags.length === 0 ? { security: [] } : { security: [{ httpSignature: [] }], "x-signature-tags": tags },
+    problems: ({ tags }) => [
+      ...(tags.length === 0 ? (["host_not_allowed"] as const) : signatureProblems),
+      ...platformProblems,
+      "unavailable",
+    ],
+    headers: ({ tags, isPublic }) => ({
+      required: ["Request-Id", ...(isPublic === true ? (["Access-Control-Allow-Origin"] as const) : [])],
+      optional: tags.length === 0 ? [] : ["RateLimit-Policy", "RateLimit"],
+    }),
+    examples,
+  };
+}
 
-export function openApi(info: OpenApiInfo, routes: readonly Route[]): JsonObject {
+export function openApi(
+  info: OpenApiInfo,
+  operations: readonly Operation[],
+  terms: SurfaceTerms,
+): JsonObject {
   const paths: Record<string, Record<string, JsonValue>> = {};
-  for (const route of routes) {
-    const path = route.path.replaceAll(/:([a-z_]+)/g, "{$1}");
-    const operations = paths[path] ?? {};
-    operations[route.method.toLowerCase()] = operation(route);
-    paths[path] = operations;
+  for (const each of operations) {
+    const path = each.path.replaceAll(/:([a-z_]+)/g, "{$1}");
+    const known = paths[path] ?? {};
+    known[each.method.toLowerCase()] = operation(each, terms);
+    paths[path] = known;
   }
+  const shared = shareNamed({ paths, problem: problemShape.schema });
   return {
     openapi: "3.1.0",
     info: {
       title: info.title,
       version: "1.0.0",
-      description: `${info.description} HEAD is answered wherever GET is, with the same headers; a signature then covers HEAD as its @method.`,
+      description: `${info.description} Examples are from a real run; long lists and texts in them are cut. HEAD is answered wherever GET is, with the same headers; a signature then covers HEAD as its @method.`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: info.servers.map((url) => ({ url })),
-    paths,
-    components: {
-      schemas: { Problem: problemSchema },
-      securitySchemes: {
-        httpSignature: {
-          type: "apiKey",
-          in: "header",
-          name: "Signature",
-          description:
-            "RFC 9421 HTTP Message Signature, label sig1, with Signature-Input and, for a body, Content-Digest. Covers @method, @authority, @path, then @query when there is a query string, then content-digest when there is a body; parameters created, expires, nonce, keyid, tag in this order.",
-        },
-      },
-    },
+    ...(info.servers.length === 0 ? {} : { servers: info.servers.map((url) => ({ url })) }),
+    paths: (shared.value as JsonObject)["paths"] ?? {},
+    components: { schemas: shared.schemas, securitySchemes: terms.securitySchemes },
   };
 }
 
-function operation(route: Route): JsonObject {
-  const { doc } = route;
-  const isSigned = route.tags.length > 0;
+/** How {@link Examples} name an operation. */
+export function operationKey({ method, path }: Pick<Operation, "method" | "path">): string {
+  return `${method} ${path}`;
+}
+
+function operation(each: Operation, terms: SurfaceTerms): JsonObject {
+  const { doc } = each;
+  const example = terms.examples[operationKey(each)];
+  const shown = (value: JsonValue | undefined): JsonObject => (value === undefined ? {} : { example: value });
   return {
-    operationId: operationId(route),
+    operationId: `${each.method.toLowerCase()}${each.path.replaceAll(/[^a-zA-Z0-9]+/g, "_")}`,
     summary: doc.summary,
     ...(doc.description === undefined ? {} : { description: doc.description }),
-    ...(isSigned ? { security: [{ httpSignature: [] }], "x-signature-tags": route.tags } : { security: [] }),
+    ...terms.security(each),
     parameters: (doc.parameters ?? []).map(parameter),
     ...(doc.body === undefined
       ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: doc.body } } } }),
-    responses: {
-      ...answers(route),
-      ...problemResponses([
-        ...(isSigned ? signatureProblems : []),
-        ...(doc.problems ?? []),
-        ...platformProblems,
-        "unavailable",
-      ]),
-    },
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: doc.body.schema, ...shown(example?.request) } },
+          },
+        }),
+    responses: responses(each, terms),
   };
-}
-
-function operationId(route: Route): string {
-  return `${route.method.toLowerCase()}${route.path.replaceAll(/[^a-zA-Z0-9]+/g, "_")}`;
 }
 
 function parameter(each: Parameter): JsonObject {
@@ -113,72 +150,72 @@ function parameter(each: Parameter): JsonObject {
   };
 }
 
-function answers(route: Route): JsonObject {
-  return Object.fromEntries(
-    Object.entries(route.doc.answers).map(([status, { description, schema, mediaType }]) => [
-      status,
-      { description, content: { [mediaType ?? "application/json"]: { schema: schema ?? {} } } },
-    ]),
-  );
-}
-
-/** Problems of one status share an entry that lists their codes. */
-export function problemResponses(codes: readonly ProblemCode[]): JsonObject {
-  const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of new Set<ProblemCode>(codes)) {
-    const { status } = problemCodes[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const retryAfter = {
-    "Retry-After": { description: "Seconds, as in `retry_after_seconds`.", schema: { type: "integer" } },
-  };
-  const content = { [problemMediaType]: { schema: { $ref: "#/components/schemas/Problem" } } };
-  return Object.fromEntries(
-    [...byStatus].map(([status, each]) => [
-      String(status),
-      {
-        description: each.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join("; "),
-        ...(each.some((code) => waits.has(code)) ? { headers: retryAfter } : {}),
-        content,
-      },
-    ]),
-  );
-}
-
-/** What {@link problemResponses} refers to as `#/components/schemas/Problem`. */
-export const problemSchema: JsonObject = {
-  type: "object",
-  description: "RFC 9457 problem details.",
-  required: ["type", "title", "status", "code", "detail"],
-  properties: {
-    type: { type: "string" },
-    title: { type: "string" },
-    status: { type: "integer" },
-    code: {
-      type: "string",
-      enum: Object.keys(problemCodes),
-      description: "Stable: codes never change their meaning.",
-    },
-    detail: { type: "string", description: "For a person: what is wrong and what to do." },
-    pointer: {
-      type: "string",
-      description:
-        "RFC 6901 pointer to the place; /headers, /query and /path name other parts of the request.",
-    },
-    reason: { type: "string" },
-    suggestion: { type: "string", description: "The nearest valid name where a name was wrong." },
-    allowed: { type: "array", items: { type: "string" } },
-    retry_after_seconds: { type: "integer" },
-    region: { type: "string", description: "The region that answers this key." },
-    ai_policy_version: { type: "integer" },
-    cert_id: { type: "string" },
-    errors: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { code: { type: "string" }, pointer: { type: "string" }, detail: { type: "string" } },
-        required: ["code", "pointer", "detail"],
-      },
-    },
-  },
+const page: JsonObject = {
+  "text/html": { schema: { type: "string", description: "The same as a page for people." } },
 };
+
+function responses(each: Operation, terms: SurfaceTerms): JsonObject {
+  const { answers, pages = [], problems = [] } = each.doc;
+  const { required, optional } = terms.headers(each);
+  const examples = terms.examples[operationKey(each)]?.answers ?? {};
+  const found: Record<string, JsonObject> = {};
+  for (const [status, { description, body, mediaType = "application/json", headers = [] }] of Object.entries(
+    answers,
+  )) {
+    const example = examples[status];
+    const content = { schema: body?.schema ?? {}, ...(example === undefined ? {} : { example }) };
+    found[status] = {
+      description,
+      headers: headerFields([...required, ...headers], optional),
+      ...(body === null ? {} : { content: { [mediaType]: content } }),
+    };
+  }
+  for (const [status, codes] of byStatus([...problems, ...terms.problems(each)]))
+    found[status] = joined(
+      found[status],
+      problemResponse(status, codes, { required, optional }),
+      examples[status],
+    );
+  for (const status of pages) {
+    const { content, ...rest } = found[status] ?? { description: "A page." };
+    found[status] = { ...rest, content: { ...(content as JsonObject), ...page } };
+  }
+  return found;
+}
+
+/** An answer and problems may share a status: what is not ready answers 503, as what is unavailable does. */
+function joined(
+  known: JsonObject | undefined,
+  { content, ...problems }: JsonObject,
+  example: JsonValue | undefined,
+): JsonObject {
+  const shown = known === undefined && example !== undefined ? { example } : {};
+  const media = (content as JsonObject)[problemMediaType] as JsonObject;
+  const all = {
+    ...(known?.["content"] as JsonObject | undefined),
+    [problemMediaType]: { ...media, ...shown },
+  };
+  return { ...problems, ...known, content: all };
+}
+
+function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<string, readonly ProblemCode[]> {
+  return Map.groupBy(new Set(codes), (code) => String(problemCodes[code].status));
+}
+
+/** Problems of one status share an entry that lists their codes (O1). */
+function problemResponse(
+  status: string,
+  codes: readonly ProblemCode[],
+  { required, optional }: ReturnType<SurfaceTerms["headers"]>,
+): JsonObject {
+  const challenge: readonly HeaderName[] = status === "401" ? ["WWW-Authenticate"] : [];
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problemCodes[code].title}`).join("; "),
+    headers: headerFields([...required, "Cache-Control", ...challenge], ["Retry-After", ...optional]),
+    content: {
+      [problemMediaType]: {
+        schema: { allOf: [problemShape.schema], properties: { code: { enum: codes } } },
+      },
+    },
+  };
+}

@@ -21,17 +21,16 @@ export interface PlatformAnswers {
   readonly answered: (found: Problem, fields: Readonly<Record<string, string>>) => void;
 }
 
-/** The exchange that each connection was in last. */
-const exchanges = new WeakMap<
-  Duplex,
-  { readonly request: IncomingMessage; readonly response: ServerResponse }
->();
+/** The response that each connection had last. */
+const responses = new WeakMap<Duplex, { last: ServerResponse }>();
 
 /** Takes over what the server would answer or refuse by itself. */
 export function takeOver(server: Server, answers: PlatformAnswers): void {
   server.maxHeadersCount = headFieldsMax;
   server.prependListener("request", (request, response) => {
-    exchanges.set(request.socket, { request, response });
+    const known = responses.get(request.socket);
+    if (known === undefined) responses.set(request.socket, { last: response });
+    else known.last = response;
   });
   server.on("checkContinue", (request, response) => {
     if (isExpectationMet(request)) response.writeContinue();
@@ -52,9 +51,9 @@ export function answerClientError(
   socket: Duplex,
   answers: PlatformAnswers,
 ): void {
-  const exchange = exchanges.get(socket);
+  const response = responses.get(socket)?.last;
   if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-  else if (exchange?.request.complete === false && exchange.response.headersSent) socket.end();
+  else if (response?.req.complete === false && response.headersSent) socket.end();
   else answerAndEnd(socket, clientProblem(error.code ?? ""), answers);
 }
 

@@ -5,8 +5,8 @@ import { nearestName } from "../protocol/nearest.ts";
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "../service/answer.ts";
 import type { RequestHead } from "../service/request-head.ts";
-import { type AddressRange, sourceOf } from "../service/source-address.ts";
 import { hasBody } from "./body.ts";
+import type { Edge } from "./edge.ts";
 
 export function requestHead(request: IncomingMessage): RequestHead {
   const { host, url } = target(request);
@@ -61,10 +61,10 @@ export function single(value: string | readonly string[] | undefined): string | 
 /** The address that a request comes from; null where it is not known. */
 export function sourceOfRequest(
   { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
-  trustedProxies: readonly AddressRange[],
+  edge: Pick<Edge, "sourceOf">,
 ): string | null {
   // All its fields in the order they came, as one list (RFC 9110 §5.3).
-  return sourceOf(socket.remoteAddress, single(headers["x-forwarded-for"]), trustedProxies);
+  return edge.sourceOf(socket, single(headers["x-forwarded-for"]));
 }
 
 export type Query<N extends string> = { readonly [K in N]: string | null };
@@ -101,4 +101,9 @@ function repeatedParameter(name: string): Refused {
 
 export function isRefused<N extends string>(query: Query<N> | Refused): query is Refused {
   return "kind" in query && query.kind === "problem";
+}
+
+/** What the path of a request matches that a route of this path answers. */
+export function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }

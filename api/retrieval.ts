@@ -3,9 +3,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { collections } from "../collections/collections.ts";
 import { searchRequestSchema } from "../collections/search-schema.ts";
-import type { JsonObject } from "../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
+import { requestBytesMax, searchRowsMax } from "../protocol/limits.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
+import { recordId } from "../protocol/wire/push.ts";
+import { fetchedRecord, searchAnswer } from "../protocol/wire/retrieval.ts";
 import type { AcceptedCallers, AuthenticationDeps } from "../service/authenticate.ts";
 import type { FetchRecord } from "../service/fetch.ts";
 import type { Search } from "../service/search.ts";
@@ -13,11 +15,7 @@ import { buildServer, type HttpDeps } from "./http-server.ts";
 import { notOfferedRoute } from "./not-offered.ts";
 import type { Route, RouteDoc } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
-import { envelopeSchema, recordSealSchema } from "./schemas.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
-
-/** Specification, «Limits». */
-const bodyBytesMax = 16_384;
 
 export interface RetrievalDeps {
   readonly http: HttpDeps;
@@ -55,7 +53,7 @@ function accepted(deps: RetrievalDeps): AcceptedCallers {
 }
 
 function signed(deps: RetrievalDeps, answer: (call: SignedCall) => ReturnType<Search>): Route["handle"] {
-  const limits = { bytesMax: bodyBytesMax, edge: deps.http.edge };
+  const limits = { bytesMax: requestBytesMax, edge: deps.http.edge };
   return signedHandler({
     authentication: deps.authentication,
     accepted: accepted(deps),
@@ -92,29 +90,15 @@ const searchProblems: readonly ProblemCode[] = [
   "media_type_unsupported",
 ];
 
-const searchAnswer: JsonObject = {
-  type: "object",
-  required: ["retrieval_id", "collection", "country", "rows", "receipt"],
-  properties: {
-    retrieval_id: { type: "string" },
-    collection: { enum: [...collectionNames] },
-    country: { type: "string", pattern: "^[A-Z]{2}$" },
-    rows: {
-      type: "array",
-      maxItems: 50,
-      items: { type: "object", description: "A signed search row with its serve-time members." },
-    },
-    receipt: envelopeSchema,
-  },
-};
-
 function searchDoc(collection: CollectionName | null): RouteDoc {
   return {
     summary: collection === null ? "Search one collection" : `Search ${collections[collection].title}`,
-    description: "At most 50 rows, in the order asked for; there is no second page.",
+    description: `At most ${searchRowsMax} rows, in the order asked for; there is no second page.`,
     parameters: [sandboxKey],
-    body: searchRequestSchema(collection),
-    answers: { 200: { description: "Rows and their receipt", schema: searchAnswer } },
+    body: { schema: searchRequestSchema(collection) },
+    answers: {
+      200: { description: "Rows and their receipt", body: searchAnswer, headers: ["Cache-Control"] },
+    },
     problems: searchProblems,
   };
 }
@@ -136,8 +120,6 @@ function fetchRoute(deps: RetrievalDeps): Route {
   };
 }
 
-const text: JsonObject = { type: "string" };
-
 const fetchDoc: RouteDoc = {
   summary: "Fetch one record",
   description:
@@ -147,78 +129,15 @@ const fetchDoc: RouteDoc = {
       name: "record_id",
       in: "path",
       description: "Record id.",
-      schema: { type: "string", pattern: "^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$" },
+      schema: recordId.schema,
     },
     sandboxKey,
   ],
   answers: {
     200: {
       description: "The record with its seal, sidecar, AI policy, provenance and receipt",
-      schema: {
-        type: "object",
-        required: [
-          "record_id",
-          "business_uuid",
-          "type",
-          "published_at",
-          "record",
-          "seal",
-          "sidecar",
-          "ai_policy",
-          "provenance",
-          "receipt",
-        ],
-        properties: {
-          record_id: text,
-          business_uuid: { type: "string", format: "uuid" },
-          type: { enum: [...collectionNames] },
-          published_at: { type: "string", format: "date-time" },
-          record: {
-            type: "object",
-            description:
-              "The sealed record. Its exact text, from the colon to the comma that follows, is what the seal's hash is over.",
-          },
-          seal: recordSealSchema,
-          sidecar: envelopeSchema,
-          ai_policy: {
-            type: "object",
-            required: ["version", "record", "seal"],
-            properties: {
-              version: {
-                type: "integer",
-                minimum: 0,
-                description: "0 while no AI policy is sealed; record and seal are then null.",
-              },
-              record: { type: ["object", "null"] },
-              seal: { type: ["object", "null"] },
-            },
-          },
-          provenance: {
-            type: "object",
-            required: ["certificate_url", "projection_version", "log_leaf", "source_line"],
-            properties: {
-              certificate_url: { type: "string", format: "uri" },
-              projection_version: text,
-              log_leaf: {
-                type: ["object", "null"],
-                description: "Null while the seal's leaf is in no transparency log.",
-              },
-              source_line: text,
-            },
-          },
-          receipt: envelopeSchema,
-          represent_us: {
-            type: "object",
-            description: "Business files: the five texts that say how to represent the business.",
-          },
-          endpoints: {
-            type: "object",
-            description:
-              "Business files: the authorised addresses. With status `suspended` use none of them.",
-            properties: { status: { enum: ["authorised", "suspended"] }, items: { type: "array" } },
-          },
-        },
-      },
+      body: fetchedRecord,
+      headers: ["Cache-Control"],
     },
   },
   problems: ["request_invalid", "not_found", "region_misdirected", "record_too_large", "request_timeout"],

@@ -4,8 +4,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
+import type { Shape } from "../protocol/shape.ts";
+import type { HeaderName } from "./response-headers.ts";
 
 export type Method = "GET" | "POST" | "DELETE";
+
+/** What is published of a shape. */
+export type Described = Pick<Shape<unknown>, "schema">;
 
 export interface Parameter {
   readonly name: string;
@@ -15,30 +20,40 @@ export interface Parameter {
   readonly schema: JsonObject;
 }
 
+export interface AnswerDoc {
+  readonly description: string;
+  /** Its body; null for an answer that has none. */
+  readonly body: Described | null;
+  /** Of the body; JSON where nothing is said. */
+  readonly mediaType?: string;
+  /** Fields that it always has, besides those of every answer. */
+  readonly headers?: readonly HeaderName[];
+}
+
 export interface RouteDoc {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
-  /** JSON Schema of the request body. */
-  readonly body?: JsonObject;
+  readonly body?: Described;
   /** Answers other than problems, by status. */
-  readonly answers: Readonly<
-    Record<
-      string,
-      { readonly description: string; readonly schema?: JsonObject; readonly mediaType?: string }
-    >
-  >;
+  readonly answers: Readonly<Record<string, AnswerDoc>>;
+  /** Statuses that are also answered as a page for people. */
+  readonly pages?: readonly number[];
   readonly problems?: readonly ProblemCode[];
 }
 
-export interface Route {
+/** What OpenAPI says of a route. */
+export interface Operation {
   readonly method: Method;
   /** Parameters are written `:name`. */
   readonly path: string;
   /** Tags that the route accepts; empty for a public one. */
   readonly tags: readonly SignatureTag[];
   readonly doc: RouteDoc;
-  readonly handle: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
   /** Any origin may read the answers. */
   readonly isPublic?: boolean;
+}
+
+export interface Route extends Operation {
+  readonly handle: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }

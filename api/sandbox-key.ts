@@ -1,3 +1,4 @@
+import { grantLengthMax } from "../protocol/limits.ts";
 import type { Parameter } from "./route.ts";
 
 /** Documents the header that every signed surface takes in the sandbox (specification, «Sandbox»). */
@@ -6,5 +7,5 @@ export const sandboxKey: Parameter = {
   in: "header",
   description:
     "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
-  schema: { type: "string", minLength: 1, maxLength: 8192 },
+  schema: { type: "string", minLength: 1, maxLength: grantLengthMax },
 };

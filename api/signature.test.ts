@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contentDigest } from "../protocol/content-digest.ts";
 import { parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { issueGrant } from "../service/sandbox-grant.ts";
+import { contractFetch } from "./contract.fixture.ts";
 import { rawHead, sendRaw } from "./raw-request.fixture.ts";
 import {
   bytesOf,
@@ -92,7 +93,11 @@ describe("a request signed by an independent implementation of RFC 9421", () => 
       "svc-sandbox-key": grant,
       "content-type": "application/json",
     };
-    const answer = await fetch(new URL(path, surfaces.retrievalUrl), { method: "POST", headers, body });
+    const answer = await contractFetch(new URL(path, surfaces.retrievalUrl), {
+      method: "POST",
+      headers,
+      body,
+    });
     expect(answer.status, await answer.text()).toBe(200);
   });
 });

@@ -69,7 +69,8 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
       leaveBodyUnread(request, reply);
       return send(reply, forged());
     }
-    const body = await readBody(request.raw, limits, keyId);
+    const reading = readBody(request.raw, limits, keyId);
+    const body = reading instanceof Promise ? await reading : reading;
     if (!body.ok) return refuseUnread(request, reply, body.problem);
     try {
       const digest = candidate.parts.contentDigest === null ? null : body.sha256();

@@ -26,6 +26,7 @@ import { createVerification } from "../service/verification.ts";
 import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import { buildBusiness } from "./business.ts";
+import { contractFetch, knowContract } from "./contract.fixture.ts";
 import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpDeps } from "./http-server.ts";
@@ -86,6 +87,9 @@ export async function openSurfaces(
   };
   const { addressRates = { reads: null, verifications: null } } = changes;
   const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });
+  for (const url of Object.values(urls)) await knowContract(url);
+  log.length = 0;
+  observed.length = 0;
   return {
     services,
     edge: http.edge,
@@ -320,7 +324,7 @@ export async function send(
     else headers[name] = value;
   }
   const body = bytesOf(request.body);
-  const response = await fetch(new URL(request.path, base), {
+  const response = await contractFetch(new URL(request.path, base), {
     method: request.method ?? (request.body === undefined ? "GET" : "POST"),
     headers,
     signal,

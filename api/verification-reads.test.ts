@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBusiness } from "../node/publishing.fixture.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
@@ -6,6 +7,8 @@ import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { collectionNames, formatTimestamp } from "../protocol/identifiers.ts";
 import { projectionDocument } from "../protocol/projection/specifications.ts";
+import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { verifyBusinessKeys } from "../verifier/business-keys.ts";
 import { certificateEnvelopes, verifyCertificates } from "../verifier/certificate.ts";
 import { verifyKeyCustody } from "../verifier/key-custody.ts";
@@ -34,7 +37,7 @@ describe("the reads of a business", () => {
       history: [],
       statement: expect.stringContaining("Diamonds Ltd"),
     });
-    const envelopes = certificateEnvelopes(answer.json as never);
+    const envelopes = certificateEnvelopes(rubbish(answer.json));
     expect(
       envelopes.ok && verifyCertificates(world.trust, world.business.party.uuid, envelopes.value),
     ).toMatchObject({
@@ -66,7 +69,7 @@ describe("the reads of a business", () => {
       status_reason: "approval_reversed",
       history: [{ status: "active" }],
     });
-    const envelopes = certificateEnvelopes(answer.json as never);
+    const envelopes = certificateEnvelopes(rubbish(answer.json));
     expect(envelopes.ok && verifyCertificates(world.trust, uuid, envelopes.value)).toMatchObject({
       ok: true,
     });
@@ -216,6 +219,29 @@ it("a method that is not allowed is told to any origin on both hosts", async () 
   }
   const signed = await send(world.surfaces.retrievalUrl, null, { path: "/v1/search", method: "PUT" });
   expect([signed.status, signed.headers.get("access-control-allow-origin")]).toEqual([405, null]);
+});
+
+describe("the JSON Schemas of records", () => {
+  it.each([...collectionNames, "ai_policy"])(
+    "%s is served, and takes what is published under it",
+    async (type) => {
+      const answer = await world.get(`/v1/schemas/${type}/1`);
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/schema+json"]);
+      const takes = new Ajv2020({ strict: true, validateFormats: false }).compile(answer.json);
+      const sample =
+        type === "ai_policy"
+          ? JSON.parse(new TextDecoder().decode(world.policy.record))
+          : sampleRecords[type as (typeof collectionNames)[number]];
+      expect(takes(sample)).toBe(true);
+      expect(takes({ ...sample, more: 1 })).toBe(false);
+    },
+  );
+
+  it.each(["products/2", "ads/1", "products/01"])("%s is none", async (name) => {
+    const { status, json } = await world.get(`/v1/schemas/${name}`);
+    expect([status, json["code"]]).toEqual([404, "not_found"]);
+    expect(json["allowed"]).toContain("products/1");
+  });
 });
 
 describe("the projections", () => {

@@ -10,6 +10,7 @@ import {
 import type { NodeServices } from "../node/services.ts";
 import { actionNames, aiPolicyBytes, blockedNames, useNames } from "../protocol/ai-policy.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import type { Trust } from "../verifier/trust.ts";
 import {
   newCaller,
@@ -46,7 +47,7 @@ export async function openVerifiable(): Promise<Verifiable> {
   const business = await openBusiness(services);
   const policy = await sealPolicy(services, business);
   const uuid = business.party.uuid;
-  await services.parties.acceptPolicy({ uuid, record: policy.record, seal: policy.seal as never });
+  await services.parties.acceptPolicy({ uuid, record: policy.record, seal: rubbish(policy.seal) });
   await sealAndPublish(services, business, [product("a"), product("b")], { aiPolicyVersion: 1 });
   const body = JSON.stringify(productSearch);
   const found = await send(surfaces.retrievalUrl, company, { path: "/v1/products/search", body });

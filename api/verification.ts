@@ -2,10 +2,12 @@
 // host and on the retrieval host alike. No account, any origin, never credentials.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
+import { verifyBytesMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
-import { vocabularyNames } from "../protocol/records/vocabularies/vocabulary-document.ts";
+import { requestProblem } from "../protocol/request-problem.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
+import { type VerifyRequest, verifyRequest } from "../protocol/wire/verify.ts";
 import { type Outcome, refused } from "../service/answer.ts";
 import type { PageFormat } from "../service/certificate-read.ts";
 import type { RequestRate } from "../service/request-rate.ts";
@@ -17,15 +19,24 @@ import { prefersHtml } from "./accept.ts";
 import { type BodyLimits, closeUnread, leaveBodyUnread, readBody } from "./body.ts";
 import type { Edge } from "./edge.ts";
 import { buildServer, type HttpDeps } from "./http-server.ts";
-import { bodyValidator } from "./json-schema.ts";
 import { send } from "./reply.ts";
 import { isRefused, parseQuery, type Query, sourceOfRequest } from "./request-parts.ts";
-import type { Parameter, Route, RouteDoc } from "./route.ts";
-import { hashSchema } from "./schemas.ts";
-import { verifyAnswerDocument, verifyMembers, verifyRequestDocument } from "./verify-schema.ts";
+import type { Route, RouteDoc } from "./route.ts";
+import {
+  certificateDoc,
+  checkpointDoc,
+  custodyDoc,
+  directoryDoc,
+  keySetDoc,
+  keysDoc,
+  policyKeyDoc,
+  projectionDoc,
+  recordSchemaDoc,
+  verifyDoc,
+  verifyPageDoc,
+  vocabularyDoc,
+} from "./verification-docs.ts";
 
-/** A record of 204,800 characters, its seal, sidecar and row. */
-const verifyBytesMax = 286_720;
 /** Several times what the largest evidence holds: a row, a proof, a sidecar. */
 const verifyValuesMax = 4_096;
 
@@ -96,6 +107,9 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
     at("/v1/projections/:type/:version", projectionDoc, (request) =>
       verification.projection(parameter(request, "type"), parameter(request, "version")),
     ),
+    at("/v1/schemas/:type/:version", recordSchemaDoc, (request) =>
+      verification.recordSchema(parameter(request, "type"), parameter(request, "version")),
+    ),
     at("/v1/ai-policy-key", policyKeyDoc, () => verification.aiPolicyKey()),
     read("/v1/vocabularies/:name", vocabularyDoc, ["version"], (request, { version }) =>
       verification.vocabulary({
@@ -121,7 +135,7 @@ function boundedRead<N extends string>(
   answer: Read<N>,
 ): Read<N> {
   return (request, query) => {
-    const source = reads === null ? null : sourceOfRequest(request, edge.trustedProxies);
+    const source = reads === null ? null : sourceOfRequest(request, edge);
     const limited = source === null ? null : (reads?.take(addressBlock(source)) ?? null);
     return limited ?? answer(request, query);
   };
@@ -173,7 +187,6 @@ function readVerifyPage(
 function verifyRoute(deps: VerificationRoutesDeps): Route {
   const { edge, addressRates } = deps;
   const limits: BodyLimits = { bytesMax: verifyBytesMax, edge };
-  const faultOf = bodyValidator(verifyRequestDocument, verifyMembers);
   const answerVerify = async (request: FastifyRequest, bytes: Uint8Array): Promise<Outcome> => {
     const json = parseStrictJson(bytes, { valuesMax: verifyValuesMax });
     if (!json.ok) {
@@ -182,8 +195,8 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     }
     const query = parseQuery(request.raw.url ?? "", []);
     if (isRefused(query)) return query;
-    const fault = faultOf(json.value as JsonValue);
-    return fault === null ? deps.verify(json.value as JsonObject) : refused(fault);
+    const fault = requestProblem(verifyRequest, json.value as JsonValue);
+    return fault === null ? deps.verify(json.value as VerifyRequest) : refused(fault);
   };
   return {
     method: "POST",
@@ -192,7 +205,7 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     isPublic: true,
     doc: verifyDoc,
     handle: async (request, reply) => {
-      const source = sourceOfRequest(request, edge.trustedProxies);
+      const source = sourceOfRequest(request, edge);
       const caller = source === null ? "" : addressBlock(source);
       const limited = source === null ? null : (addressRates.verifications?.take(caller) ?? null);
       if (limited !== null) {
@@ -212,139 +225,3 @@ function verifyRoute(deps: VerificationRoutesDeps): Route {
     },
   };
 }
-const uuidParameter: Parameter = {
-  name: "uuid",
-  in: "path",
-  description: "UUID of the party.",
-  schema: { type: "string", format: "uuid" },
-};
-const formatParameter: Parameter = {
-  name: "format",
-  in: "query",
-  description: "Wins over Accept.",
-  schema: { enum: ["html", "json"] },
-};
-
-const certificateDoc: RouteDoc = {
-  summary: "Certificate of a business or an AI company, with its history",
-  description: "HTML with `Accept: text/html` or `?format=html`.",
-  parameters: [uuidParameter, formatParameter],
-  answers: {
-    200: {
-      description:
-        "`{subject, status, status_effective_from, statement, cert_id, issued_at, certificate, history[]}`; history newest first, each with `{cert_id, issued_at, status, status_effective_from, certificate}`",
-    },
-  },
-  problems: ["not_found", "request_invalid"],
-};
-const keysDoc: RouteDoc = {
-  summary: "Published keys of a business",
-  parameters: [uuidParameter],
-  answers: { 200: { description: "`{uuid, cert_id, issued_at, keys[], signed}`; only `signed` is trusted" } },
-  problems: ["not_found"],
-};
-const custodyDoc: RouteDoc = {
-  summary: "Who holds the keys of a business",
-  parameters: [uuidParameter],
-  answers: { 200: { description: "`{uuid, statements[]}`, newest first; only `statement` counts" } },
-  problems: ["not_found"],
-};
-const keySetDoc: RouteDoc = {
-  summary: "Signed key set of the service",
-  answers: { 200: { description: "`{keys, signed}`; only the signed payload is trusted" } },
-};
-const directoryDoc: RouteDoc = {
-  summary: "Key directory of AI companies that chose to be listed",
-  answers: { 200: { description: "`{v, issued_at, companies[], statement}`" } },
-};
-const projectionDoc: RouteDoc = {
-  summary: "Projection specification",
-  parameters: [
-    {
-      name: "type",
-      in: "path",
-      description: "Record type.",
-      schema: { type: "string", pattern: "^[a-z_]{1,32}$" },
-    },
-    {
-      name: "version",
-      in: "path",
-      description: "Version.",
-      schema: { type: "string", pattern: "^[1-9][0-9]{0,5}$" },
-    },
-  ],
-  answers: {
-    200: {
-      description:
-        "`{version, spec_version, sha256, record_type, field_map, rules, unsigned_fields, serve_time_fields, definition}`",
-    },
-  },
-  problems: ["not_found"],
-};
-const policyKeyDoc: RouteDoc = {
-  summary: "What the bits of AI policies mean",
-  answers: { 200: { description: "`{key_version, current_ai_policy_schema, rule, groups, blocked[]}`" } },
-};
-const vocabularyDoc: RouteDoc = {
-  summary: "Controlled vocabulary",
-  parameters: [
-    { name: "name", in: "path", description: "Vocabulary.", schema: { enum: [...vocabularyNames] } },
-    {
-      name: "version",
-      in: "query",
-      description: "The latest when left out.",
-      schema: { type: "integer", minimum: 1 },
-    },
-    {
-      name: "If-None-Match",
-      in: "header",
-      description: "ETags that the caller holds: 304 when one of them is current.",
-      schema: { type: "string" },
-    },
-  ],
-  answers: {
-    200: { description: "The vocabulary; its ETag serves conditional requests" },
-    304: { description: "Not changed" },
-  },
-  problems: ["not_found", "request_invalid"],
-};
-const checkpointDoc: RouteDoc = {
-  summary: "Latest checkpoint of the transparency log",
-  answers: { 200: { description: "Signed note", mediaType: "text/plain" } },
-  problems: ["not_found"],
-};
-const verifyPageDoc: RouteDoc = {
-  summary: "Whether a business published these exact bytes under this id",
-  parameters: [
-    { name: "record_id", in: "path", description: "Record id.", schema: { type: "string" } },
-    {
-      name: "origin",
-      in: "query",
-      required: true,
-      description: "Hash of the record's exact bytes.",
-      schema: hashSchema,
-    },
-    { name: "cert", in: "query", description: "The certificate that the seal names.", schema: hashSchema },
-    {
-      name: "served_at",
-      in: "query",
-      description: "When it was served.",
-      schema: { type: "string", format: "date-time" },
-    },
-    formatParameter,
-  ],
-  answers: {
-    200: {
-      description:
-        "`status` is current, superseded or withdrawn; `version` is the one of `served_at`, else the newest with these bytes; `checks.cert` matches, differs or not_given; `checks.served_at` within, outside, unknown or not_given; `statement` is signed",
-    },
-  },
-  problems: ["not_found", "request_invalid"],
-};
-const verifyDoc: RouteDoc = {
-  summary: "Verify a record that you hold",
-  description: "A failed check is an answer with `valid: false` and a `reason`.",
-  body: verifyRequestDocument,
-  answers: { 200: { description: "Findings and their signed statement", schema: verifyAnswerDocument } },
-  problems: ["request_invalid", "record_too_large", "request_timeout", "not_offered", "rate_limited"],
-};

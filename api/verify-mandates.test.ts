@@ -11,6 +11,7 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { mandatePayload } from "../protocol/mandate.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { sealText } from "../service/fetched-record.ts";
 import { sealContext } from "../service/seal-context.ts";
 import { signEnvelope } from "../service/sign-envelope.ts";
@@ -35,7 +36,7 @@ async function acceptAndFell(): Promise<void> {
   const sealer = createSigner(generatePrivateJwk("Ed25519"));
   await services.parties.registerKey({
     ...{ key_id: sealer.keyId, party_uuid: uuid, role: "hosted", alg: "Ed25519" },
-    public_key: { ...sealer.publicJwk } as never,
+    public_key: rubbish({ ...sealer.publicJwk }),
     ...{ cose: null, valid_from: standing.valid_from, valid_until: null },
     ...{ revoked_at: null, compromised_from: null },
   });

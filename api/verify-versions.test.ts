@@ -7,6 +7,7 @@ import { product, sealAndPublish, sealHosted } from "../node/publishing.fixture.
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { sealText } from "../service/fetched-record.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
@@ -60,7 +61,7 @@ async function served(recordId: string): Promise<Version> {
 async function publishFile(changes: object): Promise<Version> {
   const { services } = world.surfaces;
   const { party, certId } = world.business;
-  const record = canonicalBytes({ ...sampleRecords.business_files, ...changes } as never);
+  const record = canonicalBytes(rubbish({ ...sampleRecords.business_files, ...changes }));
   const sealed = { record, record_type: "business_files", ai_policy_version: 1 } as const;
   const outcome = await publishRecord(
     { ...services, crypto: nativeCrypto },
@@ -175,7 +176,7 @@ describe("a sidecar", () => {
       sha256: `sha256:${"0".repeat(64)}`,
       scope: { ...stated.scope, mandate_id: "man_another" },
     };
-    const forged = { ...sidecar, payload: toBase64(canonicalBytes(changed as never)) };
+    const forged = { ...sidecar, payload: toBase64(canonicalBytes(rubbish(changed))) };
     expect(await verify({ record_base64, seal, sidecar: forged })).toMatchObject({
       valid: false,
       seal: { valid: true, checks: { scope: "ok" } },

@@ -3,10 +3,10 @@ import { parseBase64, toBase64 } from "../protocol/bytes.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { verifyWorking } from "../verifier/working-signature.ts";
 import { type ReceivedAnswer, send } from "./surfaces.fixture.ts";
 import { openVerifiable, type Verifiable } from "./verification.fixture.ts";
-import { verifyAnswerDocument } from "./verify-schema.ts";
 
 let world: Verifiable;
 
@@ -62,7 +62,7 @@ describe("POST /v1/verify", () => {
     });
     const at = { use: "statement", region: null, at: String(answer.json["checked_at"]) } as const;
     expect(statement.payloadType).toBe(payloadTypes["verify-statement.v1"]);
-    expect(verifyWorking(world.trust, statement as never, at)).toMatchObject({ ok: true });
+    expect(verifyWorking(world.trust, rubbish(statement), at)).toMatchObject({ ok: true });
   });
 
   const sealOf = (): Record<string, unknown> =>
@@ -145,29 +145,6 @@ describe("POST /v1/verify", () => {
     });
     const unread = await verify({ ...whole(), seal: { ...sealOf(), extra: 1 } });
     expect(unread.json["seal"]).toMatchObject({ reason: "envelope_malformed", claimed: null });
-  });
-
-  it("answers in the shape that it publishes", async () => {
-    const bodies = [
-      whole(),
-      { ...whole(), record_base64: flipped() },
-      { ...whole(), seal: { ...sealOf(), extra: 1 } },
-      { record_base64: record(), sidecar: world.fetched.json["sidecar"] },
-    ];
-    const described = verifyAnswerDocument["properties"] as Readonly<Record<string, JsonObject>>;
-    for (const body of bodies) {
-      const { json } = await verify(body);
-      expect(Object.keys(described)).toEqual(expect.arrayContaining(Object.keys(json)));
-      for (const name of ["seal", "sidecar"]) {
-        const [found, section] = [json[name], described[name]?.["properties"] as JsonObject];
-        if (found === null) continue;
-        expect(Object.keys(section)).toEqual(expect.arrayContaining(Object.keys(found as JsonObject)));
-        const claimed = (found as JsonObject)["claimed"] ?? null;
-        const claimable = (section["claimed"] as JsonObject | undefined)?.["properties"] ?? {};
-        if (claimed !== null)
-          expect(Object.keys(claimable)).toEqual(expect.arrayContaining(Object.keys(claimed)));
-      }
-    }
   });
 
   it("judges bits against the sealed AI policy", async () => {

@@ -1,7 +1,7 @@
 // The child's side of child.ts: named functions that the main process calls, one at a time.
 
-/** A function by its name; the main process knows what each takes and gives. */
-export type Functions = Readonly<Record<string, (params: never) => unknown>>;
+/** A function by its name; the main process knows what each takes and gives, so each may name its own parameters. */
+export type Functions = Readonly<Record<string, { call(params: unknown): unknown }["call"]>>;
 
 /** Answers calls until the main process lets go of this one; then `close` runs and the process ends. */
 export function answerParent(functions: Functions, close: () => Promise<void> = async () => {}): void {
@@ -10,7 +10,7 @@ export function answerParent(functions: Functions, close: () => Promise<void> = 
     try {
       const answer = functions[name];
       if (answer === undefined) throw new Error(`there is no function ${name}`);
-      process.send?.({ id, result: await answer(params as never) });
+      process.send?.({ id, result: await answer(params) });
     } catch (error) {
       process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     }

@@ -1,9 +1,9 @@
 // Child processes of the benchmark. What is measured runs in a process of its own, so that no figure is warmed up or
 // slowed down by another; each is ended by whoever started it, by its own process id.
 
-import { type ChildProcess, fork } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type StartedProcess, startProcess } from "../tools/process.ts";
 
 /** What a child answers a call with, or why not. */
 interface Reply {
@@ -23,32 +23,26 @@ export interface ChildOptions {
 const endMs = 20_000;
 
 export class Child implements AsyncDisposable {
-  readonly #process: ChildProcess;
-  readonly #ended: Promise<void>;
+  readonly #started: StartedProcess;
   readonly #calls = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   #lastCall = 0;
 
-  private constructor(process: ChildProcess, path: string) {
-    this.#process = process;
-    this.#ended = new Promise((resolve) => {
-      process.once("exit", (code, signal) => {
-        this.#failAll(new Error(`${path} ended (${signal ?? code}) before it answered`));
-        resolve();
-      });
-    });
-    process.once("error", (error) => this.#failAll(error));
-    process.on("message", (message) => this.#take(message as Reply));
+  private constructor(started: StartedProcess, path: string) {
+    this.#started = started;
+    void started.ended.then(({ code, signal, error }) =>
+      this.#failAll(error ?? new Error(`${path} ended (${signal ?? code}) before it answered`)),
+    );
+    started.child.on("message", (message) => this.#take(message as Reply));
   }
 
   /** Starts a program of this folder (a path below bench/) that answers calls with {@link answerParent}. */
   static start(path: string, options: ChildOptions): Child {
     const profiling = options.profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileTo}`];
-    const child = fork(join(import.meta.dirname, path), [], {
-      execArgv: [...profiling, ...(options.nodeOptions ?? [])],
-      serialization: "advanced",
+    const program = join(import.meta.dirname, path);
+    const started = startProcess(process.execPath, [...profiling, ...(options.nodeOptions ?? []), program], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    return new Child(child, path);
+    return new Child(started, path);
   }
 
   /** Calls a function of the child. What comes back is what the child's program says it is. */
@@ -57,7 +51,7 @@ export class Child implements AsyncDisposable {
     const id = this.#lastCall;
     return new Promise<T>((resolve, reject) => {
       this.#calls.set(id, { resolve: resolve as (result: unknown) => void, reject });
-      this.#process.send({ id, name, params }, (error) => {
+      this.#started.child.send({ id, name, params }, (error) => {
         if (error === null) return;
         this.#calls.delete(id);
         reject(error);
@@ -81,7 +75,7 @@ export class Child implements AsyncDisposable {
   }
 
   async #memoryBytes(line: "VmRSS" | "RssAnon" | "VmHWM"): Promise<number | null> {
-    const kilobytes = await readFile(`/proc/${this.#process.pid}/status`, "utf8").then(
+    const kilobytes = await readFile(`/proc/${this.#started.child.pid}/status`, "utf8").then(
       (status) => new RegExp(`^${line}:\\s+(\\d+) kB$`, "m").exec(status)?.[1],
       () => undefined,
     );
@@ -90,14 +84,15 @@ export class Child implements AsyncDisposable {
 
   /** kill -9; resolves when it is gone. Calls under way are rejected. */
   async kill(): Promise<void> {
-    this.#process.kill("SIGKILL");
-    await this.#ended;
+    this.#started.signal("SIGKILL");
+    await this.#started.ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process.connected) this.#process.disconnect();
-    const timer = setTimeout(() => this.#process.kill("SIGKILL"), endMs);
-    await this.#ended;
+    const { child, signal, ended } = this.#started;
+    if (child.connected) child.disconnect();
+    const timer = setTimeout(() => signal("SIGKILL"), endMs);
+    await ended;
     clearTimeout(timer);
   }
 

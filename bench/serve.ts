@@ -45,13 +45,11 @@ async function awaitPush({
   readonly pushId: string;
 }): Promise<{ state: string; counts: unknown }> {
   const push = pushRef(businessUuid, pushId);
-  const command = { type: "push.await" };
   for (;;) {
-    const { state, counts } = await running().services.actors.ask<{ state: string; counts: unknown }>(
-      push,
-      command,
-      { timeoutMs: 600_000 },
-    );
+    const { actors } = running().services;
+    const report = await actors.ask(push, { type: "push.await" }, { timeoutMs: 600_000 });
+    if (report === null) throw new Error(`push ${pushId} was never accepted`);
+    const { state, counts } = report;
     if (state !== "processing") return { state, counts };
     // Settled, and an index has not confirmed yet.
     await delay(indexPollMs);

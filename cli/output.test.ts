@@ -44,7 +44,7 @@ describe("the terminal", () => {
     terminal.status("half");
     terminal.note("said");
     expect(stderr.text()).toBe("\r\u001b[2Khalf\r\u001b[2Ksaid\n");
-    expect(terminal.bold("x")).toBe("\u001b[1mx\u001b[0m");
+    expect(terminal.bold("x")).toBe("\u001b[1mx\u001b[22m");
     expect(terminalOf(true, true).terminal.bold("x")).toBe("x");
   });
 
@@ -58,7 +58,7 @@ describe("the terminal", () => {
     terminal.print(`${terminal.good("ok")} ${hostile}`);
     terminal.note(hostile);
     terminal.status(hostile);
-    expect(stdout.text()).toBe("\u001b[32mok\u001b[0m  ]0;owned  [2J 31mx\n");
+    expect(stdout.text()).toBe("\u001b[32mok\u001b[39m  ]0;owned  [2J 31mx\n");
     expect(stderr.text().replaceAll("\r\u001b[2K", "|")).toBe(" ]0;owned  [2J 31mx\n| ]0;owned  [2J 31mx");
   });
 

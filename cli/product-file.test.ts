@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { parseCsv } from "./csv.ts";
 import { type FileFormat, parseProductFile } from "./product-file.ts";
 
@@ -35,6 +36,17 @@ describe("CSV", () => {
   it("refuses a quoted field that does not end, or goes on after its end", () => {
     expect(parseCsv('a\n"x')).toMatchObject({ ok: false, line: 2 });
     expect(parseCsv('a\n"x"y\n')).toMatchObject({ ok: false, line: 2 });
+  });
+
+  it("takes a quote within an unquoted field as text, and counts a CRLF within a quoted one once", () => {
+    expect(parseCsv('a\tb\r\n5" nail\t"two\r\nlines"\r\nx\ty\r\n', "\t")).toEqual({
+      ok: true,
+      rows: [
+        { line: 1, fields: ["a", "b"] },
+        { line: 2, fields: ['5" nail', "two\r\nlines"] },
+        { line: 4, fields: ["x", "y"] },
+      ],
+    });
   });
 
   it("gives back whatever was written", () => {
@@ -123,7 +135,7 @@ describe("a file of products", () => {
       '"brand":"Salt, Marsh"',
     );
     const format: FileFormat = "tsv";
-    expect(textsOf("p.txt", "business_product_id\tbrand\n1\tX", { format } as never)[0]?.[1]).toContain(
+    expect(textsOf("p.txt", "business_product_id\tbrand\n1\tX", rubbish({ format }))[0]?.[1]).toContain(
       '"brand":"X"',
     );
   });

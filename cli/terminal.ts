@@ -1,5 +1,7 @@
 // Where a command writes to. Results go to standard output, everything said along the way to standard error.
 
+import { styleText } from "node:util";
+
 export interface Terminal {
   /** A line of the result. */
   print(line: string): void;
@@ -44,9 +46,10 @@ export function createTerminal(
     statusShown = false;
   };
   const style =
-    (code: number) =>
+    (format: "bold" | "green" | "red" | "dim") =>
     (text: string): string =>
-      coloured ? `\u001b[${code}m${text}\u001b[0m` : text;
+      // Whether it is a screen was judged above, of the stream that is written to.
+      coloured ? styleText(format, text, { validateStream: false }) : text;
   const columns = stdout.columns ?? stderr.columns ?? defaultColumns;
   return {
     isScreen,
@@ -69,10 +72,10 @@ export function createTerminal(
       stderr.write(`${clearLine}${visible(line).slice(0, columns - 1)}`);
       statusShown = true;
     },
-    bold: style(1),
-    good: style(32),
-    bad: style(31),
-    dim: style(2),
+    bold: style("bold"),
+    good: style("green"),
+    bad: style("red"),
+    dim: style("dim"),
   };
 }
 
@@ -80,7 +83,8 @@ export function createTerminal(
 const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The styles that are written here, and every other control character but line feed and tab. */
-const styleOrControl = /\p{Cc}\[(?:0|1|2|31|32)m|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const styleOrControl =
+  /\p{Cc}\[(?:1|2|22|31|32|39)m|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** What is said may have words of a service's in it: nothing of them steers the terminal. */
 function harmless(text: string): string {

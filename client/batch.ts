@@ -3,14 +3,13 @@
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
+import { batchRecordsMax, publishBytesMax, recordCharactersMax } from "../protocol/limits.ts";
 import { leafHash, merkleRoot } from "../protocol/merkle.ts";
 import { sealPayload } from "../protocol/seal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-/** Specification, «Limits». */
-export const batchRecordsMax = 10_000;
-export const recordCharactersMax = 204_800;
-export const bodyBytesMax = 32 * 1024 * 1024;
+export { batchRecordsMax, recordCharactersMax };
+
 /** Room in the body for the seal and the punctuation around it. */
 const bodyOverheadBytes = 4_096;
 
@@ -96,7 +95,11 @@ export function planBatches(
   for (const [index, record] of records.entries()) {
     const size = base64Length(record.length) + 3;
     const open = batches.at(-1);
-    if (open === undefined || open.count >= recordsMax || bytes + size > bodyBytesMax - bodyOverheadBytes) {
+    if (
+      open === undefined ||
+      open.count >= recordsMax ||
+      bytes + size > publishBytesMax - bodyOverheadBytes
+    ) {
       batches.push({ first: index, count: 1 });
       bytes = size;
     } else {

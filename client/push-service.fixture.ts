@@ -78,6 +78,7 @@ export function createModelService(now: () => number): ModelService {
         cert_id: service.certId,
         certificate_status: "active",
         ai_policy_version: service.aiPolicyVersion,
+        ...{ ai_policy_live_from: null, ai_policy_record_id: null, key_id: "", mandate: null },
       }),
     publishProducts: async ({ body }) => {
       const { batch_seal, records } = JSON.parse(new TextDecoder().decode(body)) as {
@@ -118,8 +119,11 @@ function statusOf(
 ): PushStatus {
   const isDone = push.settled === push.records.length;
   const rejected = push.records.flatMap((record, leaf) => (rejects.has(record) ? [leaf] : []));
+  const at = "2026-01-31T08:00:00.000Z";
   return {
-    push_id: pushId,
+    ...{ push_id: pushId, batch_id: pushId, type: "products", source: "api", mode: "queued" },
+    ...{ held: push.held, received_at: at, updated_at: at, completed_at: isDone ? at : null },
+    status_url: `/v1/pushes/${pushId}`,
     seq: push.seq,
     state: push.held ? "held" : isDone ? "complete" : "processing",
     held_reasons: push.held ? [{ code: "price_changes", detail: "" }] : [],

@@ -2,10 +2,22 @@
 // and verified is bytes, not a parsed and printed copy of them. For Node and browsers.
 
 import { utf8 } from "../protocol/bytes.ts";
-import type { Envelope } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
+import type {
+  InlineOutcome,
+  PublishOutcome,
+  PushStatus,
+  RecordFault,
+  SealContext,
+} from "../protocol/wire/push.ts";
+import type { FetchedRecord, SearchAnswer } from "../protocol/wire/retrieval.ts";
+import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import { SvcProblemError } from "./errors.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
+
+/** What the service says, as it describes it. */
+export type { FetchedRecord, InlineOutcome, PublishOutcome, PushStatus, RecordFault, SearchAnswer };
+export type SearchRow = SearchAnswer["rows"][number];
 
 export interface SvcClientOptions extends SenderOptions {
   /** Base URLs without trailing slash; null for a surface that is not used. */
@@ -36,82 +48,9 @@ export interface SearchRequest {
   readonly topic_keywords?: readonly string[];
 }
 
-export type SearchRow = Readonly<Record<string, unknown>> & {
-  readonly record_id: string;
-  readonly business_uuid: string;
-  readonly adl_origin: string;
-};
-
-export interface SearchAnswer {
-  readonly retrieval_id: string;
-  readonly collection: string;
-  readonly country: string;
-  readonly rows: readonly SearchRow[];
-  readonly receipt: Envelope;
-}
-
-export interface FetchedRecord {
-  readonly record_id: string;
-  readonly business_uuid: string;
-  readonly type: string;
-  readonly published_at: string;
-  readonly record: Readonly<Record<string, unknown>>;
-  readonly seal: unknown;
-  readonly sidecar: Envelope;
-  readonly ai_policy: { readonly version: number; readonly record: unknown; readonly seal: unknown };
-  readonly provenance: { readonly certificate_url: string; readonly source_line: string } & Readonly<
-    Record<string, unknown>
-  >;
-  readonly receipt: Envelope;
-}
-
 export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
   /** The exact bytes that the business sealed. */
   readonly recordBytes: Uint8Array;
-}
-
-export interface RecordFault {
-  readonly code: string;
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-export interface PublishOutcome {
-  readonly leaf_index: number;
-  readonly outcome: "accepted" | "updated" | "rejected" | "held" | "pending";
-  readonly record_id: string | null;
-  readonly version: number | null;
-  readonly errors: readonly RecordFault[];
-}
-
-export interface PushStatus {
-  readonly push_id: string;
-  readonly seq: number;
-  readonly state: "queued" | "processing" | "complete" | "held" | "failed";
-  readonly held_reasons: readonly { readonly code: string; readonly detail: string }[];
-  readonly records: number;
-  readonly counts: Readonly<Record<"accepted" | "updated" | "rejected" | "held" | "pending", number>>;
-  readonly progress: { readonly settled: number; readonly total: number };
-  readonly error: { readonly code: string; readonly detail: string } | null;
-  readonly poll_after_seconds?: number;
-  readonly stalled: boolean;
-  readonly results: readonly PublishOutcome[];
-  readonly next_cursor: string | null;
-}
-
-/** Answer to 1 to 50 records, which are processed in the request. */
-export interface InlineOutcome {
-  readonly batch_id: string;
-  readonly seq: number;
-  readonly held: boolean;
-  readonly results: readonly PublishOutcome[];
-}
-
-export interface SealContext {
-  readonly business_uuid: string;
-  readonly cert_id: string;
-  readonly certificate_status: string;
-  readonly ai_policy_version: number;
 }
 
 export interface PublishRequest {
@@ -138,7 +77,7 @@ export interface SvcClient {
   /** Public reads of the verification surface, unsigned. `path` starts with a slash. */
   verificationRead(path: string): Promise<JsonAnswer<unknown>>;
   /** POST /v1/verify. */
-  verify(request: Readonly<Record<string, unknown>>): Promise<JsonAnswer<unknown>>;
+  verify(request: VerifyRequest): Promise<JsonAnswer<VerifyAnswer>>;
   /** Any other request of a surface, signed with its tag. */
   send(
     surface: Surface,

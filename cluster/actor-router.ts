@@ -10,7 +10,7 @@
 //   J5. Every rejection of its own is a RemoteFailure that says `not_applied`; others are passed on as they are.
 //   J6. Another node says to an actor here only what may cross between nodes (actors/messages/crossing.ts).
 
-import type { ActorName } from "../actors/messages/refs.ts";
+import type { ActorRef } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
 import type { LocalActorSystem, TimerPort } from "../actors/system/ports.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
@@ -45,7 +45,7 @@ export interface ActorRouterOptions {
 
 export interface ActorRouter {
   /** For the actor system's option of this name. */
-  route(ref: ActorName): "local" | RemoteTarget;
+  route(ref: ActorRef): "local" | RemoteTarget;
   /** For the transport: what other nodes ask of this one (J2). */
   readonly handlers: TransportHandlers;
   /**
@@ -56,7 +56,7 @@ export interface ActorRouter {
 }
 
 /** A node speaks to another's router by this name; no actor has it. */
-const routerName: ActorName = { kind: "cluster", id: "view" };
+const routerName: ActorRef = { kind: "cluster", id: "view" };
 const lookCommand = { type: "view.look" };
 const announceMs = 1_000;
 
@@ -100,7 +100,7 @@ class NodeRouter implements ActorRouter {
         return this.#here().ask(to, command, leftMs);
       },
       deliver: async (to, from, messages) => {
-        const said = messages.map(({ message }) => message as Message);
+        const said = messages.map(({ message }) => message);
         this.#assertCrossing(to, "deliver", said);
         await this.#arrive(to, this.#patienceMs);
         return this.#here().deliver(to, from, messages);
@@ -108,7 +108,7 @@ class NodeRouter implements ActorRouter {
     };
   }
 
-  route(ref: ActorName): "local" | RemoteTarget {
+  route(ref: ActorRef): "local" | RemoteTarget {
     const located = this.#options.placement.locate(ref);
     if (located.at === "here") return "local";
     // Who only asks whether it is here, for waiting work, finds it at the next look.
@@ -127,7 +127,7 @@ class NodeRouter implements ActorRouter {
   }
 
   /** J6. */
-  #assertCrossing({ kind }: ActorName, how: "ask" | "deliver", said: readonly Message[]): void {
+  #assertCrossing({ kind }: ActorRef, how: "ask" | "deliver", said: readonly Message[]): void {
     const odd = said.find(({ type }) => !this.#options.mayCross(kind, type, how));
     if (odd === undefined) return;
     throw failure("refused", 1, `${JSON.stringify(odd.type.slice(0, 64))} is no other node's to say here`);
@@ -135,7 +135,7 @@ class NodeRouter implements ActorRouter {
 
   /** J3. */
   async #send<T>(
-    to: ActorName,
+    to: ActorRef,
     timeoutMs: number,
     call: (target: RemoteTarget, leftMs: number) => Promise<T>,
   ): Promise<T> {
@@ -156,7 +156,7 @@ class NodeRouter implements ActorRouter {
   }
 
   /** J2: resolves with the time that is left once the actor is here. */
-  async #arrive(to: ActorName, timeoutMs: number): Promise<number> {
+  async #arrive(to: ActorRef, timeoutMs: number): Promise<number> {
     const { monotonic, membership } = this.#options;
     const lateMs = monotonic.nowMs() + timeoutMs;
     let found = await this.#find(to, lateMs);
@@ -169,7 +169,7 @@ class NodeRouter implements ActorRouter {
   }
 
   /** Waits for a place while there may be one in a moment (J4). */
-  async #find(to: ActorName, lateMs: number): Promise<Found> {
+  async #find(to: ActorRef, lateMs: number): Promise<Found> {
     const { monotonic, placement, timers } = this.#options;
     const patientMs = Math.min(lateMs, monotonic.nowMs() + this.#patienceMs);
     let isLookedUp = false;
@@ -191,7 +191,7 @@ class NodeRouter implements ActorRouter {
     const local = this.#options.local();
     if (local === null) throw failure("draining", 1, "the node is between two lives");
     return {
-      ask: (to, command, timeoutMs) => local.askHere(to, command as Message, timeoutMs),
+      ask: (to, command, timeoutMs) => local.askHere(to, command, timeoutMs),
       deliver: (to, from, messages: readonly Delivery[]) => local.deliver(to, from, messages),
     };
   }
@@ -209,7 +209,7 @@ class NodeRouter implements ActorRouter {
     return null;
   }
 
-  #want(ref: ActorName): void {
+  #want(ref: ActorRef): void {
     const name = `${ref.kind}/${ref.id}`;
     if (this.#wanted.has(name) || this.#wanted.size >= wantedMax) return;
     this.#wanted.add(name);
@@ -232,12 +232,12 @@ class NodeRouter implements ActorRouter {
   }
 }
 
-function isName(one: ActorName, other: ActorName): boolean {
+function isName(one: ActorRef, other: ActorRef): boolean {
   return one.kind === other.kind && one.id === other.id;
 }
 
 /** The place of what another node named, which may be anything. */
-function locate(placement: Placement, to: ActorName): Located {
+function locate(placement: Placement, to: ActorRef): Located {
   try {
     return placement.locate(to);
   } catch (error) {
@@ -245,7 +245,7 @@ function locate(placement: Placement, to: ActorName): Located {
   }
 }
 
-async function settle(placement: Placement, to: ActorName): Promise<void> {
+async function settle(placement: Placement, to: ActorRef): Promise<void> {
   try {
     await placement.settle(to);
   } catch (error) {

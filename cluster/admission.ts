@@ -107,7 +107,7 @@ export async function assertKnown(
     options,
   );
   if (living === undefined) return;
-  const detail = `The node at ${living.address} has another cluster secret or cluster name: use the same on every node.`;
+  const detail = `The node at ${living.address} has another cluster secret, certificate authority or cluster name: use the same on every node.`;
   throw new JoinRefused("stranger", detail);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ActorName, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
+import { type ActorRef, businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import { StoreError } from "../storage/cluster-store.ts";
 import { createMoves, type Mover, type Moves } from "./moves.ts";
 import { declareDead, rejoin } from "./standings.ts";
@@ -24,16 +24,16 @@ function announcer(region: string): () => Promise<void> {
 /** What an actor store does for a move, as the test looks on. */
 class Partitions implements Mover {
   readonly homes = new Map<string, string>();
-  readonly found: ActorName[] = [...actors];
+  readonly found: ActorRef[] = [...actors];
   /** Havers at the instants of handing over: none, or the move is unsafe. */
   readonly havers: number[] = [];
   failures: StoreError[] = [];
 
-  async actorsOf(): Promise<readonly ActorName[]> {
+  async actorsOf(): Promise<readonly ActorRef[]> {
     return [...this.found];
   }
 
-  async handOver(ref: ActorName, to: string): Promise<void> {
+  async handOver(ref: ActorRef, to: string): Promise<void> {
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;
     this.havers.push(world.havers(party).length);

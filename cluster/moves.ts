@@ -14,7 +14,7 @@
 //     push that it ever made.
 // T4. An actor that came to be between two looks is found by the second: step 3 ends with a look that finds nothing new.
 
-import type { ActorName } from "../actors/messages/refs.ts";
+import type { ActorRef } from "../actors/messages/refs.ts";
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
@@ -24,9 +24,9 @@ import type { ClusterLog } from "./outlook.ts";
 /** What the actor store does for a move. */
 export interface Mover {
   /** All actors that the party has; hints do, for none is missed that was ever claimed. */
-  actorsOf(party: string): Promise<readonly ActorName[]>;
+  actorsOf(party: string): Promise<readonly ActorRef[]>;
   /** Lets `to` claim the actor and nobody else. Repeatable. Throws its store's error. */
-  handOver(ref: ActorName, to: string): Promise<void>;
+  handOver(ref: ActorRef, to: string): Promise<void>;
 }
 
 export interface MovesOptions {
@@ -160,7 +160,7 @@ async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<voi
   for (const each of lanes) if (each.status === "rejected") throw each.reason;
 }
 
-async function handOver(mover: Mover, ref: ActorName, to: string): Promise<void> {
+async function handOver(mover: Mover, ref: ActorRef, to: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await mover.handOver(ref, to);

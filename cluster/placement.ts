@@ -11,7 +11,7 @@
 //       done meanwhile stays where it was done.
 //   Q5. What names a region (nonces, the region's own actor) lives there or nowhere.
 
-import { type ActorName, placementOf } from "../actors/messages/refs.ts";
+import { type ActorRef, placementOf } from "../actors/messages/refs.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type Member, type PartyHome, StoreError } from "../storage/cluster-store.ts";
 import type { Monotonic } from "./cycle.ts";
@@ -44,9 +44,9 @@ export interface PlacementOptions {
 
 export interface Placement {
   /** From what is known now, without waiting. Throws for a name that `placementOf` does not know. */
-  locate(ref: ActorName): Located;
+  locate(ref: ActorRef): Located;
   /** Does what can be done for an actor that is nowhere: looks up, takes over, looks anew. Throws the store's error. */
-  settle(ref: ActorName): Promise<void>;
+  settle(ref: ActorRef): Promise<void>;
   /** Gives a new party its home in this region; answers the home in force, which another node may have given. */
   assignHome(party: string): Promise<PartyHome>;
   /** As far as known without asking. */
@@ -74,7 +74,7 @@ export function createPlacement(options: PlacementOptions): Placement {
 /** Whether the actor lives on this node; looks the home of its party up if nobody did. Throws the store's error. */
 export async function livesHere(
   placement: Pick<Placement, "locate" | "settle">,
-  ref: ActorName,
+  ref: ActorRef,
 ): Promise<boolean> {
   const located = placement.locate(ref);
   if (located.at === "nowhere" && located.reason === "home_unknown") await placement.settle(ref);
@@ -99,7 +99,7 @@ class NodePlacement implements Placement {
     });
   }
 
-  locate(ref: ActorName): Located {
+  locate(ref: ActorRef): Located {
     const placement = placementOf(ref);
     if ("region" in placement) {
       if (this.isDead(placement.region)) return regionLost;
@@ -115,7 +115,7 @@ class NodePlacement implements Placement {
     return located.at === "here" && region !== home.region ? moving : located;
   }
 
-  async settle(ref: ActorName): Promise<void> {
+  async settle(ref: ActorRef): Promise<void> {
     const placement = placementOf(ref);
     if ("party" in placement) {
       const { party } = placement;

@@ -28,8 +28,8 @@ export function rowDocument({
   collection,
   row,
 }: {
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly row: string;
 }): IndexDocument {
-  return indexDocument(collection as CollectionName, JSON.parse(row) as JsonObject);
+  return indexDocument(collection, JSON.parse(row) as JsonObject);
 }

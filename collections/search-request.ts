@@ -9,6 +9,7 @@
 //   Q6. Of several faults the first is answered: members, collection, sort_by, filter, then the others.
 
 import { type CollectionName, collectionNames, isCollectionName } from "../protocol/identifiers.ts";
+import { searchRowsMax } from "../protocol/limits.ts";
 import { ok } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
@@ -20,7 +21,7 @@ import { queryTerms } from "./text-analysis.ts";
 
 /** Specification, «Limits» and «Retrieval API». */
 export const searchLimits = {
-  rowsMax: 50,
+  rowsMax: searchRowsMax,
   qLengthMax: 512,
   /** What analysis can make of the longest `q` in practice; more would be ours to compute, not theirs to ask. */
   termsMax: 512,

@@ -3,7 +3,14 @@
 //   N2. A key is checked once and kept, as many as `keysMax`; a refused key is kept as refused.
 //   N3. `verify` never throws: what cannot be checked is not valid.
 
-import { createPublicKey, hash, type KeyObject, randomFillSync, verify as verifyNative } from "node:crypto";
+import {
+  createHmac,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  randomFillSync,
+  verify as verifyNative,
+} from "node:crypto";
 import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { CryptoPort } from "./port.ts";
@@ -19,33 +26,10 @@ const keys = new BoundedMap<string, KeyObject | null>(keysMax);
 
 export const nativeCrypto: CryptoPort = {
   sha256: (bytes) => plain(hash("sha256", bytes, "buffer")),
-  hmacSha256,
+  hmacSha256: (key, bytes) => plain(createHmac("sha256", key).update(bytes).digest()),
   verify,
   randomBytes: (length) => randomFillSync(new Uint8Array(length)),
 };
-
-/** Blocks that the key makes of itself (RFC 2104 §2): one hash call each for the inner and the outer hash is faster than an HMAC object. */
-const hmacPads = new WeakMap<Uint8Array, { readonly inner: Uint8Array; readonly outer: Uint8Array }>();
-const hmacBlock = 64;
-
-function hmacSha256(key: Uint8Array, bytes: Uint8Array): Uint8Array {
-  const { inner, outer } = hmacPads.get(key) ?? padsOf(key);
-  const message = new Uint8Array(hmacBlock + bytes.length);
-  message.set(inner);
-  message.set(bytes, hmacBlock);
-  const last = new Uint8Array(hmacBlock + 32);
-  last.set(outer);
-  last.set(hash("sha256", message, "buffer"), hmacBlock);
-  return plain(hash("sha256", last, "buffer"));
-}
-
-function padsOf(key: Uint8Array): { readonly inner: Uint8Array; readonly outer: Uint8Array } {
-  const block = new Uint8Array(hmacBlock);
-  block.set(key.length > hmacBlock ? hash("sha256", key, "buffer") : key);
-  const pads = { inner: block.map((byte) => byte ^ 0x36), outer: block.map((byte) => byte ^ 0x5c) };
-  hmacPads.set(key, pads);
-  return pads;
-}
 
 function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== signatureLengths[jwk.kty]) return false;

@@ -2,9 +2,12 @@
 //   B1. `number` orders accepted pushes, withdrawals and deletions; it only grows.
 //   B2. `change` orders the versions of the register entries of the party; it only grows.
 //   B3. A held push keeps its number; its hold is settled once.
+//   B4. What may happen is decided by the state (actors/business): a business publishes in `active` only, and opens nothing
+//       in `closed`. What has happened is taken in every state: journals of earlier releases have pushes of other states.
 // Record heads, register entries and chunk answers are keyed rows of the actor, not context.
 
 import { assign, setup } from "xstate";
+import type { CollectionName } from "../protocol/identifiers.ts";
 
 export type Standing = "active" | "revoked" | "closed" | "withdrawn";
 
@@ -58,6 +61,8 @@ export type BusinessEvent =
       /** Who had it changed, and why; absent where nobody gave a name. */
       readonly act?: { readonly by: string; readonly reason: string };
     }
+  /** An integration key that was in force. */
+  | { readonly type: "key.revoked"; readonly key_id: string }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
   | {
@@ -79,7 +84,7 @@ export type BusinessEvent =
       readonly type: "record.removed";
       readonly number?: number;
       readonly record_id: string;
-      readonly collection: string;
+      readonly collection: CollectionName;
       readonly change: number;
       /** The version that was served last. */
       readonly generation: number;
@@ -91,7 +96,7 @@ export type BusinessEvent =
 /** What serving and the indexes are told of a withdrawal or deletion. */
 export interface RemovedRecord {
   readonly record_id: string;
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly change: number;
   readonly generation: number;
   readonly hash: string;
@@ -116,6 +121,7 @@ export const businessMachine = setup({
     ),
     // Effects, named here and performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
+    retireKey: (_, _params: { key_id: string }) => {},
     releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},
     removeRecord: (_, _params: RemovedRecord) => {},
   },
@@ -148,6 +154,9 @@ export const businessMachine = setup({
         assign({ change: ({ context, event }) => event.change ?? context.change + 1 }),
         { type: "projectRegister", params: ({ event }) => ({ keys: event.keys }) },
       ],
+    },
+    "key.revoked": {
+      actions: { type: "retireKey", params: ({ event }) => ({ key_id: event.key_id }) },
     },
     "group.blocked": {
       actions: assign({ blockedGroups: ({ context, event }) => [...context.blockedGroups, event.group] }),

@@ -1,6 +1,7 @@
 // Integration key: what one registered key has used up.
 //   IK1. `lastSeq` only grows, and names the push that used it.
 //   IK2. A window's usage is charged once a push; an older window never changes again.
+//   IK3. A key is retired when it is revoked, and charges nothing from then on.
 // Nonces, idempotency answers and charged pushes are keyed rows of the actor, not context.
 
 import { assign, setup } from "xstate";

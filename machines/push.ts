@@ -6,14 +6,10 @@
 //       It keeps its facts and counts. That an index is away makes neither wait.
 
 import { assign, setup } from "xstate";
+import type { HeldReason } from "../actors/messages/business.ts";
+import type { PushFacts } from "../actors/messages/push.ts";
 
 export const chunkSize = 200;
-
-export interface PushMachineFacts {
-  readonly push_id: string;
-  readonly business_uuid: string;
-  readonly records: number;
-}
 
 /** A chunk that a region's index has not confirmed yet. */
 export type Unindexed = readonly [chunk: number, region: string];
@@ -24,9 +20,9 @@ export interface PushTally {
   readonly rejected: number;
 }
 
-export interface PushContext<F extends PushMachineFacts = PushMachineFacts> {
-  readonly facts: F | null;
-  readonly heldReasons: readonly { readonly code: string; readonly detail: string }[];
+export interface PushContext {
+  readonly facts: PushFacts | null;
+  readonly heldReasons: readonly HeldReason[];
   readonly chunksSettled: number;
   readonly tally: PushTally;
   readonly unindexed: readonly Unindexed[];
@@ -39,8 +35,8 @@ export interface PushContext<F extends PushMachineFacts = PushMachineFacts> {
 export type PushEvent =
   | {
       readonly type: "push.accepted";
-      readonly facts: PushMachineFacts;
-      readonly held_reasons: readonly { readonly code: string; readonly detail: string }[];
+      readonly facts: PushFacts;
+      readonly held_reasons: readonly HeldReason[];
       readonly at_ms: number;
     }
   | {

@@ -21,7 +21,6 @@ export type WorkResult =
   | { readonly status: "failed" };
 
 export type RegionEvent =
-  | { readonly type: "region.opened"; readonly region: string }
   | { readonly type: "rows.queued"; readonly work_id: string }
   | { readonly type: "rows.applied"; readonly work_id: string; readonly stale: number; readonly rows: number }
   | { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string }

@@ -4,7 +4,7 @@
 
 import { randomUUID } from "node:crypto";
 import { createActorSystem } from "../actors/system/runtime.ts";
-import { ask, counterActor } from "../actors/system/world.fixture.ts";
+import { ask, counterActor, type TestProtocols } from "../actors/system/world.fixture.ts";
 import { openSqliteActorStore } from "../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
 import { tell } from "../storage/sqlite/tell.fixture.ts";
@@ -15,7 +15,7 @@ const callersPerActor = 4;
 /** An actor system on a store file, with the clock and timers of the process. */
 export function openJournal(path: string) {
   const database = SqliteDatabase.open(path);
-  const system = createActorSystem({
+  const system = createActorSystem<TestProtocols>({
     store: openSqliteActorStore(database, { now: () => Date.now() }),
     definitions: [counterActor],
     activities: { work: async (params: { job: string }) => ({ type: "work.done", job: params.job }) },

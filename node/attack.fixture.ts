@@ -4,8 +4,9 @@ import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BusinessCommand } from "../actors/messages/business.ts";
-import type { PushCommand, PushReport } from "../actors/messages/push.ts";
+import type { BusinessProtocol } from "../actors/messages/business.ts";
+import type { CommandOf, ReplyOf } from "../actors/messages/protocol.ts";
+import type { PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { freshNonce, type ReceivedAnswer, type SentRequest, send } from "../api/surfaces.fixture.ts";
 import { publishBody } from "../client/batch.ts";
@@ -110,12 +111,12 @@ export async function giveMandate(
   return mandate_id;
 }
 
-export function tellBusiness<R>(
+export function tellBusiness<T extends keyof BusinessProtocol>(
   node: AttackNode,
   business: TestBusiness,
-  command: BusinessCommand,
-): Promise<R> {
-  return node.running.services.actors.ask<R>(businessRef(business.party.uuid), command);
+  command: CommandOf<BusinessProtocol, T>,
+): Promise<ReplyOf<BusinessProtocol, T>> {
+  return node.running.services.actors.ask(businessRef(business.party.uuid), command);
 }
 
 /** The push once it is complete, held or failed. */
@@ -125,9 +126,10 @@ export async function awaitPush(
   pushId: string,
 ): Promise<PushReport> {
   const push = pushRef(business.party.uuid, pushId);
-  const wait: PushCommand = { type: "push.await" };
   for (;;) {
-    const report = await node.running.services.actors.ask<PushReport>(push, wait, { timeoutMs: 60_000 });
+    const { actors } = node.running.services;
+    const report = await actors.ask(push, { type: "push.await" }, { timeoutMs: 60_000 });
+    if (report === null) throw new Error(`${pushId} was never accepted`);
     // Settled: all that is left is that the index confirms.
     if (report.state !== "processing") return report;
   }

@@ -1,15 +1,18 @@
 // Where acts are recorded: what operators did and were refused, and which keys the node signs with. JSON lines, apart from
 // everything else that a node logs.
-//   L1. A line is on the disk, or with whoever reads standard output, before `record` returns; else it throws.
-//   L2. Each line opens the file anew, so a file that is moved away or removed by whoever keeps such files is begun again.
+//   L1. A line is on the disk with the name of its file, or with whoever reads standard output, before `record` returns; else
+//       it throws.
+//   L2. Each line opens the file by its name, so a file that is moved away or removed by whoever keeps such files is begun again.
+//   L3. What was cut of a line, because the process ended or the disk was full, ends before the next one.
 
-import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { LogEntry } from "../actors/system/ports.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import { utf8 } from "../protocol/bytes.ts";
 import { hashOf } from "../protocol/hash.ts";
+import { appendLine, writeWhole } from "./append-line.ts";
+import { ConfigError } from "./config-error.ts";
 
 /** Entries of the node's log that say of keys or homes what an operator wants to find again. */
 const auditedEvents = /^(?:keys\..+|cluster\.(?:moved|move_given_up|evicted))$/;
@@ -25,20 +28,38 @@ export function openAuditLog({
   readonly region: string;
 }): AuditLog {
   const path = join(home, "audit.log");
-  const sink =
-    auditTo === "file"
-      ? { write: (line: string) => appendFileSync(path, line, { mode: 0o600, flush: true }) }
-      : pino.destination({ dest: 1, sync: true });
-  const lines = pino({ base: { audit: true, region }, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+  const write = auditTo === "file" ? (line: string) => appendLine(path, line) : outputLines();
+  const lines = pino({ base: { audit: true, region }, timestamp: pino.stdTimeFunctions.isoTime }, { write });
   return { record: (event, detail) => lines.info(detail, event) };
 }
 
-/** Records which key set the node begins with. */
+/** Records which key set the node begins with. Throws {@link ConfigError}: a node that cannot record is not started. */
 export function recordKeySet(audit: AuditLog, keySet: string): void {
-  audit.record("keys.in_force", { key_set: hashOf(utf8(keySet)) });
+  try {
+    audit.record("keys.in_force", { key_set: hashOf(utf8(keySet)) });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(
+      "SVC_AUDIT_TO",
+      `names an audit log that cannot be written (${why}); make room for it`,
+    );
+  }
 }
 
 /** Whether an entry of the node's log belongs here, too. */
 export function isAudited({ event }: Pick<LogEntry, "event">): boolean {
   return auditedEvents.test(event);
+}
+
+const standardOutput = 1;
+
+/** By hand: the logger's own destination takes a reader that is gone for one who wants to know no more, and says nothing. */
+function outputLines(): (line: string) => void {
+  let isCut = false;
+  return (line) => {
+    const before = isCut ? "\n" : "";
+    isCut = true;
+    writeWhole(standardOutput, before + line);
+    isCut = false;
+  };
 }

@@ -1,9 +1,13 @@
 // Child process: a node alone with its limits as they are unless set, which measures what it holds and how long its deciding
-// thread is busy at a stretch. For tests.
+// thread is busy at a stretch. The same thread keeps a lease, as that of a node of a cluster does, beside a store that always
+// answers: so it is lost where the thread is away for too long, and for no other reason. For tests.
 
 import { answerParent } from "../bench/answer-parent.ts";
+import { createMembership, type Membership } from "../cluster/membership.ts";
 import type { PublicJwk } from "../protocol/jwk.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
+import { MemoryCluster } from "../storage/memory/cluster-store.ts";
+import { nodeTimers } from "./node-timers.ts";
 import { type RunningNode, startNode } from "./start.ts";
 
 export interface NodeUrls {
@@ -20,12 +24,16 @@ export interface Measured {
   readonly bufferBytes: number;
   /** CPU time that the deciding thread used between two looks at its timers. */
   readonly stallMs: number;
+  /** How often the lease was lost. */
+  readonly leaseLosses: number;
 }
 
 const lookMs = 2;
 
 let node: RunningNode | null = null;
-let most = { rssBytes: 0, bufferBytes: 0, stallMs: 0 };
+let most: Measured = { rssBytes: 0, bufferBytes: 0, stallMs: 0, leaseLosses: 0 };
+let lease: Membership | null = null;
+let leaseLosses = 0;
 
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
@@ -44,14 +52,49 @@ function watch(): void {
       rssBytes: Math.max(most.rssBytes, memory?.rss ?? 0),
       bufferBytes: Math.max(most.bufferBytes, memory?.arrayBuffers ?? 0),
       stallMs: Math.max(most.stallMs, nowMs - lastMs),
+      leaseLosses: countLosses(),
     };
     lastMs = cpuMs();
   }, lookMs);
 }
 
+/** Whoever asks finds out (cluster/membership.ts, N2). */
+function countLosses(): number {
+  lease?.holdsLease();
+  return leaseLosses;
+}
+
+async function keepLease(): Promise<void> {
+  const region = "eu-west1";
+  let incarnations = 0;
+  lease = createMembership({
+    store: new MemoryCluster([region], Date.now).handle(region),
+    clock: { now: Date.now },
+    monotonic: { nowMs: () => performance.now() },
+    timers: nodeTimers,
+    region,
+    regions: [region],
+    address: "127.0.0.1:7390",
+    protocol: { min: 1, max: 1 },
+    schema: { known: 1, read: async () => 1 },
+    newIncarnation: () => {
+      incarnations += 1;
+      return `n.${incarnations}`;
+    },
+    life: {
+      begin: async () => {},
+      halt: () => {
+        leaseLosses += 1;
+      },
+    },
+  });
+  await lease.join();
+}
+
 async function open({ home }: { readonly home: string }): Promise<NodeUrls> {
   process.env["SVC_SAMPLES"] = "no";
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
+  await keepLease();
   watch();
   return node.urls as NodeUrls;
 }
@@ -75,8 +118,12 @@ function grant(asked: {
 function reset(): Measured {
   globalThis.gc?.();
   const { rss, arrayBuffers } = process.memoryUsage();
-  most = { rssBytes: rss, bufferBytes: arrayBuffers, stallMs: 0 };
+  leaseLosses = 0;
+  most = { rssBytes: rss, bufferBytes: arrayBuffers, stallMs: 0, leaseLosses };
   return most;
 }
 
-answerParent({ open, grant, reset, measured: () => most }, async () => node?.[Symbol.asyncDispose]());
+answerParent({ open, grant, reset, measured: () => most, pid: () => process.pid }, async () => {
+  lease?.stop();
+  await node?.[Symbol.asyncDispose]();
+});

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import {
   jsonOf,
@@ -49,11 +50,13 @@ async function errorsOf(
 /** Outcome of a business file sealed by the key that the service holds for the business. */
 async function publishFile(business: TestBusiness, changes: Readonly<Record<string, unknown>>) {
   seq += 1;
-  const record = canonicalBytes({
-    ...sampleRecords.business_files,
-    business_product_id: `file-${seq}`,
-    ...changes,
-  } as never);
+  const record = canonicalBytes(
+    rubbish({
+      ...sampleRecords.business_files,
+      business_product_id: `file-${seq}`,
+      ...changes,
+    }),
+  );
   const { uuid } = business.party;
   const sealed = { record, record_type: "business_files", ai_policy_version: 0 } as const;
   const published = await publishRecord(

@@ -101,13 +101,18 @@ describe("a node among others", () => {
 });
 
 describe("a production node among others", () => {
-  const production = { ...given, SVC_ENVIRONMENT: "production" };
-  const tls = {
-    SVC_CASSANDRA_CA_FILE: "/ca",
-    SVC_ELASTICSEARCH: "https://10.0.0.3:9200",
+  const production: Record<string, string | undefined> = {
+    ...{ ...given, SVC_ENVIRONMENT: "production", SVC_CLUSTER_SECRET: undefined },
+  };
+  const nodeTls = {
     SVC_NODE_TLS_KEY_FILE: "/k",
     SVC_NODE_TLS_CERT_FILE: "/c",
     SVC_NODE_TLS_CA_FILE: "/ca",
+  };
+  const tls = {
+    ...nodeTls,
+    SVC_CASSANDRA_CA_FILE: "/ca",
+    SVC_ELASTICSEARCH: "https://10.0.0.3:9200",
   };
 
   it("speaks nothing in the clear unless it is told channel by channel", () => {
@@ -115,23 +120,45 @@ describe("a production node among others", () => {
     const one = { ...production, SVC_CASSANDRA_INSECURE: "yes" };
     expect(() => loadConfig({}, one)).toThrow(/SVC_ELASTICSEARCH_INSECURE.*https/);
     const two = { ...one, SVC_ELASTICSEARCH_INSECURE: "yes" };
-    expect(() => loadConfig({}, two)).toThrow(/SVC_NODE_INSECURE.*SVC_NODE_TLS_KEY_FILE/);
-    expect(() => loadConfig({}, { ...two, SVC_NODE_INSECURE: "sure" })).toThrow(
-      /SVC_NODE_INSECURE.*yes or no/,
+    expect(loadConfig({}, { ...two, ...nodeTls }).plainText).toEqual(["cassandra", "elasticsearch"]);
+    expect(() => loadConfig({}, { ...two, ...nodeTls, SVC_CASSANDRA_INSECURE: "sure" })).toThrow(
+      /SVC_CASSANDRA_INSECURE.*yes or no/,
     );
-    const three = { ...two, SVC_NODE_INSECURE: "yes" };
-    expect(loadConfig({}, three).plainText).toEqual(["cassandra", "elasticsearch", "nodes"]);
+  });
+
+  it("speaks to other nodes by mutual TLS alone, whatever it has for a secret", () => {
+    const rest = { ...production, ...tls };
+    for (const name of Object.keys(nodeTls)) {
+      expect(() => loadConfig({}, { ...rest, [name]: undefined })).toThrow(
+        new RegExp(`^${name}: is missing`),
+      );
+    }
+    const without = { ...rest, ...Object.fromEntries(Object.keys(nodeTls).map((name) => [name, undefined])) };
+    for (const more of [{}, { SVC_CLUSTER_SECRET: given.SVC_CLUSTER_SECRET }, { SVC_NODE_INSECURE: "yes" }])
+      expect(() => loadConfig({}, { ...without, ...more })).toThrow(
+        /^SVC_NODE_TLS_CERT_FILE: .*mutual TLS alone/,
+      );
+  });
+
+  it("has no secret of the cluster, and is told so", () => {
+    const env = { ...production, ...tls };
+    const config = loadConfig({}, env);
+    expect(loadSecrets(config, env)).toMatchObject({ cluster: null, alsoCluster: null });
+    for (const setting of ["SVC_CLUSTER_SECRET", "SVC_CLUSTER_SECRET_ALSO"])
+      expect(() => loadSecrets(config, { ...env, [setting]: given.SVC_CLUSTER_SECRET })).toThrow(
+        new RegExp(`^${setting}: says nothing where nodes have certificates`),
+      );
   });
 
   it("starts with TLS everywhere, and in a sandbox without", () => {
     expect(loadConfig({}, { ...production, ...tls }).plainText).toEqual([]);
-    expect(loadConfig({}, { ...production, ...tls, SVC_NODE_INSECURE: "yes" }).plainText).toEqual([]);
+    expect(loadConfig({}, { ...production, ...tls, SVC_CASSANDRA_INSECURE: "yes" }).plainText).toEqual([]);
     expect(loadConfig({}, given).plainText).toEqual([]);
   });
 
   it("is told that such a setting says nothing to a node alone", () => {
-    expect(() => loadConfig({}, { SVC_NODE_INSECURE: "yes" })).toThrow(
-      /SVC_NODE_INSECURE.*SVC_STORE=cassandra/,
+    expect(() => loadConfig({}, { SVC_CASSANDRA_INSECURE: "yes" })).toThrow(
+      /SVC_CASSANDRA_INSECURE.*SVC_STORE=cassandra/,
     );
   });
 });

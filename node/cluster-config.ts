@@ -44,8 +44,8 @@ export interface ClusterConfig {
 }
 
 export interface ClusterSecrets {
-  /** At least 32 bytes of text, the same on every node. */
-  readonly cluster: string;
+  /** At least 32 bytes of text, the same on every node; null where nodes know each other by their certificates. */
+  readonly cluster: string | null;
   /** Another one that nodes may prove, while the secret changes; null at all other times. */
   readonly alsoCluster: string | null;
   readonly cassandraPassword: string | null;
@@ -117,6 +117,16 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
 
 /** Throws {@link ConfigError} when a secret is missing or could be guessed. */
 export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
+  return {
+    ...(config.tls === null ? parseClusterSecret(env) : withoutClusterSecret(env)),
+    cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
+    elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
+  };
+}
+
+type ClusterSecret = Pick<ClusterSecrets, "cluster" | "alsoCluster">;
+
+function parseClusterSecret(env: Env): ClusterSecret {
   const cluster = parseSecret("SVC_CLUSTER_SECRET", env["SVC_CLUSTER_SECRET"] ?? "");
   const also = env["SVC_CLUSTER_SECRET_ALSO"];
   if (also === cluster) {
@@ -125,18 +135,19 @@ export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSec
       "is the secret itself; name the one that the secret changes from or to, or unset it",
     );
   }
-  if (isGuessable(cluster)) {
+  return { cluster, alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also) };
+}
+
+/** A secret that nobody asks for would look like a second lock. */
+function withoutClusterSecret(env: Env): ClusterSecret {
+  for (const setting of ["SVC_CLUSTER_SECRET", "SVC_CLUSTER_SECRET_ALSO"]) {
+    if (env[setting] === undefined) continue;
     throw new ConfigError(
-      "SVC_CLUSTER_SECRET",
-      "repeats itself or has few different characters; make one with `openssl rand -hex 32`",
+      setting,
+      "says nothing where nodes have certificates (SVC_NODE_TLS_CERT_FILE), by which they know each other; unset it",
     );
   }
-  return {
-    cluster,
-    alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also),
-    cassandraPassword: password(env, "SVC_CASSANDRA", config.cassandra.username),
-    elasticsearchPassword: password(env, "SVC_ELASTICSEARCH", config.elasticsearch.username),
-  };
+  return { cluster: null, alsoCluster: null };
 }
 
 function parseSecret(setting: string, text: string): string {

@@ -1,5 +1,6 @@
 // What an operator says to a node of a test cluster. For tests.
 
+import { contractFetch } from "../api/contract.fixture.ts";
 import type { TestNode } from "./cluster.fixture.ts";
 
 /** POST /ops/cluster/{order}: the outcome's name, of refusals too. */
@@ -20,7 +21,7 @@ export async function operated(
   path: string,
   body: object = {},
 ): Promise<Readonly<Record<string, unknown>>> {
-  const answer = await fetch(`${node.urls.ops}${path}`, {
+  const answer = await contractFetch(`${node.urls.ops}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${await node.opsToken()}` },
     body: JSON.stringify({ ...testAct, ...body }),
@@ -48,6 +49,6 @@ export interface ClusterState {
 
 /** GET /ops/cluster: the cluster as the node knows it. */
 export async function clusterState(node: TestNode): Promise<ClusterState> {
-  const answer = await fetch(`${node.urls.ops}/ops/cluster`);
+  const answer = await contractFetch(`${node.urls.ops}/ops/cluster`);
   return (await answer.json()) as ClusterState;
 }

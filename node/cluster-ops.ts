@@ -1,6 +1,7 @@
 // What the operations surface says and does of a cluster.
 
 import type { ClusterOps } from "../ops/cluster.ts";
+import type { ClusterState } from "../ops/shapes.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
 import { indexSource } from "../service/index-source.ts";
 import { rebuildIndex } from "../storage/elasticsearch/rebuild.ts";
@@ -25,7 +26,12 @@ export function clusterOps(
   };
 }
 
-function stateOf({ region, membership, transportStats, regionNames }: NodeCluster): object {
+function stateOf({
+  region,
+  membership,
+  transportStats,
+  regionNames,
+}: NodeCluster): Omit<ClusterState, "fence_refusals"> {
   return {
     region,
     self: membership.self(),

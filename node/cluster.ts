@@ -233,7 +233,7 @@ function keepUp(
   const openRegion = (): void => {
     const ref = regionRef(region);
     if (placement.locate(ref).at === "here") {
-      actors.tell(ref, { type: "region.open", region } as { type: string });
+      actors.tell(ref, { type: "region.open", region });
     }
   };
   membership.onViewWritten(() => router.announce());
@@ -322,11 +322,11 @@ function createTransports(
       current = await openWsTransport({
         ...config.listen,
         cluster: config.name,
-        secret: utf8(secrets.cluster),
+        secret: secrets.cluster === null ? null : utf8(secrets.cluster),
         alsoAccepted: secrets.alsoCluster === null ? null : utf8(secrets.alsoCluster),
         self: { incarnation, region, address: config.address },
         protocol,
-        ...(tls === null ? {} : { tls }),
+        tls,
         addressOf,
         handlers: {
           ask: (to, command, timeoutMs) => router().handlers.ask(to, command, timeoutMs),

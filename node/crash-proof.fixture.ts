@@ -3,9 +3,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import type { HeadRow } from "../actors/business/rows.ts";
-import type { PublishingFacts } from "../actors/messages/business.ts";
-import type { PublishOutcome, PushCommand, PushReport } from "../actors/messages/push.ts";
+import type { PublishOutcome, PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { queryTerms } from "../collections/text-analysis.ts";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -13,6 +11,7 @@ import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import type { Verdict } from "../protocol/result.ts";
+import { reportOf } from "../service/accept-push.ts";
 import type { Outcome } from "../service/answer.ts";
 import { sealText } from "../service/fetched-record.ts";
 import { createVerification } from "../service/verification.ts";
@@ -36,10 +35,10 @@ export async function proveServed(services: NodeServices, scenario: Scenario): P
   const live = expected.filter((each) => each.live !== null);
   expect(await services.index.count("products")).toBe(live.length);
   const { uuid } = scenario.business.party;
-  const facts = await services.actors.ask<PublishingFacts>(businessRef(uuid), {
+  const facts = await services.actors.ask(businessRef(uuid), {
     type: "publishing.facts",
     key_id: scenario.business.key.key_id,
-  } as { type: string });
+  });
   // Every product of the scenario is published for two countries.
   expect({ listings: facts.listings, pending: facts.pending }).toEqual({
     listings: live.length * 2,
@@ -90,8 +89,8 @@ async function proveRecord(
 ): Promise<void> {
   const { uuid } = business.party;
   const recordId = services.recordIdOf(uuid, "products", localId);
-  const read = { type: "record.read", record_id: recordId };
-  const { head } = await services.actors.ask<{ head: HeadRow | null }>(businessRef(uuid), read);
+  const read = { type: "record.read", record_id: recordId } as const;
+  const { head } = await services.actors.ask(businessRef(uuid), read);
   expect(generations, localId).toContain(head?.generation);
   expect(head?.live, localId).toBe(live !== null);
   const served = await services.records.readServed(recordId);
@@ -167,8 +166,8 @@ async function outcomesOf(
 ): Promise<readonly PublishOutcome[]> {
   const results: PublishOutcome[] = [];
   for (let from: number | null = 0; from !== null; ) {
-    const command: PushCommand = { type: "push.status", outcome: null, from_leaf: from, limit: 100 };
-    const report: PushReport = await services.actors.ask<PushReport>(pushRef(uuid, batch.push_id), command);
+    const command = { type: "push.status", outcome: null, from_leaf: from, limit: 100 } as const;
+    const report: PushReport = reportOf(await services.actors.ask(pushRef(uuid, batch.push_id), command));
     expect(report.state).toBe("complete");
     results.push(...report.results);
     from = report.next_leaf;

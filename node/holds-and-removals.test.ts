@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessActivities } from "../actors/business/activities.ts";
-import type { PushReport } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import { newCaller, type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { utf8 } from "../protocol/bytes.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -51,7 +51,7 @@ async function merchant(listings: number): Promise<TestBusiness> {
 }
 
 const settle = (business: TestBusiness, push_id: string, confirmed: boolean) =>
-  tellBusiness<{ status: string }>(node, business, { type: "hold.settle", push_id, confirmed });
+  tellBusiness(node, business, { type: "hold.settle", push_id, confirmed });
 
 const remove = (
   business: TestBusiness,
@@ -59,7 +59,7 @@ const remove = (
   action: "withdraw" | "delete",
   document = `${action} ${id}`,
 ) =>
-  tellBusiness<{ status: string }>(node, business, {
+  tellBusiness(node, business, {
     type: "record.remove",
     record_id: recordIdOf(business, id),
     action,
@@ -199,12 +199,12 @@ describe("a price shock", () => {
     // Whichever is numbered first is a new catalogue; the other one is a shock, or came too late for its seq.
     const reports = await Promise.all(
       [first, jump].map(({ pushId }) =>
-        node.running.services.actors.ask<PushReport | null>(pushRef(business.party.uuid, pushId), {
+        node.running.services.actors.ask(pushRef(business.party.uuid, pushId), {
           type: "push.status",
           outcome: null,
           from_leaf: 0,
           limit: 1,
-        } as { type: string }),
+        }),
       ),
     );
     expect(answer.status).toBe(200);
@@ -269,7 +269,7 @@ describe("a removal", () => {
     });
     const params = { record_id, collection: "products", change: 2, generation: 1, hash: served.head.hash };
     const context = { actor: { kind: "business", id: business.party.uuid } };
-    await removeRecord?.(params as never, context as never);
+    await removeRecord?.(params, part(context));
     const late = { ...served.head, record_id, change: 1 };
     await records.putVersions([{ ...served.version, record_id }], [late]);
     expect(await records.readServed(record_id)).toBeNull();

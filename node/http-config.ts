@@ -40,38 +40,50 @@ const mebibyte = 1_048_576;
 /** One batch, sent in chunks, is in memory twice for a moment. */
 const batchRoomBytes = 64 * mebibyte;
 const bytesMax = 1_099_511_627_776;
+const countBounds = { least: 1, most: rateMax, mayBeOff: false } as const;
 
-const rate = (name: string, preset: number, least = 1): Setting => ({
-  ...{ name, preset, least, most: rateMax, mayBeOff: true },
+/** Limits that 0 takes away, as they are unless set. */
+export const limitPresets = Object.freeze({
+  SVC_KEY_REQUESTS_PER_SECOND: 50,
+  SVC_KEY_QUERY_COST_PER_MINUTE: 3_000,
+  SVC_ADDRESS_READS_PER_SECOND: 100,
+  SVC_ADDRESS_VERIFICATIONS_PER_SECOND: 20,
+  SVC_ADDRESS_CONNECTIONS_MAX: httpLimitsDefault.connectionsPerAddressMax,
+  SVC_CONNECTION_REQUESTS_MAX: httpLimitsDefault.requestsPerConnectionMax,
+});
+
+const limit = (name: keyof typeof limitPresets, least = 1): Setting => ({
+  ...{ name, preset: limitPresets[name], least, most: rateMax, mayBeOff: true },
 });
 
 /** Throws {@link ConfigError}. */
 export function parseKeyLimits(env: Env): KeyLimits {
   return Object.freeze({
-    requestsPerSecond: offOr(parseNumber(rate("SVC_KEY_REQUESTS_PER_SECOND", 50), env)),
+    requestsPerSecond: offOr(parseNumber(limit("SVC_KEY_REQUESTS_PER_SECOND"), env)),
     // With less than the dearest search costs, that one would never pass.
-    queryCostPerMinute: offOr(parseNumber(rate("SVC_KEY_QUERY_COST_PER_MINUTE", 3_000, queryCostMax), env)),
+    queryCostPerMinute: offOr(parseNumber(limit("SVC_KEY_QUERY_COST_PER_MINUTE", queryCostMax), env)),
   });
 }
 
 /** Throws {@link ConfigError}. */
 export function parseHttpConfig(env: Env): HttpConfig {
   const preset = httpLimitsDefault;
-  const count = (name: string, given: number, mayBeOff: boolean): number =>
-    parseNumber({ name, preset: given, least: 1, most: rateMax, mayBeOff }, env);
   const bytes = (name: string, given: number): number =>
     parseNumber({ name, preset: given, least: batchRoomBytes, most: bytesMax, mayBeOff: false }, env);
   return Object.freeze({
     limits: Object.freeze({
       ...preset,
-      connectionsMax: count("SVC_CONNECTIONS_MAX", preset.connectionsMax, false),
-      requestsPerConnectionMax: count("SVC_CONNECTION_REQUESTS_MAX", preset.requestsPerConnectionMax, true),
-      connectionsPerAddressMax: count("SVC_ADDRESS_CONNECTIONS_MAX", preset.connectionsPerAddressMax, true),
+      connectionsMax: parseNumber(
+        { ...{ name: "SVC_CONNECTIONS_MAX", preset: preset.connectionsMax }, ...countBounds },
+        env,
+      ),
+      requestsPerConnectionMax: parseNumber(limit("SVC_CONNECTION_REQUESTS_MAX"), env),
+      connectionsPerAddressMax: parseNumber(limit("SVC_ADDRESS_CONNECTIONS_MAX"), env),
       bodyBytesMax: bytes("SVC_BODY_BYTES_MAX", preset.bodyBytesMax),
       bodyBytesPerCallerMax: bytes("SVC_CALLER_BODY_BYTES_MAX", preset.bodyBytesPerCallerMax),
     }),
-    addressReadsPerSecond: offOr(parseNumber(rate("SVC_ADDRESS_READS_PER_SECOND", 100), env)),
-    addressVerificationsPerSecond: offOr(parseNumber(rate("SVC_ADDRESS_VERIFICATIONS_PER_SECOND", 20), env)),
+    addressReadsPerSecond: offOr(parseNumber(limit("SVC_ADDRESS_READS_PER_SECOND"), env)),
+    addressVerificationsPerSecond: offOr(parseNumber(limit("SVC_ADDRESS_VERIFICATIONS_PER_SECOND"), env)),
     hosts: parseHosts("SVC_HOSTS", env, "svc.internal:7300").map(authorityOf),
   });
 }

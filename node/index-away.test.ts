@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { readPush } from "../service/push-status.ts";
 import { indexUnavailable, type RowIndex } from "../storage/row-index.ts";
@@ -63,7 +64,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 }
 
 const statusOf = async (pushId: string) => {
-  const caller = { key: business.key, party: business.party } as never;
+  const caller = rubbish({ key: business.key, party: business.party });
   return jsonOf(await readPush(node.services.actors, { caller, pushId, outcome: null, cursor: null }));
 };
 
@@ -124,7 +125,7 @@ describe.each([
       ai_policy_version: 0,
     });
     const published = publishRecord(
-      { ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys } as never,
+      rubbish({ ...node.services, crypto: nativeCrypto, passkeys: node.services.anchors.passkeys }),
       { businessUuid: who.uuid, collection: "products", record, seal: envelope },
     );
     expect(await inTime(published)).toMatchObject({ ok: true, value: { outcome: "accepted", version: 1 } });

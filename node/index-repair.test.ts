@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { businessRef } from "../actors/messages/refs.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { openCrashedNode, untilNothingWaits } from "./crash-points.fixture.ts";
 import { proveStored } from "./crash-proof.fixture.ts";
@@ -52,8 +53,14 @@ async function push(
 async function withdraw(services: NodeServices, id: string): Promise<void> {
   const { uuid } = business.party;
   const record_id = services.recordIdOf(uuid, "products", id);
-  const command = { type: "record.remove", record_id, action: "withdraw", at: "", document_hash: id };
-  await services.actors.ask({ kind: "business", id: uuid }, command);
+  const command = {
+    type: "record.remove",
+    record_id,
+    action: "withdraw",
+    at: "",
+    document_hash: id,
+  } as const;
+  await services.actors.ask(businessRef(uuid), command);
   // It is answered before the index knows of it.
   await untilNothingWaits(services);
 }

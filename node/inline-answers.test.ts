@@ -8,6 +8,8 @@ import { publishBody } from "../client/batch.ts";
 import { nativeCrypto } from "../crypto/native.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { pushIdOf } from "../protocol/identifiers.ts";
+import { part } from "../protocol/rubbish.fixture.ts";
+import type { Caller } from "../service/caller.ts";
 import { failureAnswer } from "../service/failure.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { readPush } from "../service/push-status.ts";
@@ -23,6 +25,7 @@ import {
   sealHosted,
   type TestBusiness,
 } from "./publishing.fixture.ts";
+import type { NodeServices } from "./services.ts";
 
 let node: PublishingNode;
 let business: TestBusiness;
@@ -50,19 +53,17 @@ interface Asked {
 /** The node's services, whose questions to actors are noted, and first put to `meet`. */
 function watched(meet: (asked: Asked) => void = () => {}) {
   const asked: Asked[] = [];
-  const actors: Pick<ActorSystem, "ask"> = {
-    ask: async <R>(to: ActorRef, command: Message, options?: { readonly timeoutMs?: number | undefined }) => {
-      const each = { to, command, timeoutMs: options?.timeoutMs };
-      asked.push(each);
-      meet(each);
-      return node.services.actors.ask<R>(to, command, options);
-    },
+  const ask: ActorSystem["ask"] = async (to, command, options) => {
+    const each = { to, command, timeoutMs: options?.timeoutMs };
+    asked.push(each);
+    meet(each);
+    return node.services.actors.ask(to, command, options);
   };
-  return { asked, services: { ...node.services, actors: { ...actors } as never } };
+  return { asked, services: { ...node.services, actors: part<NodeServices["actors"]>({ ask }) } };
 }
 
 const read = async (pushId: string) => {
-  const caller = { key: business.key, party: business.party } as never;
+  const caller = part<Caller>({ key: business.key, party: business.party });
   return jsonOf(await readPush(node.services.actors, { caller, pushId, outcome: null, cursor: null }));
 };
 

@@ -9,6 +9,7 @@ import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
 import { type KeyPossession, keyPossessionPayload } from "../protocol/key-possession.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { newSigningKey } from "./attack.fixture.ts";
 import {
   openBusiness,
@@ -126,7 +127,7 @@ describe("a proof is refused", () => {
     const refusals: readonly (readonly [Envelope, string])[] = [
       [stolen, "key_mismatch"],
       [renamed, "signature_invalid"],
-      [{ ...genuine, signatures: [asPasskey as never] }, "signature_invalid"],
+      [{ ...genuine, signatures: [rubbish(asPasskey)] }, "signature_invalid"],
       [{ ...genuine, signatures: [...genuine.signatures, ...stolen.signatures] }, "envelope_malformed"],
       [await signedBy(key, payload, payloadTypes["mandate.v1"]), "payload_type_mismatch"],
       [

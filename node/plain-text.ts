@@ -6,10 +6,12 @@ import { ConfigError } from "./config-error.ts";
 
 interface Channel {
   readonly name: string;
-  /** `yes` for: in the clear, on a network of the operators' own. */
-  readonly setting: string;
+  /** `yes` for: in the clear, on a network of the operators' own. Null where nothing allows that. */
+  readonly setting: string | null;
   readonly isPlain: (cluster: ClusterConfig) => boolean;
   readonly fix: string;
+  /** The setting that is named where nothing allows it. */
+  readonly missing: string;
 }
 
 const channels: readonly Channel[] = [
@@ -18,23 +20,27 @@ const channels: readonly Channel[] = [
     setting: "SVC_CASSANDRA_INSECURE",
     isPlain: ({ cassandra }) => cassandra.tls === null,
     fix: "name the authority of its certificates in SVC_CASSANDRA_CA_FILE",
+    missing: "SVC_CASSANDRA_CA_FILE",
   },
   {
     name: "elasticsearch",
     setting: "SVC_ELASTICSEARCH_INSECURE",
     isPlain: ({ elasticsearch }) => !elasticsearch.url.startsWith("https:"),
     fix: "name an https URL in SVC_ELASTICSEARCH",
+    missing: "SVC_ELASTICSEARCH",
   },
   {
-    name: "nodes",
-    setting: "SVC_NODE_INSECURE",
+    // Nodes know each other by their certificates; the secret that a sandbox has instead is no replacement.
+    name: "other nodes",
+    setting: null,
     isPlain: ({ tls }) => tls === null,
     fix: "give the node a certificate with SVC_NODE_TLS_KEY_FILE, SVC_NODE_TLS_CERT_FILE and SVC_NODE_TLS_CA_FILE",
+    missing: "SVC_NODE_TLS_CERT_FILE",
   },
 ];
 
 /** Settings of this file, which say nothing to a node on the embedded default. */
-export const plainTextSettings: readonly string[] = channels.map((channel) => channel.setting);
+export const plainTextSettings: readonly string[] = channels.flatMap(({ setting }) => setting ?? []);
 
 /** Names of the channels that are in the clear in production, each allowed by its setting. Throws {@link ConfigError} for any other. */
 export function allowedPlainText(
@@ -43,16 +49,22 @@ export function allowedPlainText(
   env: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
   const plain = channels.filter((channel) => channel.isPlain(cluster));
-  for (const { setting } of channels) {
+  for (const setting of plainTextSettings) {
     const value = env[setting] ?? "no";
     if (value !== "yes" && value !== "no")
       throw new ConfigError(setting, `is ${JSON.stringify(value)}; use yes or no`);
   }
   if (environment === "sandbox") return [];
-  const refused = plain.find((channel) => env[channel.setting] !== "yes");
+  const refused = plain.find(({ setting }) => setting === null || env[setting] !== "yes");
   if (refused === undefined) return plain.map((channel) => channel.name);
+  const { name, setting, fix, missing } = refused;
+  if (setting === null)
+    throw new ConfigError(
+      missing,
+      `is not set, and a production node speaks to ${name} by mutual TLS alone; ${fix}`,
+    );
   throw new ConfigError(
-    refused.setting,
-    `is not set, and ${refused.name} would be spoken to in the clear; ${refused.fix}, or set it to yes on a network that nobody else reaches`,
+    setting,
+    `is not set, and ${name} would be spoken to in the clear; ${fix}, or set it to yes on a network that nobody else reaches`,
   );
 }

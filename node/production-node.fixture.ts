@@ -1,6 +1,7 @@
 // A production node in this process, with parties of its own, and what a company gets from it. For tests.
 
 import { randomInt, randomUUID } from "node:crypto";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { publishBody, sealBatch } from "../client/batch.ts";
 import { collectEvidence, verifyEvidenceFile } from "../client/evidence.ts";
 import { createSvcClient } from "../client/service-client.ts";
@@ -104,7 +105,8 @@ let seqs = 0;
 /** Publishes a product over HTTP, then searches and fetches it. */
 export async function publishAndAsk(node: RunningNode, parties: ProductionParties): Promise<KeptAnswers> {
   const { base_url: baseUrl, business_url: businessUrl, verify_url: verifyUrl } = node.urls;
-  const client = (key: SigningKey) => createSvcClient({ fetch, key, baseUrl, businessUrl, verifyUrl });
+  const client = (key: SigningKey) =>
+    createSvcClient({ fetch: contractFetch, key, baseUrl, businessUrl, verifyUrl });
   seqs += 1;
   // Of a brand of its own, so that the search finds this one alone.
   const brand = `Brand ${seqs}`;

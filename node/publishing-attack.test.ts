@@ -5,6 +5,7 @@ import { publishBody } from "../client/batch.ts";
 import { parseBase64, toBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
   type AttackNode,
   awaitPush,
@@ -165,10 +166,12 @@ describe("a batch seal", () => {
   ): Promise<Uint8Array> => {
     const record = product("sealed");
     const { root } = await seal(business, [record]);
-    const payload = canonicalBytes({
-      ...members(changes, record),
-      ...("root" in changes ? {} : { root }),
-    } as never);
+    const payload = canonicalBytes(
+      rubbish({
+        ...members(changes, record),
+        ...("root" in changes ? {} : { root }),
+      }),
+    );
     const type = options.type ?? payloadTypes["batch-seal.v2"];
     const sig = await business.signingKey.sign(pae(type, payload));
     const one = { keyid: business.key.key_id, sig };

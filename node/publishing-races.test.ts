@@ -292,7 +292,7 @@ describe("after a stop and a start on the same home", () => {
       state: "complete",
       counts: { accepted: 1_000, rejected: 0 },
     });
-    const facts = await tellBusiness<{ pending: readonly string[] }>(node, business, {
+    const facts = await tellBusiness(node, business, {
       type: "publishing.facts",
       key_id: business.key.key_id,
     });

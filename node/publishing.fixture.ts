@@ -14,6 +14,7 @@ import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type SealV2, sealPayload } from "../protocol/seal.ts";
 import type { Outcome } from "../service/answer.ts";
 import type { Caller } from "../service/caller.ts";
@@ -90,7 +91,7 @@ export async function openBusiness(
 export function product(id: string, changes: Readonly<Record<string, unknown>> = {}): Uint8Array {
   const record = { ...sampleRecords.products, business_product_id: id, ...changes };
   const members = Object.entries(record).filter(([, value]) => value !== undefined);
-  return canonicalBytes(Object.fromEntries(members) as never);
+  return canonicalBytes(rubbish(Object.fromEntries(members)));
 }
 
 export function seal(

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PushReport } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import { publishBody } from "../client/batch.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -47,7 +46,7 @@ const found = async (): Promise<string[]> => {
 };
 
 const awaitPush = (pushId: string) =>
-  node.services.actors.ask<PushReport>(
+  node.services.actors.ask(
     pushRef(business.party.uuid, pushId),
     { type: "push.await" },
     { timeoutMs: 60_000 },

@@ -47,7 +47,9 @@ describe("a node is refused that", () => {
     const ended = await start(settings());
     expect(ended).toEqual({
       code: exitCodes.usage,
-      said: expect.stringMatching(/another cluster secret or cluster name.*same on every node/),
+      said: expect.stringMatching(
+        /another cluster secret, certificate authority or cluster name.*same on every node/,
+      ),
     });
     expect(await members()).toEqual(before);
     expect(await refusals()).toBeGreaterThan(refusedBefore);
@@ -118,7 +120,10 @@ describe("a setting is named, and the fix, where", () => {
     ],
     [
       "a file cannot be read",
-      { SVC_NODE_TLS_KEY_FILE: "/no", SVC_NODE_TLS_CERT_FILE: "/no", SVC_NODE_TLS_CA_FILE: "/no" },
+      {
+        SVC_CLUSTER_SECRET: undefined,
+        ...{ SVC_NODE_TLS_KEY_FILE: "/no", SVC_NODE_TLS_CERT_FILE: "/no", SVC_NODE_TLS_CA_FILE: "/no" },
+      },
       /^SVC_NODE_TLS_KEY_FILE: \/no cannot be read.*PEM/,
     ],
   ] as const)("%s", async (_what, settings, said) => {

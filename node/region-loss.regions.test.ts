@@ -2,6 +2,7 @@
 // dead; and what was acknowledged in its last moment is not lost where that was asked for.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { readReplication } from "../storage/cassandra/keyspaces.ts";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 import { openCluster, type TestCluster, type TestNode, testSeed } from "./cluster.fixture.ts";
@@ -174,7 +175,7 @@ describe("a region that is lost", () => {
     const askedMs = performance.now();
     await expect(onlyNode(cluster, lost).start()).rejects.toThrow(`no copy in data centre ${lost}`);
     console.log(`refused after ${Math.round(performance.now() - askedMs)} ms`);
-    const state = (await (await fetch(`${node.urls.ops}/ops/cluster`)).json()) as {
+    const state = (await (await contractFetch(`${node.urls.ops}/ops/cluster`)).json()) as {
       readonly regions: readonly { readonly standing: object }[];
     };
     expect(state.regions.map(({ standing }) => standing)).toContainEqual(

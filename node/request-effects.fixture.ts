@@ -17,6 +17,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
 import { sampleRecords } from "../protocol/records/records.fixture.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { jsonOf, product, sealAndPublish, sealHosted, seal as sealProducts } from "./publishing.fixture.ts";
 
@@ -215,7 +216,7 @@ async function publishAlone(
   changes: object,
 ): Promise<void> {
   const { services } = surfaces;
-  const record = canonicalBytes({ ...sampleRecords[collection], ...changes } as never);
+  const record = canonicalBytes(rubbish({ ...sampleRecords[collection], ...changes }));
   const who = { uuid: business.party.uuid, certId: business.certId };
   const seal = await sealHosted(services, who, { record, record_type: collection, ai_policy_version: 1 });
   const deps = { ...services, crypto: nativeCrypto, passkeys: services.anchors.passkeys };

@@ -15,6 +15,7 @@ interface Schema {
   readonly items?: Schema;
   readonly oneOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
+  readonly $ref?: string;
 }
 
 interface Operation {
@@ -27,10 +28,11 @@ interface Operation {
 }
 
 export interface OpenApiDocument {
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-export function requestMembers({ paths }: OpenApiDocument): readonly RequestMember[] {
+export function requestMembers({ paths, components }: OpenApiDocument): readonly RequestMember[] {
   const found: RequestMember[] = [];
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
@@ -38,26 +40,33 @@ export function requestMembers({ paths }: OpenApiDocument): readonly RequestMemb
       for (const { name, in: where, description } of operation.parameters ?? [])
         found.push({ key: `${prefix} ${where} ${name}`, description });
       const schema = operation.requestBody?.content["application/json"]?.schema;
-      if (schema !== undefined) collect(schema, { prefix, pointer: "" }, found);
+      const at = { prefix, pointer: "", named: components?.schemas ?? {} };
+      if (schema !== undefined) collect(schema, at, found);
     }
   }
   return found;
 }
 
 function collect(
-  schema: Schema,
-  at: { readonly prefix: string; readonly pointer: string },
+  given: Schema,
+  at: {
+    readonly prefix: string;
+    readonly pointer: string;
+    readonly named: Readonly<Record<string, Schema>>;
+  },
   found: RequestMember[],
 ): void {
+  const { named } = at;
+  const schema = given.$ref === undefined ? given : (named[given.$ref.split("/").at(-1) ?? ""] ?? given);
   // The five bodies of a search are described one beside the other, each of one collection.
   const collection = at.pointer === "" ? schema.properties?.["collection"]?.const : undefined;
   const prefix = collection === undefined ? at.prefix : `search ${collection}`;
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const pointer = `${at.pointer}/${name}`;
     found.push({ key: `${prefix} body ${pointer}`, description: member.description ?? "" });
-    collect(member, { prefix, pointer }, found);
+    collect(member, { prefix, pointer, named }, found);
   }
-  if (schema.items !== undefined) collect(schema.items, { prefix, pointer: `${at.pointer}/*` }, found);
+  if (schema.items !== undefined) collect(schema.items, { prefix, pointer: `${at.pointer}/*`, named }, found);
   for (const each of [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])])
-    collect(each, { prefix, pointer: at.pointer }, found);
+    collect(each, { prefix, pointer: at.pointer, named }, found);
 }

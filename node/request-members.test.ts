@@ -14,6 +14,7 @@ import { buildOps } from "../ops/server.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { collectionNames } from "../protocol/identifiers.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { operations } from "./operations-effects.fixture.ts";
 import {
   codeOf,
@@ -42,15 +43,15 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 
 async function opsDocument(): Promise<unknown> {
   const deps = {
-    ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), gauges: () => [] },
+    ...{ logger: pino({ level: "silent" }), incarnation: "t", metrics: createMetrics(), readings: () => [] },
     ...{
       access: { hosts: ["localhost:80"], token: "", isLoopback: true },
-      ready: async () => ({ ready: true, checks: {}, plain_text: [] }),
+      ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
       inspect: async () => null,
       listActors: async () => [],
     },
   };
-  const rest = { revocations: {} as never, audit: { record: () => {} }, cluster: {} as never };
+  const rest = { revocations: rubbish({}), audit: { record: () => {} }, cluster: rubbish({}) };
   return (await buildOps({ ...deps, ...rest }).inject("/openapi.json")).json();
 }
 
@@ -94,6 +95,14 @@ const publicReads: Readonly<Record<string, Proof>> = {
   "GET /v1/projections/{type}/{version} path version": reads(
     () => "/v1/projections/products/1",
     () => "/v1/projections/products/999",
+  ),
+  "GET /v1/schemas/{type}/{version} path type": texts(
+    () => "/v1/schemas/products/1",
+    () => "/v1/schemas/ai_policy/1",
+  ),
+  "GET /v1/schemas/{type}/{version} path version": reads(
+    () => "/v1/schemas/products/1",
+    () => "/v1/schemas/products/999",
   ),
   "GET /v1/vocabularies/{name} path name": texts(
     () => "/v1/vocabularies/languages",
@@ -379,6 +388,12 @@ describe("every member of every request", () => {
 
 const publicAddresses = (): readonly string[] => [
   ...[certificate(), `${certificate()}/keys`, `${certificate()}/key-custody`, "/.well-known/keys"],
-  ...["/.well-known/svc-keys", "/v1/projections/products/1", "/v1/ai-policy-key", "/v1/log/checkpoint"],
+  ...[
+    "/.well-known/svc-keys",
+    "/v1/projections/products/1",
+    "/v1/schemas/products/1",
+    "/v1/ai-policy-key",
+    "/v1/log/checkpoint",
+  ],
   ...["/v1/vocabularies/languages", `/v1/verify/${recordId()}`, "/openapi.json"],
 ];

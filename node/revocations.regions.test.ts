@@ -1,6 +1,7 @@
 // What an operator of one region takes out of force is refused in every region within seconds.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { type SentRequest, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
@@ -71,7 +72,7 @@ describe("an operator in another region than the party's", () => {
     }, compromised_from);
     for (const node of cluster.nodes)
       expect(await operated(node, path, { compromised_from })).toEqual({ ...done, changed: false });
-    const acts = await fetch(`${operator.urls.ops}/ops/acts/${business.caller.uuid}`);
+    const acts = await contractFetch(`${operator.urls.ops}/ops/acts/${business.caller.uuid}`);
     expect(((await acts.json()) as { readonly acts: object }).acts).toMatchObject([
       { ...testAct, act: "key.revoke", entry: `key/${key.keyId}` },
     ]);

@@ -4,6 +4,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../api/contract.fixture.ts";
 import { type ReceivedAnswer, send, type TestCaller } from "../api/surfaces.fixture.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
@@ -40,7 +41,10 @@ async function publishOne(business: TestBusiness): Promise<unknown> {
 }
 
 async function ops(path: string): Promise<Record<string, unknown>> {
-  return (await (await fetch(`${node.running.urls.ops_url}${path}`)).json()) as Record<string, unknown>;
+  return (await (await contractFetch(`${node.running.urls.ops_url}${path}`)).json()) as Record<
+    string,
+    unknown
+  >;
 }
 
 async function auditLines(): Promise<readonly Record<string, unknown>[]> {
@@ -352,7 +356,7 @@ it("the audit log of the home has every act and refusal, by whom and what became
     { ...act, msg: "ops.asked" },
     { ...act, msg: "ops.acted", status: 200, outcome: { changed: true } },
   ]);
-  await fetch(`${node.running.urls.ops_url}/ops/grants/revoke`, { method: "POST", body: "{}" });
+  await contractFetch(`${node.running.urls.ops_url}/ops/grants/revoke`, { method: "POST", body: "{}" });
   expect((await auditLines()).at(-1)).toMatchObject({ msg: "ops.refused", status: 401 });
   const { home } = node.running.config;
   expect((await stat(join(home, "audit.log"))).mode & 0o077).toBe(0);
@@ -368,7 +372,7 @@ it("a moment in the future, or none, is refused by the node itself", async () =>
   const run = await svc(["key", business.key.key_id, "--compromised-from", future, ...answered, "--yes"]);
   expect(run).toMatchObject({ code: 3, said: expect.stringContaining("is in the future") });
   const token = (await readFile(join(node.running.config.home, "ops-token"), "utf8")).trim();
-  const answer = await fetch(`${node.running.urls.ops_url}/ops/keys/${business.key.key_id}/revoke`, {
+  const answer = await contractFetch(`${node.running.urls.ops_url}/ops/keys/${business.key.key_id}/revoke`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ by: "a", reason: "b", compromised_from: "2026-02-30T00:00:00.000Z" }),

@@ -307,7 +307,7 @@ function keyFacts(
   const cose = kind === "passkey" ? coseKeyOf(key.jwk) : null;
   return {
     ...{ key_id: key.keyId, party_uuid, role: roleOf[kind], alg: key.alg },
-    public_key: { ...key.jwk } as unknown as KeyFacts["public_key"],
+    public_key: { ...key.jwk },
     cose: cose && toBase64(cose),
     ...(kind === "passkey" ? { person_role: plan.role ?? "owner" } : {}),
     valid_from: formatTimestamp(plan.atMs + plan.fromMs),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { generatePrivateJwk, publicHalfOf } from "../crypto/private-jwk.ts";
 import { thumbprint } from "../protocol/jwk.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { readEntries } from "../service/home-evidence.ts";
 import { publishedKeys } from "../service/published-keys.ts";
 import { type Answer, prepare, type SealPlan, send } from "./sealing-attempt.fixture.ts";
@@ -277,7 +278,7 @@ describe("a record sealed alone", () => {
     expect(codeOf(await send(world, business, other, plan))).toBe("hash_mismatch");
     const [signature] = sent.envelope.signatures;
     const forged = { ...sent.envelope, signatures: [{ ...signature, sig: "AAAA" }] };
-    expect(codeOf(await send(world, business, { ...sent, envelope: forged as never }, plan))).toBe(
+    expect(codeOf(await send(world, business, { ...sent, envelope: rubbish(forged) }, plan))).toBe(
       "signature_invalid",
     );
   });

@@ -11,7 +11,6 @@ import { pushActor } from "../actors/push/definition.ts";
 import { regionActivities } from "../actors/region/activities.ts";
 import { regionActor } from "../actors/region/definition.ts";
 import { type CurrentActors, createCurrentActors } from "../actors/system/current-actors.ts";
-import type { ActorDefinition } from "../actors/system/definition.ts";
 import type { LocalActorSystem, LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { createActorSystem } from "../actors/system/runtime.ts";
 import { livesHere } from "../cluster/placement.ts";
@@ -284,12 +283,7 @@ function createActors(
   const regions = cluster === null ? () => [config.region] : cluster.regions;
   return createActorSystem({
     store: services.fence.watch(services.actorStore, incarnationOf(owner)),
-    definitions: [
-      businessActor,
-      integrationKeyActor,
-      pushActor,
-      regionActor,
-    ] as unknown as readonly ActorDefinition[],
+    definitions: [businessActor, integrationKeyActor, pushActor, regionActor],
     activities: {
       ...businessActivities({
         register: registerStore,

@@ -2,15 +2,14 @@
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
 //   N2. Closing takes no new connections, finishes what is under way on those that are open, hands the actors back, then
 //       closes the stores.
+//   N3. The ports are held before anything else is opened: the URLs that are built from them are this node's.
 
 import { chmod, mkdir } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { regionRef } from "../actors/messages/refs.ts";
-import type { Message } from "../actors/system/definition.ts";
 import type { LogEntry } from "../actors/system/ports.ts";
 import { mayPass } from "../client/patience.ts";
 import { replaceFile } from "../crypto/durable-file.ts";
@@ -21,6 +20,7 @@ import { publishRecord } from "../service/publish-record.ts";
 import { isAudited, openAuditLog, recordKeySet } from "./audit-log.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type NodeOptions } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { type HeldPort, holdPort } from "./held-port.ts";
 import { type LogFile, openLogFile } from "./log-file.ts";
 import { nodeTimers } from "./node-timers.ts";
 import { loadOpsAccess, opsUrlFile } from "./ops-config.ts";
@@ -48,19 +48,34 @@ export async function startNode(
   await mkdir(config.home, { recursive: true, mode: 0o700 });
   // A folder that was there before may be open to others; journals, receipts and the log in it are nobody else's.
   await chmod(config.home, 0o700);
+  const held = await holdPorts(config);
+  try {
+    return await startOn(held, config, { ...platform, secrets });
+  } catch (error) {
+    await release(held);
+    throw error;
+  }
+}
+
+async function startOn(
+  held: readonly HeldPort[],
+  config: NodeConfig,
+  platform: NodePlatform,
+): Promise<RunningNode> {
+  const urls = urlsOf(
+    config,
+    held.map(({ port }) => port),
+  );
   const log = openLog(config);
   const logger: Logger = pino({ level: config.logLevel }, log.destination);
-  const ports = await portsOf(config);
-  const urls = urlsOf(config, ports);
   const audit = openAuditLog(config);
   const logEntry = (entry: LogEntry): void => logActor(logger, audit, entry);
-  const services = await openNodeServices(config, logEntry, { ...platform, secrets });
-  const surfaces = await listening({ services, urls, ports, logger, audit });
+  const services = await openNodeServices(config, logEntry, platform);
+  const surfaces = await listening({ services, urls, held, logger, audit });
   await services.actors.start();
   // Among others, whoever has the region's actor opens it.
   if (services.cluster === null) {
-    const open: Message & { readonly region: string } = { type: "region.open", region: config.region };
-    await services.actors.ask(regionRef(config.region), open);
+    await services.actors.ask(regionRef(config.region), { type: "region.open", region: config.region });
   }
   const seeded = seed(services, urls);
   // Whoever waits for the samples is told; a node without them still serves.
@@ -90,60 +105,59 @@ function openLog({ logTo, home, retention }: NodeConfig): LogFile {
 async function listening({
   services,
   urls,
-  ports,
+  held,
   logger,
   audit,
 }: {
   readonly services: NodeServices;
   readonly urls: SandboxUrls;
-  readonly ports: readonly number[];
+  readonly held: readonly HeldPort[];
   readonly logger: Logger;
   readonly audit: AuditLog;
 }): Promise<Surfaces> {
   let surfaces: Surfaces | null = null;
+  const ports = held.map(({ port }) => port);
   try {
     const access = await loadOpsAccess(services.config.ops, ports.at(-1) ?? 0);
     await services.register.refresh();
     recordKeySet(audit, services.keys.keySet());
-    surfaces = buildSurfaces(services, { urls, ports, access, logger, audit });
-    await listen(surfaces, services.config, ports);
+    const built = buildSurfaces(services, { urls, ports, access, logger, audit });
+    surfaces = built;
+    await Promise.all(held.map((each, index) => each.giveTo(built[surfaceNames[index] ?? "ops"])));
     // For the program on the same machine, which finds the token beside it.
     await replaceFile(join(services.config.home, opsUrlFile), `${urls.ops_url}\n`);
     return surfaces;
   } catch (error) {
     await close(services, surfaces);
-    throw portTaken(error, services.config);
+    throw error;
   }
 }
 
 const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
 
-async function portsOf(config: NodeConfig): Promise<readonly number[]> {
-  return Promise.all(
-    surfaceNames.map((name, index) => {
-      if (name === "ops" && config.ops.port !== null) return config.ops.port;
-      return config.portBase > 0 ? config.portBase + index : freePort(hostOf(config, name));
-    }),
-  );
+/** The ports of all surfaces, held; none of them where one cannot be had. */
+async function holdPorts(config: NodeConfig): Promise<readonly HeldPort[]> {
+  const holding = surfaceNames.map((name, index) => holdPort(hostOf(config, name), portOf(config, index)));
+  const outcomes = await Promise.allSettled(holding);
+  const held = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const failed = outcomes.find((each) => each.status === "rejected");
+  if (failed === undefined) return held;
+  await release(held);
+  throw portTaken(failed.reason, config);
+}
+
+async function release(held: readonly HeldPort[]): Promise<void> {
+  await Promise.all(held.map((each) => each.release()));
+}
+
+/** 0 for any that is free. */
+function portOf({ ops, portBase }: NodeConfig, index: number): number {
+  if (surfaceNames[index] === "ops" && ops.port !== null) return ops.port;
+  return portBase > 0 ? portBase + index : 0;
 }
 
 function hostOf(config: NodeConfig, name: (typeof surfaceNames)[number]): string {
   return name === "ops" ? config.ops.host : config.host;
-}
-
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() =>
-        address !== null && typeof address === "object"
-          ? resolve(address.port)
-          : reject(new Error("no port")),
-      );
-    });
-  });
 }
 
 function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
@@ -154,14 +168,6 @@ function urlsOf(config: NodeConfig, ports: readonly number[]): SandboxUrls {
     },
   );
   return { base_url, business_url, verify_url, mcp_url, ops_url, ...config.publicUrls };
-}
-
-async function listen(surfaces: Surfaces, config: NodeConfig, ports: readonly number[]): Promise<void> {
-  await Promise.all(
-    surfaceNames.map((name, index) =>
-      surfaces[name].listen({ host: hostOf(config, name), port: ports[index] ?? 0 }),
-    ),
-  );
 }
 
 function portTaken(error: unknown, config: NodeConfig): unknown {

@@ -13,10 +13,9 @@ import { type AddressRates, buildVerification, verificationRoutes } from "../api
 import { nativeCrypto } from "../crypto/native.ts";
 import type { AuditLog } from "../ops/acts.ts";
 import type { OpsAccess } from "../ops/guard.ts";
-import { createMetrics, type Gauge } from "../ops/metrics.ts";
-import { buildOps, type ReadyReport } from "../ops/server.ts";
+import { createMetrics, processMetrics, type Reading } from "../ops/metrics.ts";
+import { buildOps } from "../ops/server.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
 import { createAddressRate } from "../service/address-rate.ts";
 import type { AuthenticationDeps } from "../service/authenticate.ts";
 import { createFetch } from "../service/fetch.ts";
@@ -39,8 +38,9 @@ import { createVerify } from "../service/verify.ts";
 import { createVerifyPage } from "../service/verify-page.ts";
 import type { NodeCluster } from "./cluster.ts";
 import { clusterOps } from "./cluster-ops.ts";
-import { edgeGauges } from "./edge-gauges.ts";
+import { edgeReadings } from "./edge-readings.ts";
 import { hostsOf } from "./http-config.ts";
+import { readiness } from "./readiness.ts";
 import type { SandboxUrls } from "./sandbox/seed.ts";
 import type { NodeServices } from "./services.ts";
 
@@ -69,7 +69,7 @@ export function buildSurfaces(
   { urls, ports, access, logger, audit }: SurfacePlaces,
 ): Surfaces {
   const { config } = services;
-  const metrics = createMetrics();
+  const metrics = createMetrics(processMetrics());
   const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
@@ -117,7 +117,7 @@ export function buildSurfaces(
       incarnation: services.incarnation,
       access,
       metrics,
-      gauges: () => [...gaugesOf(services), ...edgeGauges(edge)],
+      readings: () => [...readingsOf(services), ...edgeReadings(edge)],
       ready: () => readiness(services),
       inspect: (ref) => services.actors.inspect(ref),
       listActors: (kind, afterId, limit) => services.actorStore.listActors(kind, afterId, limit),
@@ -264,10 +264,13 @@ function publishingOf(services: NodeServices): Publishing {
   };
 }
 
-function gaugesOf(services: NodeServices): readonly Gauge[] {
+function gauge(name: string, help: string, value: number): Reading {
+  return { name, help, kind: "gauge", value };
+}
+
+function readingsOf(services: NodeServices): readonly Reading[] {
   const stats = services.actors.stats();
-  const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, kind: "gauge", value });
-  const counter = (name: string, help: string, value: number): Gauge => ({
+  const counter = (name: string, help: string, value: number): Reading => ({
     name,
     help,
     kind: "counter",
@@ -295,44 +298,23 @@ function gaugesOf(services: NodeServices): readonly Gauge[] {
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
-    ...(services.cluster === null ? [] : clusterGauges(services.cluster, gauge)),
+    ...(services.cluster === null ? [] : clusterReadings(services.cluster)),
     gauge("svc_process_resident_bytes", "Resident memory of the process.", process.memoryUsage.rss()),
   ];
 }
 
-function clusterGauges(
-  { membership, regionNames, transportStats }: NodeCluster,
-  gauge: (name: string, help: string, value: number) => Gauge,
-): readonly Gauge[] {
+/** What a node of a cluster shows besides. */
+export function clusterReadings({
+  membership,
+  regionNames,
+  transportStats,
+}: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
     gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
     gauge("svc_cluster_peers", "Nodes that this one calls.", transportStats()?.peers.length ?? 0),
   ];
-}
-
-async function readiness(services: NodeServices): Promise<ReadyReport> {
-  const checks: Record<string, string> = {};
-  const check = async (name: string, run: () => unknown): Promise<void> => {
-    try {
-      await run();
-      checks[name] = "ok";
-    } catch (error) {
-      checks[name] = error instanceof Error ? error.message : String(error);
-    }
-  };
-  await check("store", () => services.actorStore.dueActors(0, 1));
-  await check("index", () => services.index.count("products"));
-  await check("cluster", () => {
-    if (services.lease() === null) throw new Error("no lease: the node joins again");
-  });
-  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
-  await check("register", () => {
-    if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
-  });
-  const ready = Object.values(checks).every((state) => state === "ok");
-  return { ready, checks, plain_text: services.config.plainText };
 }
 
 /** What needs no account: everything that anyone may check. */

@@ -50,7 +50,7 @@ async function evidenceOfSample(): Promise<string> {
     grant: key.grant,
     fetch,
   });
-  const fetched = await client.fetchRecord(seeded.exampleRecordId);
+  const fetched = await client.fetchRecord(seeded.exampleRecordId ?? "");
   return collectEvidence(client, fetched, { environment: "sandbox", keyId: key.key_id });
 }
 

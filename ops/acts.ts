@@ -8,17 +8,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
+import type { Act } from "./shapes.ts";
 
 /** Where acts are recorded, apart from the log of requests. */
 export interface AuditLog {
   /** What is recorded stays when the process ends the moment after. Throws where it cannot be written. */
   record(event: string, detail: Readonly<Record<string, unknown>>): void;
-}
-
-/** Members that the body of every act has. */
-export interface Act {
-  readonly by: string;
-  readonly reason: string;
 }
 
 declare module "fastify" {
@@ -28,36 +23,6 @@ declare module "fastify" {
     /** Whether the guard let it pass; an act passes with the token alone. */
     isLetIn: boolean;
   }
-}
-
-/** What steers a terminal, or shows a line of the log in another order than it has: controls, ends of lines, directions. */
-const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
-const plainText = `^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`;
-
-export const byLengthMax = 200;
-export const reasonLengthMax = 500;
-
-const actMembers = {
-  by: {
-    ...{ type: "string", maxLength: byLengthMax, pattern: plainText },
-    description: "Who asks for it: a person, or a system that a person answers for.",
-  },
-  reason: {
-    ...{ type: "string", maxLength: reasonLengthMax, pattern: plainText },
-    description: "Why. It is kept with the act.",
-  },
-} as const;
-
-type Members = Readonly<Record<string, object>>;
-
-/** JSON Schema of the body of an act. */
-export function actBody(required: Members, optional: Members = {}): object {
-  return {
-    type: "object",
-    properties: { ...required, ...optional, ...actMembers },
-    required: [...Object.keys(required), ...Object.keys(actMembers)],
-    additionalProperties: false,
-  };
 }
 
 const reads = ["GET", "HEAD"];

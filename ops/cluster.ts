@@ -2,12 +2,12 @@
 // The operations surface listens on loopback or a network of the operators' own, as everything on it is theirs.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Act, actBody } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
+import { type Body, bodies, type ClusterState } from "./shapes.ts";
 
 export interface ClusterOps {
   /** Views, standings and connections, as this node knows them. */
-  state(): object;
+  state(): ClusterState;
   /** The outcome's name: `moved` and `there` are successes. */
   move(party: string, to: string): Promise<string>;
   /** `declared` is the success. `force` for a region whose nodes still beat. */
@@ -33,51 +33,36 @@ export interface RefusedOrder {
 }
 
 const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
-const force = {
-  type: "boolean",
-  description: "Declares a region dead although its nodes still beat: they lose what was not yet elsewhere.",
-};
-const region = { type: "string", pattern: "^[a-z]+-[a-z]+[0-9]+$" } as const;
-
 /** Adds the addresses below `/ops/cluster`. */
 export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): void {
   server.get("/ops/cluster", async () => cluster.state());
-  server.post<{ Body: Act & { party: string; to: string } }>(
+  server.post<{ Body: Body<"moves"> }>(
     "/ops/cluster/moves",
-    { schema: { body: clusterBodies.moves } },
+    { schema: { body: bodies.moves.schema } },
     async ({ body }, reply) => tell(reply, await cluster.move(body.party, body.to)),
   );
-  server.post<{ Body: Act & { region: string; successor: string | null; force?: boolean } }>(
+  server.post<{ Body: Body<"declareDead"> }>(
     "/ops/cluster/declare-dead",
-    { schema: { body: clusterBodies.declareDead } },
+    { schema: { body: bodies.declareDead.schema } },
     async ({ body: { region, successor, force = false } }, reply) =>
       tell(reply, await cluster.declareDead({ region, successor, force })),
   );
-  server.post<{ Body: Act & { region: string } }>(
+  server.post<{ Body: Body<"putIn"> }>(
     "/ops/cluster/put-in",
-    { schema: { body: clusterBodies.putIn } },
+    { schema: { body: bodies.putIn.schema } },
     async ({ body }, reply) => tell(reply, await cluster.putIn(body.region)),
   );
-  server.post<{ Body: Act & { region: string } }>(
+  server.post<{ Body: Body<"rejoin"> }>(
     "/ops/cluster/rejoin",
-    { schema: { body: clusterBodies.rejoin } },
+    { schema: { body: bodies.rejoin.schema } },
     async ({ body }, reply) => tell(reply, await cluster.rejoin(body.region)),
   );
-  server.post<{ Body: Act & { collection: string } }>(
+  server.post<{ Body: Body<"rebuild"> }>(
     "/ops/cluster/rebuild",
-    { schema: { body: clusterBodies.rebuild } },
+    { schema: { body: bodies.rebuild.schema } },
     async ({ body }, reply) => tell(reply, await cluster.rebuild(body.collection)),
   );
 }
-
-/** What is said to each address. */
-export const clusterBodies = {
-  moves: actBody({ party: { type: "string", format: "uuid" }, to: region }),
-  declareDead: actBody({ region, successor: { anyOf: [region, { type: "null" }] } }, { force }),
-  putIn: actBody({ region }),
-  rejoin: actBody({ region }),
-  rebuild: actBody({ collection: { type: "string" } }),
-};
 
 function tell(reply: FastifyReply, answer: string | RefusedOrder): FastifyReply {
   const { outcome, detail } =

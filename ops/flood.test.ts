@@ -68,7 +68,7 @@ describe("connections to the operators' surface", () => {
       most = Math.max(most, underWay);
       await new Promise((resolve) => setTimeout(resolve, 1));
       underWay -= 1;
-      return { ready: true, checks: {}, plain_text: [] };
+      return { ready: true, degraded: [], checks: {}, plain_text: [] };
     };
     const url = await listening({ ready });
     const answers = await pipelined(url, 20);

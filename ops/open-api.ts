@@ -1,41 +1,96 @@
-// OpenAPI 3.1 of the operations surface, with what each address may be refused with.
+// OpenAPI 3.1 of the operations surface: every address, what it is told and what it answers.
 
-import { platformProblems, problemResponses, problemSchema } from "../api/open-api.ts";
+import examples from "../api/examples.json" with { type: "json" };
+import {
+  type Examples,
+  openApi,
+  openApiDocument,
+  platformProblems,
+  type SurfaceTerms,
+} from "../api/open-api.ts";
+import type { Operation, Parameter, RouteDoc } from "../api/route.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
-import { clusterBodies } from "./cluster.ts";
-import { certificateEnds, revocationBodies } from "./revocations.ts";
+import { anyText, object, type Shape } from "../protocol/shape.ts";
+import { certificateEnds } from "./revocations.ts";
+import {
+  actList,
+  actorList,
+  actorReport,
+  bodies,
+  certificateState,
+  clusterState,
+  commandOutcome,
+  done,
+  health,
+  keyState,
+  mandateState,
+  readyReport,
+} from "./shapes.ts";
 
-const refusals: readonly ProblemCode[] = ["token_invalid", "host_not_allowed", ...platformProblems];
+const terms: SurfaceTerms = {
+  securitySchemes: {
+    operatorsToken: { type: "http", scheme: "bearer", description: "The token of the operators." },
+  },
+  security: ({ path }) => ({
+    security: path === "/healthz" || path === "/readyz" ? [] : [{ operatorsToken: [] }],
+  }),
+  problems: () => ["token_invalid", "host_not_allowed", ...platformProblems, "unavailable"],
+  headers: () => ({ required: ["Request-Id", "Cache-Control"], optional: [] }),
+  examples: examples as Examples,
+};
 
-const parameter = (where: "path" | "query", name: string, description: string): object => ({
-  ...{ name, in: where, required: where === "path", description, schema: { type: "string" } },
+const parameter = (where: "path" | "query", name: string, description: string): Parameter => ({
+  ...{ name, in: where, description, schema: { type: "string" } },
 });
-const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
 interface Read {
-  readonly parameters?: readonly object[];
-  /** Besides those of every address. */
+  readonly parameters?: readonly Parameter[];
   readonly problems?: readonly ProblemCode[];
+  readonly mediaType?: string;
   /** Besides 200. */
-  readonly answers?: Readonly<Record<string, object>>;
+  readonly answers?: RouteDoc["answers"];
 }
 
-function read(description: string, { parameters = [], problems = [], answers = {} }: Read = {}): object {
-  const responses = { 200: { description }, ...answers, ...problemResponses([...problems, ...refusals]) };
-  return { get: { summary: description, parameters, responses } };
+function read(path: string, summary: string, body: Shape<unknown>, more: Read = {}): Operation {
+  const { parameters = [], problems = [], answers = {}, mediaType } = more;
+  const answer = { description: summary, body, ...(mediaType === undefined ? {} : { mediaType }) };
+  const doc = { summary, parameters, problems, answers: { 200: answer, ...answers } };
+  return { method: "GET", path, tags: [], doc };
 }
 
-function command(description: string, body: object): object {
-  const requestBody = { required: true, content: { "application/json": { schema: body } } };
-  const responses = { 200: { description }, ...problemResponses([...refusals, "unavailable"]) };
-  return { post: { summary: description, requestBody, responses } };
+function shown(
+  path: string,
+  name: string,
+  subject: Shape<unknown>,
+  parameters: readonly Parameter[],
+): Operation {
+  return read(path, `The ${name} as it is now`, object({ [name]: subject }), {
+    parameters,
+    problems: ["not_found"],
+  });
 }
 
-function revocation(summary: string, body: object, parameters: readonly object[] = []): object {
-  const requestBody = { required: true, content: { "application/json": { schema: body } } };
-  const description = `${summary}; \`changed\` is false where it was so before, \`since\` says from when on`;
-  const responses = { 200: { description }, ...problemResponses([...refusals, "not_found", "unavailable"]) };
-  return { post: { summary, parameters, requestBody, responses } };
+function command(path: string, summary: string, body: Shape<unknown>): Operation {
+  const answers = { 200: { description: summary, body: commandOutcome } };
+  return { method: "POST", path, tags: [], doc: { summary, body, answers } };
+}
+
+interface Revocation {
+  readonly summary: string;
+  readonly body: Shape<unknown>;
+  readonly answer: Shape<unknown>;
+  readonly parameters?: readonly Parameter[];
+}
+
+function revocation(path: string, { summary, body, answer, parameters = [] }: Revocation): Operation {
+  const answers = { 200: { description: `${summary}; what it is now`, body: answer } };
+  return {
+    method: "POST",
+    path,
+    tags: [],
+    doc: { summary, parameters, body, answers, problems: ["not_found"] },
+  };
 }
 
 const keyId = parameter("path", "key_id", "Of a registered key.");
@@ -44,64 +99,75 @@ const mandateNames = [
   parameter("path", "business_uuid", "Of the business that gave the mandate."),
   parameter("path", "mandate_id", "Of the mandate, percent-encoded where it needs to be."),
 ];
-const shown = (description: string, parameters: readonly object[]): object =>
-  read(description, { parameters, problems: ["not_found", "unavailable"] });
+const after = parameter("query", "after", "`next_after` of the page before.");
+const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
-const revocationPaths: Readonly<Record<string, object>> = {
-  "/ops/keys/{key_id}": shown("A key", [keyId]),
-  "/ops/keys/{key_id}/revoke": revocation("Revokes a key", revocationBodies.key, [keyId]),
-  "/ops/mandates/{business_uuid}/{mandate_id}": shown("A mandate", mandateNames),
-  "/ops/mandates/{business_uuid}/{mandate_id}/revoke": revocation(
-    "Revokes a mandate",
-    revocationBodies.mandate,
-    mandateNames,
-  ),
-  "/ops/certificates/{uuid}": shown("The certificate in force", [uuid]),
-  ...Object.fromEntries(
-    Object.entries(certificateEnds).map(([last, { summary }]) => [
-      `/ops/certificates/{uuid}/${last}`,
-      revocation(summary, revocationBodies.certificate, [uuid]),
-    ]),
-  ),
-  "/ops/grants/revoke": revocation("Revokes the key of a sandbox grant, used or not", revocationBodies.grant),
-  "/ops/acts/{uuid}": read("What was done to a party with a name and a reason, 100 a page", {
-    parameters: [uuid, parameter("query", "after", "`next_after` of the page before.")],
-    problems: ["unavailable"],
+const reads: readonly Operation[] = [
+  read("/healthz", "The process answers", health),
+  read("/readyz", "The node can serve; `degraded` names what it does without meanwhile", readyReport, {
+    answers: { 503: { description: "It cannot, and why", body: readyReport } },
   }),
-};
+  read("/metrics", "Prometheus text format", anyText, { mediaType: "text/plain" }),
+  read("/ops/actors/:kind", "Ids of the actors of a kind, 100 a page", actorList, {
+    parameters: [kind, after],
+  }),
+  read(
+    "/ops/actors/:kind/:id",
+    "State of an actor: machine state, context, timers, unacknowledged effects, last events",
+    actorReport,
+    { parameters: [kind, parameter("path", "id", "Id of the actor.")], problems: ["not_found"] },
+  ),
+  read("/openapi.json", "This document", openApiDocument),
+];
 
-const clusterPaths: Readonly<Record<string, object>> = {
-  "/ops/cluster": read(
+const revocations: readonly Operation[] = [
+  shown("/ops/keys/:key_id", "key", keyState, [keyId]),
+  revocation("/ops/keys/:key_id/revoke", {
+    ...{ summary: "Revokes a key", body: bodies.key, answer: done("key", keyState), parameters: [keyId] },
+  }),
+  shown("/ops/mandates/:business_uuid/:mandate_id", "mandate", mandateState, mandateNames),
+  revocation("/ops/mandates/:business_uuid/:mandate_id/revoke", {
+    ...{ summary: "Revokes a mandate", body: bodies.mandate, answer: done("mandate", mandateState) },
+    parameters: mandateNames,
+  }),
+  shown("/ops/certificates/:uuid", "certificate", certificateState, [uuid]),
+  ...Object.entries(certificateEnds).map(([last, { summary }]) =>
+    revocation(`/ops/certificates/:uuid/${last}`, {
+      ...{
+        summary,
+        body: bodies.certificate,
+        answer: done("certificate", certificateState),
+        parameters: [uuid],
+      },
+    }),
+  ),
+  revocation("/ops/grants/revoke", {
+    summary: "Revokes the key of a sandbox grant, used or not",
+    ...{ body: bodies.grant, answer: done("key", keyState) },
+  }),
+  read("/ops/acts/:uuid", "What was done to a party with a name and a reason, 100 a page", actList, {
+    parameters: [uuid, after],
+  }),
+];
+
+const cluster: readonly Operation[] = [
+  read(
+    "/ops/cluster",
     "Members, standings and connections as this node knows them, and what the fence refused",
+    clusterState,
   ),
-  "/ops/cluster/moves": command("Moves a party's home from this region to another", clusterBodies.moves),
-  "/ops/cluster/declare-dead": command("Declares a lost region dead", clusterBodies.declareDead),
-  "/ops/cluster/put-in": command(
-    "Puts a lost region's data centre into the keyspace again",
-    clusterBodies.putIn,
-  ),
-  "/ops/cluster/rejoin": command("Lets a rebuilt region in again", clusterBodies.rejoin),
-  "/ops/cluster/rebuild": command("Builds this region's index of a collection again", clusterBodies.rebuild),
-};
+  command("/ops/cluster/moves", "Moves a party's home from this region to another", bodies.moves),
+  command("/ops/cluster/declare-dead", "Declares a lost region dead", bodies.declareDead),
+  command("/ops/cluster/put-in", "Puts a lost region's data centre into the keyspace again", bodies.putIn),
+  command("/ops/cluster/rejoin", "Lets a rebuilt region in again", bodies.rejoin),
+  command("/ops/cluster/rebuild", "Builds this region's index of a collection again", bodies.rebuild),
+];
 
-export function openApiOf(isClustered: boolean): object {
-  return {
-    openapi: "3.1.0",
-    info: { title: "Operations", version: "1.0.0" },
-    paths: {
-      "/healthz": read("The process answers"),
-      "/readyz": read("The node can serve", { answers: { 503: { description: "It cannot, and why" } } }),
-      "/metrics": read("Prometheus text format"),
-      "/ops/actors/{kind}": read("Ids of the actors of a kind, 100 a page", {
-        parameters: [kind, parameter("query", "after", "`next_after` of the page before.")],
-      }),
-      "/ops/actors/{kind}/{id}": read(
-        "State of an actor: machine state, context, timers, unacknowledged effects, last events",
-        { parameters: [kind, parameter("path", "id", "Id of the actor.")], problems: ["not_found"] },
-      ),
-      ...revocationPaths,
-      ...(isClustered ? clusterPaths : {}),
-    },
-    components: { schemas: { Problem: problemSchema } },
+export function openApiOf(isClustered: boolean): JsonObject {
+  const info = {
+    title: "Operations",
+    description: "Health, state and revocations, for the operators of a node.",
+    servers: [],
   };
+  return openApi(info, [...reads, ...revocations, ...(isClustered ? cluster : [])], terms);
 }

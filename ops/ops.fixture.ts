@@ -1,16 +1,43 @@
 // The operators' surface over what a test gives it. For tests.
 
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { pino } from "pino";
+import type { KeptAct } from "../actors/messages/business.ts";
+import { contractOf, type OpenApiDocument } from "../api/contract.fixture.ts";
 import { refuse } from "../protocol/result.ts";
-import type { Revocations } from "../service/revocations.ts";
+import type { CertificateState, KeyState, MandateState, Revocations } from "../service/revocations.ts";
 import { createMetrics } from "./metrics.ts";
+import { openApiOf } from "./open-api.ts";
 import { buildOps, type OpsDeps } from "./server.ts";
+import type { ActorReport } from "./shapes.ts";
 
-export const report = { ref: { kind: "push", id: "bat_1" }, state: "processing" };
+export const report: ActorReport = {
+  ...{ ref: { kind: "push", id: "bat_1" }, status: "active", state: "processing", context: {} },
+  ...{ epoch: 1, head: 2, timers: [], outbox: [], lastEvents: [], failure: null },
+};
 export const token = "an-operators-token-of-32-characters";
 export const authorization = `Bearer ${token}`;
 export const act = { by: "Ada at the desk", reason: "It was in a public repository." };
+
+/** What operators are shown of a register. */
+export const since = "2026-11-20T03:00:00.000Z";
+const partyUuid = "10000000-0000-4000-8000-000000000001";
+const named = { legal_name: "Diamonds Ltd", revoked_at: since };
+export const keyFacts: KeyState = {
+  ...{ key_id: "A".repeat(43), party_uuid: partyUuid, role: "integration", ...named },
+  ...{ valid_from: since, valid_until: null, compromised_from: null },
+};
+export const mandateFacts: MandateState = {
+  ...{ mandate_id: "m/1", business_uuid: partyUuid, key_id: keyFacts.key_id, ...named },
+  ...{ valid_from: since, valid_until: since },
+};
+export const certificateFacts: CertificateState = {
+  ...{ cert_id: `sha256:${"0".repeat(64)}`, uuid: partyUuid, kind: "business", legal_name: "Diamonds Ltd" },
+  ...{ status: "active", status_effective_from: since, status_reason: null, issued_at: since },
+};
+export const keptAct = (change: number): KeptAct => ({
+  ...{ act: "key.revoke", entry: "key/k", by: act.by, reason: act.reason, at: since, change },
+});
 
 /** What a request that is injected names as its host. */
 const hosts = ["localhost:80"];
@@ -21,14 +48,15 @@ export const noRevocations: Revocations = {
   ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing, acts: async () => [] },
 };
 
+/** The surface, whose answers are held to its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
-  return buildOps({
+  const server = buildOps({
     logger: pino({ level: "silent" }),
     incarnation: "t",
     access: { hosts, token, isLoopback: true },
     metrics: createMetrics(),
-    gauges: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
-    ready: async () => ({ ready: true, checks: { store: "ok" }, plain_text: [] }),
+    readings: () => [{ name: "svc_actors_active", help: "Actors in memory.", kind: "gauge", value: 3 }],
+    ready: async () => ({ ready: true, degraded: [], checks: { store: "ok" }, plain_text: [] }),
     inspect: async ({ kind, id }) => (kind === "push" && id === "bat_1" ? report : null),
     listActors: async (_kind, afterId) =>
       afterId === "" ? Array.from({ length: 100 }, (_, index) => `id-${index}`) : ["id-100"],
@@ -37,4 +65,20 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
     cluster: null,
     ...changes,
   });
+  const contract = contractOf(openApiOf((changes.cluster ?? null) !== null) as unknown as OpenApiDocument);
+  server.addHook("onSend", async (request, reply, payload) => {
+    const text = Buffer.isBuffer(payload) ? payload.toString() : typeof payload === "string" ? payload : "";
+    const headers = { get: (name: string) => headerText(reply.getHeader(name)) };
+    // The body of an answer to HEAD is left out after this.
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const answer = { method, path: request.url, status: reply.statusCode, headers, text };
+    const faults = contract.faults(answer);
+    if (faults.length > 0) throw new Error(`${request.method} ${request.url}: ${faults.join("; ")}`);
+    return payload;
+  });
+  return server;
+}
+
+function headerText(value: ReturnType<FastifyReply["getHeader"]>): string | null {
+  return value === undefined ? null : String(value);
 }

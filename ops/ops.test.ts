@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterOps } from "./cluster.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, processMetrics } from "./metrics.ts";
+import { openApiOf } from "./open-api.ts";
 import { act, authorization, openOps, report, token } from "./ops.fixture.ts";
+import type { ActorReport, ClusterState } from "./shapes.ts";
 
 describe("operators", () => {
   it.each([
@@ -54,21 +56,23 @@ describe("operators", () => {
   );
 
   it("are told 503 while the node is not ready, or cannot tell", async () => {
-    const notReady = async () => ({ ready: false, checks: { store: "unreachable" }, plain_text: [] });
+    const notReady = async () => ({
+      ...{ ready: false, degraded: [], checks: { store: "unreachable" }, plain_text: [] },
+    });
     expect(await openOps({ ready: notReady }).inject("/readyz")).toMatchObject({ statusCode: 503 });
     const broken = async () => Promise.reject(new Error("no store"));
     const answer = await openOps({ ready: broken }).inject("/readyz");
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
-      { ready: false, checks: { readiness: "Error: no store" }, plain_text: [] },
+      { ready: false, degraded: [], checks: { readiness: "Error: no store" }, plain_text: [] },
     ]);
   });
 
   it("read an actor whose id has characters of its own", async () => {
     const asked: object[] = [];
-    const inspect = async (ref: object): Promise<object> => {
+    const inspect = async (ref: object): Promise<ActorReport> => {
       asked.push({ ...ref });
-      return {};
+      return report;
     };
     await openOps({ inspect }).inject("/ops/actors/integration-key/abc%40eu-west1");
     expect(asked).toEqual([{ kind: "integration-key", id: "abc@eu-west1" }]);
@@ -82,7 +86,7 @@ describe("operators of a cluster", () => {
     return Promise.resolve(what.includes("xx-nowhere1") ? "region_unknown" : String(what[0]));
   };
   const cluster: ClusterOps = {
-    state: () => ({ region: "eu-west1" }),
+    state: () => clusterState,
     move: (party, to) => outcome("moved", party, to),
     declareDead: ({ region, successor, force }) =>
       force || region !== "eu-west2"
@@ -91,6 +95,16 @@ describe("operators of a cluster", () => {
     putIn: (region) => outcome("put_in", region),
     rejoin: (region) => outcome("rejoined", region),
     rebuild: (collection) => outcome("begun", collection),
+  };
+  const clusterState: ClusterState = {
+    ...{
+      region: "eu-west1",
+      self: null,
+      holds_lease: false,
+      regions: [],
+      transport: null,
+      fence_refusals: [],
+    },
   };
   const party = "6f1c0a2e-0000-4000-8000-000000000001";
 
@@ -145,13 +159,28 @@ describe("operators of a cluster", () => {
   });
 
   it("see it, and find its addresses described; a node alone has none of them", async () => {
-    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual({ region: "eu-west1" });
+    expect((await openOps({ cluster }).inject("/ops/cluster")).json()).toEqual(clusterState);
     expect(Object.keys((await openOps({ cluster }).inject("/openapi.json")).json().paths)).toContain(
       "/ops/cluster/moves",
     );
     expect((await openOps().inject("/ops/cluster")).statusCode).toBe(404);
     expect(Object.keys((await openOps().inject("/openapi.json")).json().paths)).not.toContain("/ops/cluster");
   });
+});
+
+it("the document of the operators' surface says of every answer what it is", async () => {
+  const { paths } = openApiOf(true) as unknown as {
+    readonly paths: Record<
+      string,
+      Record<string, { readonly responses: Record<string, { readonly content: object }> }>
+    >;
+  };
+  const schemas = Object.values(paths)
+    .flatMap((operations) => Object.values(operations))
+    .flatMap(({ responses }) => Object.values(responses))
+    .flatMap(({ content }) => Object.values(content as Record<string, { readonly schema: object }>));
+  expect(schemas.length).toBeGreaterThan(100);
+  expect(schemas.filter(({ schema }) => Object.keys(schema).length === 0)).toEqual([]);
 });
 
 describe("metrics", () => {
@@ -168,10 +197,10 @@ describe("metrics", () => {
       expect.arrayContaining([
         'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="200"} 2',
         'svc_http_requests_total{surface="retrieval",method="POST",route="/v1/search",status="401"} 1',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.0025"} 0',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="0.005"} 1',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="10"} 2',
-        'svc_http_request_duration_seconds_bucket{surface="retrieval",route="/v1/search",le="+Inf"} 3',
+        'svc_http_request_duration_seconds_bucket{le="0.0025",surface="retrieval",route="/v1/search"} 0',
+        'svc_http_request_duration_seconds_bucket{le="0.005",surface="retrieval",route="/v1/search"} 1',
+        'svc_http_request_duration_seconds_bucket{le="10",surface="retrieval",route="/v1/search"} 2',
+        'svc_http_request_duration_seconds_bucket{le="+Inf",surface="retrieval",route="/v1/search"} 3',
         'svc_http_request_duration_seconds_count{surface="retrieval",route="/v1/search"} 3',
         'svc_http_refusals_total{surface="retrieval",code="nonce_reused"} 1',
         "# TYPE svc_actors_active gauge",
@@ -182,7 +211,40 @@ describe("metrics", () => {
       expect(line).toMatch(/^$|^# (HELP|TYPE) \w+ .+$|^\w+(\{(\w+="[^"]*",?)+\})? [\d.]+$/);
   });
 
-  it("stay bounded however many different requests there are", () => {
+  it("have each reading under its own type", async () => {
+    const text = await createMetrics().text([
+      { name: "svc_now", help: "May fall.", kind: "gauge", value: -2.5 },
+      { name: "svc_ever_total", help: "Never falls.", kind: "counter", value: 0 },
+    ]);
+    const lines = text.split("\n");
+    for (const [name, kind, value] of [
+      ["svc_now", "gauge", "-2.5"],
+      ["svc_ever_total", "counter", "0"],
+    ])
+      expect(lines).toEqual(expect.arrayContaining([`# TYPE ${name} ${kind}`, `${name} ${value}`]));
+    // A second scrape adds nothing to what was read.
+    const again = await createMetrics().text([
+      { name: "svc_ever_total", help: "h", kind: "counter", value: 7 },
+    ]);
+    expect(again).toContain("\nsvc_ever_total 7\n");
+  });
+
+  it("have what the process takes up, its event loop and its garbage collection, for each node of it", async () => {
+    for (const metrics of [createMetrics(processMetrics()), createMetrics(processMetrics())]) {
+      const lines = (await metrics.text([])).split("\n");
+      for (const [name, kind] of [
+        ["process_cpu_seconds_total", "counter"],
+        ["process_resident_memory_bytes", "gauge"],
+        ["nodejs_eventloop_lag_p99_seconds", "gauge"],
+        ["nodejs_gc_duration_seconds", "histogram"],
+      ])
+        expect(lines.filter((line) => line === `# TYPE ${name} ${kind}`)).toHaveLength(1);
+      const resident = lines.find((line) => line.startsWith("process_resident_memory_bytes "));
+      expect(Number(resident?.split(" ")[1])).toBeGreaterThan(10_000_000);
+    }
+  });
+
+  it("stay bounded however many different requests there are", async () => {
     const metrics = createMetrics();
     for (let index = 0; index < 5_000; index += 1) {
       metrics.observe({
@@ -194,7 +256,7 @@ describe("metrics", () => {
         durationMs: 1,
       });
     }
-    expect(metrics.text([]).split("\n").length).toBeLessThan(2_100);
+    expect((await metrics.text([])).split("\n").length).toBeLessThan(2_100);
   });
 });
 

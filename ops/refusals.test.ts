@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RawAnswer, sendRaw } from "../api/raw-request.fixture.ts";
 import { type ProblemCode, problemCodes, problemMediaType } from "../protocol/problem.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { createMetrics } from "./metrics.ts";
 import { noRevocations } from "./ops.fixture.ts";
 import { buildOps } from "./server.ts";
@@ -16,13 +17,13 @@ const server = buildOps({
   incarnation: "t",
   access: { hosts, token, isLoopback: true },
   metrics: createMetrics(),
-  gauges: () => [],
-  ready: async () => ({ ready: true, checks: {}, plain_text: [] }),
+  readings: () => [],
+  ready: async () => ({ ready: true, degraded: [], checks: {}, plain_text: [] }),
   inspect: async () => null,
   listActors: async () => [],
   revocations: noRevocations,
   audit: { record: () => {} },
-  cluster: {} as never,
+  cluster: rubbish({}),
 });
 let base = "";
 let host = "";
@@ -84,6 +85,26 @@ describe("a request of an operator", () => {
 
   it("is answered where nothing is wrong with it", async () => {
     expect((await sendRaw(base, lines("GET /healthz HTTP/1.1", host))).status).toBe(200);
+  });
+
+  const bearer = `authorization: Bearer ${token}`;
+  it.each([
+    ["POST", "/healthz", "GET, HEAD"],
+    ["DELETE", "/readyz", "GET, HEAD"],
+    ["PUT", "/ops/actors/push/bat_1", "GET, HEAD"],
+    ["GET", "/ops/cluster/moves", "POST"],
+    ["OPTIONS", "/ops/keys/k/revoke", "POST"],
+    ["LOCK", "/ops/keys/k", "GET, HEAD"],
+  ])("is told what may be done there instead: %s %s", async (method, path, allow) => {
+    const body = ["content-type: text/plain", "content-length: 3"];
+    const answer = await sendRaw(base, `${lines(`${method} ${path} HTTP/1.1`, host, bearer, ...body)}tea`);
+    expect(answer.headers["allow"]).toBe(allow);
+    expectProblem(answer, "method_not_allowed");
+    expect(JSON.parse(answer.body).allowed).toEqual(allow.split(", "));
+  });
+
+  it("is told nothing of that without the token", async () => {
+    expectProblem(await sendRaw(base, lines("POST /healthz HTTP/1.1", host)), "token_invalid");
   });
 
   it("finds what it may be refused with in the OpenAPI document", async () => {

@@ -2,31 +2,42 @@ import { describe, expect, it } from "vitest";
 import { ok, refuse } from "../protocol/result.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { StoreError } from "../storage/actor-store.ts";
-import { act, authorization, noRevocations, openOps, token } from "./ops.fixture.ts";
+import {
+  act,
+  authorization,
+  certificateFacts,
+  keptAct,
+  keyFacts,
+  mandateFacts,
+  noRevocations,
+  openOps,
+  since,
+  token,
+} from "./ops.fixture.ts";
 import type { OpsDeps } from "./server.ts";
 
 /** Address, further members of the body, what was called with what. */
 type ActCase = [address: string, payload: object, what: string, expected: object];
 
 describe("operators who take something out of force", () => {
-  const key = { key_id: "k", party_uuid: "u", revoked_at: "t" };
   const asked: unknown[] = [];
-  const done = (what: string) => async (request: object) => {
-    asked.push([what, request]);
-    return ok({ changed: true, since: "t", subject: key as never });
-  };
+  const done =
+    <T>(what: string, subject: T) =>
+    async (request: object) => {
+      asked.push([what, request]);
+      return ok({ changed: true, since, subject });
+    };
   const revocations: Revocations = {
     ...noRevocations,
-    key: async (id) => (id === "k" ? ok(key as never) : refuse("unknown", "No such key.")),
+    key: async (id) => (id === "k" ? ok(keyFacts) : refuse("unknown", "No such key.")),
     mandate: async (uuid, id) =>
-      `${uuid}/${id}` === "u/m/1" ? ok(key as never) : refuse("unknown", "There is none."),
-    certificate: async (uuid) => (uuid === "u" ? ok(key as never) : refuse("unknown", "There is none.")),
-    revokeKey: done("key"),
-    revokeMandate: done("mandate"),
-    endCertificate: done("certificate"),
-    revokeGrant: done("grant"),
-    acts: async (uuid, after) =>
-      after === 0 ? Array.from({ length: 100 }, (_, at) => ({ change: at, uuid }) as never) : [],
+      `${uuid}/${id}` === "u/m/1" ? ok(mandateFacts) : refuse("unknown", "There is none."),
+    certificate: async (uuid) => (uuid === "u" ? ok(certificateFacts) : refuse("unknown", "There is none.")),
+    revokeKey: done("key", keyFacts),
+    revokeMandate: done("mandate", mandateFacts),
+    endCertificate: done("certificate", certificateFacts),
+    revokeGrant: done("grant", keyFacts),
+    acts: async (_uuid, after) => (after === 0 ? Array.from({ length: 100 }, (_, at) => keptAct(at)) : []),
   };
   const post = (url: string, payload: object, changes: Partial<OpsDeps> = {}) =>
     openOps({ revocations, ...changes }).inject({ method: "POST", url, headers: { authorization }, payload });
@@ -51,7 +62,7 @@ describe("operators who take something out of force", () => {
   ])("say %s %j, by whom and why", async (address, payload, what, expected) => {
     asked.length = 0;
     const answer = await post(`/ops/${address}`, { ...act, ...payload });
-    expect([answer.statusCode, answer.json()]).toMatchObject([200, { changed: true, since: "t" }]);
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { changed: true, since }]);
     expect(asked).toEqual([[what, { ...expected, act }]]);
   });
 
@@ -83,9 +94,9 @@ describe("operators who take something out of force", () => {
 
   it("look at it before, and at what was done", async () => {
     const get = async (url: string) => (await openOps({ revocations }).inject(url)).json();
-    expect(await get("/ops/keys/k")).toEqual({ key });
-    expect(await get("/ops/mandates/u/m%2F1")).toEqual({ mandate: key });
-    expect(await get("/ops/certificates/u")).toEqual({ certificate: key });
+    expect(await get("/ops/keys/k")).toEqual({ key: keyFacts });
+    expect(await get("/ops/mandates/u/m%2F1")).toEqual({ mandate: mandateFacts });
+    expect(await get("/ops/certificates/u")).toEqual({ certificate: certificateFacts });
     for (const path of ["keys/x", "mandates/u/x", "mandates/x/m%2F1", "certificates/x"])
       expect(await get(`/ops/${path}`)).toMatchObject({ code: "not_found" });
     expect(await get("/ops/acts/u")).toMatchObject({ uuid: "u", next_after: 99 });
@@ -135,8 +146,8 @@ describe("the audit log", () => {
   };
   const revocations: Revocations = {
     ...noRevocations,
-    revokeKey: async () => ok({ changed: true, since: "t", subject: { key_id: "k" } as never }),
-    revokeGrant: async () => ok({ changed: false, since: "t", subject: { key_id: "k" } as never }),
+    revokeKey: async () => ok({ changed: true, since, subject: keyFacts }),
+    revokeGrant: async () => ok({ changed: false, since, subject: keyFacts }),
   };
   const post = async (url: string, payload: object, headers: object = { authorization }) => {
     lines.length = 0;
@@ -155,7 +166,7 @@ describe("the audit log", () => {
       ...{ request_id, from: "127.0.0.1", act: "POST /ops/keys/:key_id/revoke" },
       ...{ ...act, params: { key_id: "k" }, asked: {} },
     };
-    const outcome = { changed: true, since: "t", key: { key_id: "k" } };
+    const outcome = { changed: true, since, key: keyFacts };
     expect(lines).toEqual([
       ["ops.asked", asked],
       ["ops.acted", { ...asked, status: 200, outcome }],
@@ -190,7 +201,7 @@ describe("the audit log", () => {
     const asked: unknown[] = [];
     const revoke = async (request: object) => {
       asked.push(request);
-      return ok({ changed: true, since: "t", subject: {} as never });
+      return ok({ changed: true, since, subject: keyFacts });
     };
     const full = {
       record: () => {

@@ -3,34 +3,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
 import { actsPageMax, type Done, type EndedStatus, type Revocations } from "../service/revocations.ts";
-import { type Act, actBody } from "./acts.ts";
 import { sendProblem } from "./reply.ts";
-
-const moment = (description: string): object => ({
-  ...{ type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" },
-  description,
-});
-
-const statusReason = {
-  ...{ type: "string", pattern: "^[a-z][a-z0-9_]{0,63}$" },
-  description: "Why, in a code that the certificate shows to everybody, such as approval_reversed.",
-};
-const effectiveFrom = moment("From when on; not in the future. Now where it is not named.");
-const compromisedFrom = moment(
-  "Since when somebody else may have had the key; not in the future. Left out where nobody had: what it sealed before stands.",
-);
-const grant = {
-  ...{ type: "string", minLength: 1, maxLength: 8_192 },
-  description: "The grant as the sandbox gave it.",
-};
-
-/** What is said to each address. */
-export const revocationBodies = {
-  key: actBody({}, { compromised_from: compromisedFrom }),
-  mandate: actBody({}),
-  certificate: actBody({ status_reason: statusReason }, { effective_from: effectiveFrom }),
-  grant: actBody({ grant }),
-};
+import { type Act, type Body, bodies } from "./shapes.ts";
 
 /** How a certificate ends, by the last part of the address. */
 export const certificateEnds: Readonly<
@@ -46,9 +20,9 @@ export function addRevocationRoutes(server: FastifyInstance, revocations: Revoca
   server.get<{ Params: { key_id: string } }>("/ops/keys/:key_id", async ({ params }, reply) =>
     show(reply, "key", await revocations.key(params.key_id)),
   );
-  server.post<{ Params: { key_id: string }; Body: Act & { compromised_from?: string } }>(
+  server.post<{ Params: { key_id: string }; Body: Body<"key"> }>(
     "/ops/keys/:key_id/revoke",
-    { schema: { body: revocationBodies.key } },
+    { schema: { body: bodies.key.schema } },
     async ({ params, body }, reply) => {
       const compromised_from = body.compromised_from ?? null;
       const request = { key_id: params.key_id, compromised_from, act: actOf(body) };
@@ -60,15 +34,15 @@ export function addRevocationRoutes(server: FastifyInstance, revocations: Revoca
     async ({ params }, reply) =>
       show(reply, "mandate", await revocations.mandate(params.business_uuid, params.mandate_id)),
   );
-  server.post<{ Params: { business_uuid: string; mandate_id: string }; Body: Act }>(
+  server.post<{ Params: { business_uuid: string; mandate_id: string }; Body: Body<"mandate"> }>(
     "/ops/mandates/:business_uuid/:mandate_id/revoke",
-    { schema: { body: revocationBodies.mandate } },
+    { schema: { body: bodies.mandate.schema } },
     async ({ params, body }, reply) =>
       tell(reply, "mandate", await revocations.revokeMandate({ ...params, act: actOf(body) })),
   );
-  server.post<{ Body: Act & { grant: string } }>(
+  server.post<{ Body: Body<"grant"> }>(
     "/ops/grants/revoke",
-    { schema: { body: revocationBodies.grant } },
+    { schema: { body: bodies.grant.schema } },
     async ({ body }, reply) =>
       tell(reply, "key", await revocations.revokeGrant({ grant: body.grant, act: actOf(body) })),
   );
@@ -98,9 +72,9 @@ function addCertificateRoutes(server: FastifyInstance, revocations: Revocations)
     show(reply, "certificate", await revocations.certificate(params.uuid)),
   );
   for (const [last, { status }] of Object.entries(certificateEnds)) {
-    server.post<{ Params: { uuid: string }; Body: Act & { status_reason: string; effective_from?: string } }>(
+    server.post<{ Params: { uuid: string }; Body: Body<"certificate"> }>(
       `/ops/certificates/:uuid/${last}`,
-      { schema: { body: revocationBodies.certificate } },
+      { schema: { body: bodies.certificate.schema } },
       async ({ params, body }, reply) => {
         const effective_from = body.effective_from ?? null;
         const { status_reason } = body;

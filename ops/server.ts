@@ -6,8 +6,10 @@ import fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from "fastify";
+import { leaveBodyUnread } from "../api/body.ts";
 import { createEdge } from "../api/edge.ts";
 import { serveOneAtATime } from "../api/one-at-a-time.ts";
 import {
@@ -17,24 +19,17 @@ import {
   type PlatformAnswers,
   takeOver,
 } from "../api/platform-answers.ts";
-import { addressedHost } from "../api/request-parts.ts";
+import { addressedHost, pathPattern } from "../api/request-parts.ts";
 import { failureAnswer } from "../service/failure.ts";
 import type { Revocations } from "../service/revocations.ts";
 import { type AuditLog, addAudit } from "./acts.ts";
 import { addClusterRoutes, type ClusterOps } from "./cluster.ts";
 import { judgeOpsRequest, type OpsAccess } from "./guard.ts";
-import type { Gauge, Metrics } from "./metrics.ts";
+import type { Metrics, Reading } from "./metrics.ts";
 import { openApiOf } from "./open-api.ts";
 import { sendProblem } from "./reply.ts";
 import { addRevocationRoutes } from "./revocations.ts";
-
-export interface ReadyReport {
-  readonly ready: boolean;
-  /** What was looked at, each `ok` or what is wrong with it. */
-  readonly checks: Readonly<Record<string, string>>;
-  /** Channels that are in the clear because settings allow it; none is the right answer in production. */
-  readonly plain_text: readonly string[];
-}
+import type { ActorReport, ReadyReport } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
@@ -42,10 +37,10 @@ export interface OpsDeps {
   readonly incarnation: string;
   readonly access: OpsAccess;
   readonly metrics: Metrics;
-  readonly gauges: () => readonly Gauge[];
+  readonly readings: () => readonly Reading[];
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
-  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<object | null>;
+  readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
   /** Ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   readonly revocations: Revocations;
@@ -95,19 +90,22 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   const edge = createEdge({ limits });
   serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
+  const methods = methodsByPath(server);
   // Of an address without a query of its own.
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
   addAudit(server, deps.audit);
+  // Before a body is read, which nobody would look at.
+  server.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) answerUnmatched(methods, request, reply);
+    else done();
+  });
   addReads(server, deps);
   addRevocationRoutes(server, deps.revocations);
   if (deps.cluster !== null) addClusterRoutes(server, deps.cluster);
   server.get("/openapi.json", async () => openApiOf(deps.cluster !== null));
-  server.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, "not_found", "There is no such address here."),
-  );
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error.validation !== undefined || (error.statusCode ?? 500) < 500)
       return sendProblem(reply, "request_invalid", error.message);
@@ -125,18 +123,40 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   return server;
 }
 
+/** Fills as routes are added. */
+function methodsByPath(server: FastifyInstance): ReadonlyMap<string, string[]> {
+  const methods = new Map<string, string[]>();
+  server.addHook("onRoute", ({ url, method }) => {
+    methods.set(url, [...new Set([...(methods.get(url) ?? []), method].flat())]);
+  });
+  return methods;
+}
+
+function answerUnmatched(
+  methods: ReadonlyMap<string, readonly string[]>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  leaveBodyUnread(request, reply);
+  const path = request.url.split("?", 1)[0] ?? "/";
+  const there = [...methods].find(([pattern]) => pathPattern(pattern).test(path));
+  if (there === undefined) return sendProblem(reply, "not_found", "There is no such address here.");
+  const [, allowed] = there;
+  reply.header("allow", allowed.join(", "));
+  return sendProblem(reply, "method_not_allowed", `${request.method} is not allowed here.`, { allowed });
+}
+
 function addReads(server: FastifyInstance, deps: OpsDeps): void {
   server.get("/healthz", async () => ({ status: "ok" }));
   server.get("/readyz", async (_request, reply) => {
-    const report = await deps
-      .ready()
-      .catch((error: unknown) => ({ ready: false, checks: { readiness: String(error) }, plain_text: [] }));
+    const report = await deps.ready().catch((error: unknown) => ({
+      ...{ ready: false, degraded: [], checks: { readiness: String(error) }, plain_text: [] },
+    }));
     return reply.code(report.ready ? 200 : 503).send(report);
   });
   server.get("/metrics", async (_request, reply) => {
-    return reply
-      .header("content-type", "text/plain; version=0.0.4; charset=utf-8")
-      .send(deps.metrics.text(deps.gauges()));
+    const text = await deps.metrics.text(deps.readings());
+    return reply.header("content-type", deps.metrics.contentType).send(text);
   });
   server.get<{ Params: { kind: string }; Querystring: { after?: string } }>(
     "/ops/actors/:kind",

@@ -10,28 +10,30 @@ import {
   type UseName,
   useNames,
 } from "./ai-policy.ts";
+import { anyText, described, integer, listOf, named, type Of, object } from "./shape.ts";
 
-export interface BitMeaning {
-  readonly bit: number;
-  readonly name: string;
-  readonly meaning: string;
-}
+const ordinal = integer({ min: 0, max: 52 });
+const bit = { bit: ordinal, name: anyText, meaning: anyText };
 
-export interface BlockedContext extends BitMeaning {
-  readonly code: string;
-  readonly number: number;
-  /** The AI policy schema that the context appeared in. */
-  readonly ai_policy_schema: number;
-}
-
-export interface AiPolicyKey {
-  /** Raised whenever this document changes. */
-  readonly key_version: number;
-  readonly current_ai_policy_schema: number;
-  readonly rule: string;
-  readonly groups: { readonly use: readonly BitMeaning[]; readonly action: readonly BitMeaning[] };
-  readonly blocked: readonly BlockedContext[];
-}
+/** The document; `key_version` is raised whenever it changes. */
+export const aiPolicyKeyShape = named(
+  "AiPolicyKey",
+  object({
+    key_version: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    current_ai_policy_schema: ordinal,
+    rule: anyText,
+    groups: object({ use: listOf(object(bit)), action: listOf(object(bit)) }),
+    blocked: listOf(
+      object({
+        code: anyText,
+        number: ordinal,
+        ...bit,
+        ai_policy_schema: described(ordinal, "The AI policy schema that the context appeared in."),
+      }),
+    ),
+  }),
+);
+export type AiPolicyKey = Of<typeof aiPolicyKeyShape>;
 
 const useMeanings: Readonly<Record<UseName, string>> = {
   cite_as_source: "Name the business as the source when its record is used.",

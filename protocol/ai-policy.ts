@@ -3,8 +3,9 @@
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { closed, flag, integer, literal, parseObject, type Shape } from "./payload.ts";
+import { parseObject, payloadFault } from "./payload.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
+import { closed, flag, integer, literal, type Shape } from "./shape.ts";
 
 export const aiPolicySchemaId = "svc/ai_policy/1";
 export const currentAiPolicySchema = 2;
@@ -65,7 +66,8 @@ const groupOf = <N extends string>(names: readonly N[]): Shape<Readonly<Record<N
     Object.fromEntries(names.map((name) => [name, flag])) as { readonly [K in N]-?: Shape<boolean> },
   ) as Shape<Readonly<Record<N, boolean>>>;
 
-const recordShape = closed<AiPolicyRecord>({
+/** The record that a business seals. */
+export const aiPolicyRecord = closed<AiPolicyRecord>({
   schema: literal(aiPolicySchemaId),
   ai_policy_schema: integer({ min: currentAiPolicySchema, max: currentAiPolicySchema }),
   use: groupOf(useNames),
@@ -74,7 +76,7 @@ const recordShape = closed<AiPolicyRecord>({
 });
 
 const mask = (names: readonly string[]) => integer({ min: 0, max: 2 ** names.length - 1 });
-const bitsShape = closed<PolicyBits>({
+export const policyBitsShape = closed<PolicyBits>({
   ai_policy_version: integer({ min: 0, max: 2_147_483_647 }),
   ai_policy_schema: integer({ min: 1, max: currentAiPolicySchema }),
   use: mask(useNames),
@@ -102,7 +104,7 @@ export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
       "/ai_policy_schema",
     );
   }
-  const fault = recordShape.check(parsed.value, "");
+  const fault = payloadFault(aiPolicyRecord, parsed.value);
   return fault ?? ok(parsed.value as unknown as AiPolicyRecord);
 }
 
@@ -124,7 +126,7 @@ export function parsePolicyBits(value: JsonValue): Verdict<PolicyBits> {
       return refuse("version_unknown", `AI policy schema ${schema} is not known.`, "/ai_policy_schema");
     }
   }
-  const fault = bitsShape.check(value, "");
+  const fault = payloadFault(policyBitsShape, value);
   return fault ?? ok(value as unknown as PolicyBits);
 }
 

@@ -6,19 +6,9 @@ import type { Sha256 } from "./hash.ts";
 import { classicalAlgorithm, postQuantumAlgorithm } from "./hybrid.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
 import type { PasskeyOrigins } from "./passkey.ts";
-import {
-  closed,
-  distinct,
-  type Fault,
-  keyId,
-  list,
-  literal,
-  malformed,
-  oneOf,
-  publicJwk,
-  text,
-} from "./payload.ts";
+import { type Fault, malformed, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
+import { closed, distinct, keyId, list, literal, oneOf, publicJwk, text } from "./shape.ts";
 
 export type Environment = "production" | "sandbox";
 
@@ -66,7 +56,7 @@ const shape = closed<Anchors>({
 
 /** Reads anchors from parsed JSON; anything wrong is `payload_malformed`. */
 export function parseAnchors(value: JsonValue, sha256?: Sha256): Verdict<Anchors> {
-  const fault = shape.check(value, "");
+  const fault = payloadFault(shape, value);
   if (fault !== null) return fault;
   const anchors = value as unknown as Anchors;
   for (const [index, root] of anchors.roots.entries()) {

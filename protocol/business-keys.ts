@@ -5,77 +5,67 @@ import { parseBase64 } from "./bytes.ts";
 import { coseKeyOf } from "./cose-key.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import type { Sha256 } from "./hash.ts";
-import { type PublicJwk, thumbprint } from "./jwk.ts";
+import { thumbprint } from "./jwk.ts";
+import { type Fault, malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import type { Verdict } from "./result.ts";
 import {
-  closed,
-  type Fault,
+  described,
   hash,
   keyId,
   list,
   literal,
-  malformed,
   matching,
   nullable,
+  type Of,
+  object,
   oneOf,
   optional,
-  type PayloadFormat,
-  parsePayload,
   publicJwk,
   timestamp,
   uuid,
-} from "./payload.ts";
-import type { Verdict } from "./result.ts";
-
-export interface BusinessKey {
-  readonly key_id: string;
-  /** `sealing`: a person's passkey or a key held for the business; `integration`: a business system's key. */
-  readonly purpose: "sealing" | "integration";
-  readonly kind: "passkey" | "hosted" | "system";
-  readonly public_key: PublicJwk;
-  /** COSE_Key as registered, base64; on passkeys only. */
-  readonly cose?: string;
-  readonly valid_from: string;
-  readonly valid_until: string | null;
-  /** From here on the key seals nothing; what it sealed before stands. */
-  readonly revoked_at: string | null;
-  /** Nothing that the key sealed from this instant on stands; it may precede `revoked_at`. */
-  readonly compromised_from: string | null;
-}
-
-export interface BusinessKeys {
-  readonly v: 1;
-  readonly uuid: string;
-  /** The certificate in force when the list was issued. */
-  readonly cert_id: string;
-  readonly issued_at: string;
-  readonly keys: readonly BusinessKey[];
-}
+} from "./shape.ts";
 
 const keysMax = 10_000;
 
-const keyShape = closed<BusinessKey>({
+const purpose = described(
+  oneOf(["sealing", "integration"]),
+  "`sealing`: a person's passkey or a key held for the business; `integration`: a business system's key.",
+);
+
+export const businessKeyShape = object({
   key_id: keyId,
-  purpose: oneOf(["sealing", "integration"]),
+  purpose,
   kind: oneOf(["passkey", "hosted", "system"]),
   public_key: publicJwk,
-  cose: optional(matching((value) => parseBase64(value) !== null, "base64")),
+  cose: optional(
+    matching((value) => parseBase64(value) !== null, "base64", {
+      contentEncoding: "base64",
+      description: "COSE_Key as registered; on passkeys only.",
+    }),
+  ),
   valid_from: timestamp,
   valid_until: nullable(timestamp),
-  revoked_at: nullable(timestamp),
-  compromised_from: nullable(timestamp),
+  revoked_at: described(
+    nullable(timestamp),
+    "From here on the key seals nothing; what it sealed before stands.",
+  ),
+  compromised_from: described(
+    nullable(timestamp),
+    "Nothing that the key sealed from this instant on stands; it may precede `revoked_at`.",
+  ),
 });
+export type BusinessKey = Of<typeof businessKeyShape>;
 
-const format: PayloadFormat<BusinessKeys> = {
-  version: 1,
-  versions: [1],
-  shape: closed<BusinessKeys>({
-    v: literal(1),
-    uuid,
-    cert_id: hash,
-    issued_at: timestamp,
-    keys: list(keyShape, { min: 0, max: keysMax }),
-  }),
-};
+export const businessKeysShape = object({
+  v: literal(1),
+  uuid,
+  cert_id: described(hash, "The certificate in force when the list was issued."),
+  issued_at: timestamp,
+  keys: list(businessKeyShape, { min: 0, max: keysMax }),
+});
+export type BusinessKeys = Of<typeof businessKeysShape>;
+
+const format: PayloadFormat<BusinessKeys> = { version: 1, versions: [1], shape: businessKeysShape };
 
 /** Reads the payload of a business's published keys. */
 export function parseBusinessKeys(payload: Uint8Array, sha256?: Sha256): Verdict<BusinessKeys> {

@@ -4,23 +4,21 @@
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { hashOf, type Sha256 } from "./hash.ts";
+import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
 import {
   closed,
   country,
   hash,
   literal,
-  malformed,
   matching,
   nullable,
   oneOf,
   optional,
-  type PayloadFormat,
-  parsePayload,
   text,
   timestamp,
   uuid,
-} from "./payload.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+} from "./shape.ts";
 
 export const certificateStatuses = ["active", "revoked", "closed", "withdrawn"] as const;
 export type CertificateStatus = (typeof certificateStatuses)[number];
@@ -56,9 +54,7 @@ const shape = closed<Certificate>({
   verified_since: timestamp,
   status: oneOf(certificateStatuses),
   status_effective_from: timestamp,
-  status_reason: optional(
-    matching((value) => /^[a-z][a-z0-9_]{0,63}$/.test(value), "a lower-case reason code"),
-  ),
+  status_reason: optional(matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code")),
   issued_at: timestamp,
   previous: nullable(hash),
   sandbox: optional(literal(true)),

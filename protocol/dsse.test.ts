@@ -61,14 +61,14 @@ describe("an envelope", () => {
   });
 
   it.each([
-    ["null", null, undefined],
-    ["a list", [envelope], undefined],
-    ["a text", "{}", undefined],
-    ["a member it does not define", { ...envelope, extra: 1 }, undefined],
+    ["null", null, ""],
+    ["a list", [envelope], ""],
+    ["a text", "{}", ""],
+    ["a member it does not define", { ...envelope, extra: 1 }, "/extra"],
     [
       "a member named __proto__",
       JSON.parse(`{"__proto__":{},${JSON.stringify(envelope).slice(1)}`),
-      undefined,
+      "/__proto__",
     ],
     ["no payload type", { ...envelope, payloadType: undefined }, "/payloadType"],
     ["a payload type that is no string", { ...envelope, payloadType: 2 }, "/payloadType"],
@@ -88,7 +88,7 @@ describe("an envelope", () => {
     [
       "an unknown member of a signature",
       { ...envelope, signatures: [{ ...signature, alg: "x" }] },
-      "/signatures/0",
+      "/signatures/0/alg",
     ],
     ["an empty key id", { ...envelope, signatures: [{ ...signature, keyid: "" }] }, "/signatures/0/keyid"],
     ["no signature bytes", { ...envelope, signatures: [{ ...signature, sig: "" }] }, "/signatures/0/sig"],

@@ -2,24 +2,20 @@
 
 import { isObject } from "../std/is-object.ts";
 import { concatBytes, parseBase64, toBase64, utf8 } from "./bytes.ts";
+import type { JsonValue } from "./canonical-json.ts";
 import { ok, refuse, type Verdict } from "./result.ts";
-
-export interface EnvelopeSignature {
-  readonly keyid: string;
-  /** Base64. */
-  readonly sig: string;
-  /** Base64; passkey signatures only (WebAuthn Level 2 §6.1). */
-  readonly authenticatorData?: string;
-  /** Base64; passkey signatures only (WebAuthn Level 2 §5.8.1). */
-  readonly clientDataJSON?: string;
-}
-
-export interface Envelope {
-  readonly payloadType: string;
-  /** Base64 of the canonical JSON bytes. */
-  readonly payload: string;
-  readonly signatures: readonly EnvelopeSignature[];
-}
+import {
+  anyText,
+  described,
+  firstFault,
+  list,
+  matching,
+  named,
+  type Of,
+  object,
+  optional,
+  type Shape,
+} from "./shape.ts";
 
 function payloadType(kind: string, version: number): string {
   return `application/vnd.svc.${kind}.v${version}+json`;
@@ -48,6 +44,7 @@ export const payloadTypes = {
   "key-possession.v1": payloadType("key-possession", 1),
 } as const;
 
+/** @internal for tests. */
 export type PayloadKind = keyof typeof payloadTypes;
 
 /** An envelope with more signatures is refused. */
@@ -63,56 +60,56 @@ export function paeHead(type: string, payloadLength: number): string {
   return `DSSEv1 ${utf8(type).length} ${type} ${payloadLength} `;
 }
 
-function malformed(detail: string, pointer?: string): Verdict<never> {
-  return refuse("envelope_malformed", detail, pointer);
-}
+/** Standard base64 (RFC 4648 §4) of at least one byte, padded. */
+const base64 = matching((value) => value !== "" && parseBase64(value) !== null, "base64", {
+  contentEncoding: "base64",
+  minLength: 4,
+});
 
-const envelopeMembers = ["payloadType", "payload", "signatures"];
-const signatureMembers = ["keyid", "sig", "authenticatorData", "clientDataJSON"];
+const signatureMembers = object({
+  keyid: matching((value) => value !== "", "the id of a key", { minLength: 1 }),
+  sig: base64,
+  authenticatorData: described(optional(base64), "Passkey signatures only (WebAuthn Level 2 §6.1)."),
+  clientDataJSON: described(optional(base64), "Passkey signatures only (WebAuthn Level 2 §5.8.1)."),
+});
+
+/** A passkey's signature has both of its members, any other neither. */
+const signature: Shape<Of<typeof signatureMembers>> = {
+  schema: {
+    ...signatureMembers.schema,
+    dependentRequired: { authenticatorData: ["clientDataJSON"], clientDataJSON: ["authenticatorData"] },
+  },
+  judge: (value, pointer, tell) => {
+    if (!signatureMembers.judge(value, pointer, tell)) return false;
+    const { authenticatorData, clientDataJSON } = isObject(value) ? value : {};
+    const detail = "A passkey signature carries both authenticatorData and clientDataJSON.";
+    return (authenticatorData === undefined) === (clientDataJSON === undefined) || tell({ pointer, detail });
+  },
+};
+
+export const envelopeShape = named(
+  "Envelope",
+  described(
+    object({
+      // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
+      payloadType: anyText,
+      payload: matching((value) => parseBase64(value) !== null, "base64", {
+        contentEncoding: "base64",
+        description: "Base64 of the canonical JSON bytes.",
+      }),
+      signatures: list(signature, { min: 1, max: signaturesMax }),
+    }),
+    "DSSE envelope; the signed bytes are the pre-authentication encoding of payloadType and payload.",
+  ),
+);
+
+export type EnvelopeSignature = Of<typeof signature>;
+export type Envelope = Of<typeof envelopeShape>;
 
 /** Reads an envelope from parsed JSON; refuses `envelope_malformed` for a missing, wrong or undefined member. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
-  if (!isObject(value)) return malformed("An envelope is an object.");
-  const unknown = Object.keys(value).find((name) => !envelopeMembers.includes(name));
-  if (unknown !== undefined) return malformed(`An envelope has no member ${JSON.stringify(unknown)}.`);
-  const { payloadType: type, payload, signatures } = value as Record<string, unknown>;
-  // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
-  if (typeof type !== "string") return malformed("payloadType is a string.", "/payloadType");
-  if (typeof payload !== "string" || parseBase64(payload) === null)
-    return malformed("payload is base64.", "/payload");
-  if (!Array.isArray(signatures) || signatures.length === 0 || signatures.length > signaturesMax) {
-    return malformed(`signatures has 1 to ${signaturesMax} items.`, "/signatures");
-  }
-  const parsed: EnvelopeSignature[] = [];
-  for (const [index, signature] of signatures.entries()) {
-    const outcome = parseSignature(signature, `/signatures/${index}`);
-    if (!outcome.ok) return outcome;
-    parsed.push(outcome.value);
-  }
-  return ok({ payloadType: type, payload, signatures: parsed });
-}
-
-function parseSignature(value: unknown, pointer: string): Verdict<EnvelopeSignature> {
-  if (!isObject(value)) return malformed("A signature is an object.", pointer);
-  const unknown = Object.keys(value).find((name) => !signatureMembers.includes(name));
-  if (unknown !== undefined)
-    return malformed(`A signature has no member ${JSON.stringify(unknown)}.`, pointer);
-  const { keyid, sig, authenticatorData, clientDataJSON } = value as Record<string, unknown>;
-  if (typeof keyid !== "string" || keyid.length === 0)
-    return malformed("keyid is a string.", `${pointer}/keyid`);
-  if (!isBase64(sig)) return malformed("sig is base64.", `${pointer}/sig`);
-  if ((authenticatorData === undefined) !== (clientDataJSON === undefined)) {
-    return malformed("A passkey signature carries both authenticatorData and clientDataJSON.", pointer);
-  }
-  if (authenticatorData === undefined || clientDataJSON === undefined) return ok({ keyid, sig });
-  if (!isBase64(authenticatorData))
-    return malformed("authenticatorData is base64.", `${pointer}/authenticatorData`);
-  if (!isBase64(clientDataJSON)) return malformed("clientDataJSON is base64.", `${pointer}/clientDataJSON`);
-  return ok({ keyid, sig, authenticatorData, clientDataJSON });
-}
-
-function isBase64(value: unknown): value is string {
-  return typeof value === "string" && value.length > 0 && parseBase64(value) !== null;
+  const fault = firstFault(envelopeShape, value as JsonValue);
+  return fault === null ? ok(value as Envelope) : refuse("envelope_malformed", fault.detail, fault.pointer);
 }
 
 /** Payload bytes of an envelope of the expected type; `payload_type_mismatch` for any other. Verifies nothing. */
@@ -124,7 +121,7 @@ export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<
     );
   }
   const payload = parseBase64(envelope.payload);
-  return payload ? ok(payload) : malformed("payload is base64.", "/payload");
+  return payload ? ok(payload) : refuse("envelope_malformed", "Must be base64.", "/payload");
 }
 
 /** A signature as its maker has it: raw bytes. */

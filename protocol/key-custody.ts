@@ -4,19 +4,9 @@
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { hashOf, type Sha256 } from "./hash.ts";
-import {
-  closed,
-  keyId,
-  literal,
-  malformed,
-  oneOf,
-  optional,
-  type PayloadFormat,
-  parsePayload,
-  timestamp,
-  uuid,
-} from "./payload.ts";
+import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
+import { closed, keyId, literal, oneOf, optional, timestamp, uuid } from "./shape.ts";
 
 export interface KeyCustody {
   readonly v: 1;

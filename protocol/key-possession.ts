@@ -3,17 +3,9 @@
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
-import {
-  closed,
-  keyId,
-  literal,
-  matching,
-  oneOf,
-  type PayloadFormat,
-  parsePayload,
-  uuid,
-} from "./payload.ts";
+import { type PayloadFormat, parsePayload } from "./payload.ts";
 import type { Verdict } from "./result.ts";
+import { closed, keyId, literal, matching, oneOf, uuid } from "./shape.ts";
 
 export interface KeyPossession {
   readonly v: 1;
@@ -32,10 +24,7 @@ const format: PayloadFormat<KeyPossession> = {
     party_uuid: uuid,
     key_id: keyId,
     role: oneOf(["integration", "retrieval", "sealing"]),
-    challenge: matching(
-      (value) => /^[A-Za-z0-9_-]{22,128}$/.test(value),
-      "22 to 128 characters of base64url",
-    ),
+    challenge: matching(/^[A-Za-z0-9_-]{22,128}$/, "22 to 128 characters of base64url"),
   }),
 };
 

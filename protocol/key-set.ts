@@ -7,6 +7,8 @@ import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "./dsse
 import type { Sha256 } from "./hash.ts";
 import { classicalAlgorithm, postQuantumAlgorithm } from "./hybrid.ts";
 import { algorithmOf, type KeyAlgorithm, type PublicJwk, thumbprint } from "./jwk.ts";
+import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
 import {
   anything,
   closed,
@@ -14,17 +16,13 @@ import {
   keyId,
   list,
   literal,
-  malformed,
   nullable,
   oneOf,
   optional,
-  type PayloadFormat,
-  parsePayload,
   publicJwk,
   region,
   timestamp,
-} from "./payload.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+} from "./shape.ts";
 
 /** What a key of the service may sign. `root` and `issuance` keys are pairs; the others sign alone. */
 export const keyUses = ["root", "issuance", "projection", "receipt", "sidecar", "statement", "log"] as const;
@@ -79,7 +77,7 @@ export interface KeyCertificate {
 const keysMax = 1024;
 
 const algorithm = oneOf(["Ed25519", "ES256", "ML-DSA-65"] as const);
-const entryShape = closed<KeyEntry>({
+export const keyEntryShape = closed<KeyEntry>({
   key_id: keyId,
   use: oneOf(keyUses),
   region: nullable(region),
@@ -99,7 +97,7 @@ const keySetFormat: PayloadFormat<KeySetPayload> = {
   shape: closed<KeySetPayload>({
     v: literal(1),
     issued_at: timestamp,
-    keys: list(entryShape, { min: 1, max: keysMax }),
+    keys: list(keyEntryShape, { min: 1, max: keysMax }),
     certificates: list(anything, { min: 1, max: keysMax }),
   }),
 };

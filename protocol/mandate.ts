@@ -4,6 +4,8 @@
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { parseTimestamp } from "./identifiers.ts";
+import { malformed, type PayloadFormat, parsePayload } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
 import {
   closed,
   country,
@@ -11,16 +13,12 @@ import {
   integer,
   keyId,
   literal,
-  malformed,
   matching,
   nullable,
   oneOf,
-  type PayloadFormat,
-  parsePayload,
   timestamp,
   uuid,
-} from "./payload.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+} from "./shape.ts";
 
 export interface Mandate {
   readonly v: 1;
@@ -54,31 +52,26 @@ export const mandateLifeMaxMs = mandateDaysMax * dayMs;
 
 /** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is no address range matches nothing. */
 const sourceRange = matching(
-  (value) => /^(AS[1-9][0-9]{0,9}|[0-9a-fA-F.:]{2,45}\/(0|[1-9][0-9]{0,2}))$/.test(value),
+  /^(AS[1-9][0-9]{0,9}|[0-9a-fA-F.:]{2,45}\/(0|[1-9][0-9]{0,2}))$/,
   "a CIDR range or an AS number",
 );
 const cap = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const mandateScope = closed<MandateScope>({
+  record_types: distinct(matching(/^[a-z_]{1,32}$/, "a record type"), { min: 1, max: 16 }),
+  countries: distinct(country, { min: 1, max: 676 }),
+  directions: distinct(oneOf(["publish"]), { min: 1, max: 1 }),
+  caps: closed<MandateCaps>({ records_per_hour: cap, bytes_per_day: cap }),
+  source_ip_allow_list: nullable(distinct(sourceRange, { min: 1, max: 256 })),
+});
 const format: PayloadFormat<Mandate> = {
   version: 1,
   versions: [1],
   shape: closed<Mandate>({
     v: literal(1),
-    mandate_id: matching(
-      (value) => /^[\x21-\x7e]{1,128}$/.test(value),
-      "1 to 128 printable ASCII characters",
-    ),
+    mandate_id: matching(/^[\x21-\x7e]{1,128}$/, "1 to 128 printable ASCII characters"),
     business_uuid: uuid,
     key_id: keyId,
-    scope: closed<MandateScope>({
-      record_types: distinct(
-        matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type"),
-        { min: 1, max: 16 },
-      ),
-      countries: distinct(country, { min: 1, max: 676 }),
-      directions: distinct(oneOf(["publish"]), { min: 1, max: 1 }),
-      caps: closed<MandateCaps>({ records_per_hour: cap, bytes_per_day: cap }),
-      source_ip_allow_list: nullable(distinct(sourceRange, { min: 1, max: 256 })),
-    }),
+    scope: mandateScope,
     valid_from: timestamp,
     valid_until: timestamp,
   }),

@@ -1,5 +1,6 @@
 // Merkle trees of RFC 6962 §2.1 (RFC 9162 §2.1): leaf hash SHA-256(0x00 ‖ leaf), node hash SHA-256(0x01 ‖ left ‖ right).
 
+import { equalBytes } from "./bytes.ts";
 import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 
 /** A tree over fixed leaf hashes. */
@@ -66,6 +67,18 @@ export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = p
   return buildTree(leafHashes, sha256).root;
 }
 
+/**
+ * Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
+export function inclusionPath(
+  leafHashes: readonly Uint8Array[],
+  index: number,
+  sha256: Sha256 = portableSha256,
+): Uint8Array[] {
+  return buildTree(leafHashes, sha256).path(index);
+}
+
 /** A leaf's claimed place in a tree. */
 export interface InclusionClaim {
   readonly leafHash: Uint8Array;
@@ -98,4 +111,95 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
     last = Math.floor(last / 2);
   }
   return last === 0 ? root : null;
+}
+
+/**
+ * Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless
+ * 1 <= first <= size.
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
+export function consistencyPath(
+  leafHashes: readonly Uint8Array[],
+  first: number,
+  sha256: Sha256 = portableSha256,
+): Uint8Array[] {
+  const size = leafHashes.length;
+  if (!Number.isInteger(first) || first < 1 || first > size)
+    throw new RangeError(`No consistency from ${first} to ${size}.`);
+  return subproof(leafHashes, first, true, sha256);
+}
+
+function subproof(
+  leaves: readonly Uint8Array[],
+  first: number,
+  isComplete: boolean,
+  sha256: Sha256,
+): Uint8Array[] {
+  if (first === leaves.length) return isComplete ? [] : [merkleRoot(leaves, sha256)];
+  const split = 2 ** Math.floor(Math.log2(leaves.length - 1));
+  const left = leaves.slice(0, split);
+  const right = leaves.slice(split);
+  return first <= split
+    ? [...subproof(left, first, isComplete, sha256), merkleRoot(right, sha256)]
+    : [...subproof(right, first - split, false, sha256), merkleRoot(left, sha256)];
+}
+
+/** Two tree heads and the proof between them. */
+export interface ConsistencyClaim {
+  readonly firstSize: number;
+  readonly secondSize: number;
+  readonly firstRoot: Uint8Array;
+  readonly secondRoot: Uint8Array;
+  readonly path: readonly Uint8Array[];
+}
+
+/**
+ * Whether the second tree extends the first (RFC 9162 §2.1.4.2).
+ * @internal for the transparency log, which is not there yet, and its tests.
+ */
+export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
+  const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;
+  if (
+    !Number.isSafeInteger(firstSize) ||
+    !Number.isSafeInteger(secondSize) ||
+    firstSize < 1 ||
+    firstSize > secondSize
+  )
+    return false;
+  if ([firstRoot, secondRoot, ...path].some((hash) => hash.length !== 32)) return false;
+  if (firstSize === secondSize) return path.length === 0 && equalBytes(firstRoot, secondRoot);
+  const proof = isPowerOfTwo(firstSize) ? [firstRoot, ...path] : [...path];
+  const start = proof[0];
+  if (!start) return false;
+  let position = firstSize - 1;
+  let last = secondSize - 1;
+  while (position % 2 === 1) {
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  let first = start;
+  let second = start;
+  for (const hash of proof.slice(1)) {
+    if (last === 0) return false;
+    if (position % 2 === 1 || position === last) {
+      first = nodeHash(hash, first, sha256);
+      second = nodeHash(hash, second, sha256);
+      while (position % 2 === 0 && position !== 0) {
+        position = Math.floor(position / 2);
+        last = Math.floor(last / 2);
+      }
+    } else {
+      second = nodeHash(second, hash, sha256);
+    }
+    position = Math.floor(position / 2);
+    last = Math.floor(last / 2);
+  }
+  return last === 0 && equalBytes(first, firstRoot) && equalBytes(second, secondRoot);
+}
+
+/** Exact for every safe integer, as a logarithm is not. */
+function isPowerOfTwo(size: number): boolean {
+  let rest = size;
+  while (rest > 1 && rest % 2 === 0) rest /= 2;
+  return rest === 1;
 }

@@ -2,19 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "./bytes.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import {
-  closed,
-  distinct,
-  flag,
-  integer,
-  list,
-  literal,
-  nullable,
-  optional,
-  type PayloadFormat,
-  parsePayload,
-  text,
-} from "./payload.ts";
+import { type PayloadFormat, parsePayload } from "./payload.ts";
+import { closed, distinct, flag, integer, list, literal, nullable, optional, text } from "./shape.ts";
 
 interface Sample {
   readonly v: 2;

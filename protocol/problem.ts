@@ -1,6 +1,21 @@
 // Problem details (RFC 9457) with a stable `code` (specification, «Errors»).
 
 import { boundedPointer, boundedText } from "./result.ts";
+import {
+  anyText,
+  described,
+  hash,
+  integer,
+  listOf,
+  named,
+  type ObjectOf,
+  type Of,
+  object,
+  oneOf,
+  optional,
+} from "./shape.ts";
+
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 export const problemMediaType = "application/problem+json";
 
@@ -47,34 +62,50 @@ export const problemCodes = {
 
 export type ProblemCode = keyof typeof problemCodes;
 
-export interface ProblemExtras {
-  /** RFC 6901 pointer to the offending member; `/headers/…` and `/query/…` name other parts of the request. */
-  readonly pointer?: string;
-  /** What exactly: a verification reason, or the name of what is unavailable. */
-  readonly reason?: string;
-  /** The nearest valid name where a name was wrong. */
-  readonly suggestion?: string;
-  /** All valid names, where they are few. */
-  readonly allowed?: readonly string[];
-  readonly retry_after_seconds?: number;
-  /** The region that answers this key. */
-  readonly region?: string;
-  /** The AI policy version in force. */
-  readonly ai_policy_version?: number;
-  /** The certificate in force. */
-  readonly cert_id?: string;
-  /** All faults at once, where there can be several. */
-  readonly errors?: readonly { readonly code: string; readonly pointer: string; readonly detail: string }[];
-}
+const codes = Object.keys(problemCodes) as readonly ProblemCode[];
+const place = described(
+  anyText,
+  "RFC 6901 pointer to the offending member; /headers, /query and /path name other parts of the request.",
+);
 
-export interface Problem extends ProblemExtras {
-  /** URI reference that identifies the kind of problem: its code (RFC 9457 §3.1.1). */
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: ProblemCode;
-  readonly detail: string;
-}
+const extras = {
+  pointer: optional(place),
+  reason: optional(
+    described(anyText, "What exactly: a verification reason, or the name of what is unavailable."),
+  ),
+  suggestion: optional(described(anyText, "The nearest valid name where a name was wrong.")),
+  allowed: optional(described(listOf(anyText), "All valid names, where they are few.")),
+  retry_after_seconds: optional(described(count, "As in the header Retry-After.")),
+  region: optional(described(anyText, "The region that answers this key.")),
+  ai_policy_version: optional(described(count, "The AI policy version in force.")),
+  cert_id: optional(described(hash, "The certificate in force.")),
+  errors: optional(
+    described(
+      listOf(object({ code: anyText, pointer: place, detail: anyText })),
+      "All faults at once, where there can be several.",
+    ),
+  ),
+};
+
+export const problemShape = named(
+  "Problem",
+  described(
+    object({
+      type: described(
+        anyText,
+        "URI reference that identifies the kind of problem: its code (RFC 9457 §3.1.1).",
+      ),
+      title: anyText,
+      status: integer({ min: 400, max: 599 }),
+      code: described(oneOf(codes), "Stable: codes never change their meaning."),
+      detail: described(anyText, "For a person: what is wrong and what to do."),
+      ...extras,
+    }),
+    "RFC 9457 problem details.",
+  ),
+);
+export type Problem = Of<typeof problemShape>;
+export type ProblemExtras = ObjectOf<typeof extras>;
 
 /** Faults that one document tells at most, and how long they are all together, in UTF-16 code units. */
 const errorsMax = 50;

@@ -2,6 +2,9 @@
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { collectionNames, isRecordId } from "./identifiers.ts";
+import { searchRowsMax } from "./limits.ts";
+import { type PayloadFormat, parsePayload } from "./payload.ts";
+import type { Verdict } from "./result.ts";
 import {
   closed,
   country,
@@ -13,14 +16,11 @@ import {
   matching,
   nullable,
   oneOf,
-  type PayloadFormat,
-  parsePayload,
   region,
   text,
   timestamp,
   uuid,
-} from "./payload.ts";
-import type { Verdict } from "./result.ts";
+} from "./shape.ts";
 
 interface ReceiptRowCommon {
   readonly record_id: string;
@@ -75,16 +75,13 @@ export interface ReceiptV1 extends ReceiptCommon {
 
 export type Receipt = ReceiptV1 | ReceiptV2 | ReceiptV3;
 
-/** Rows of a search; an ad pool and a fetch have fewer (specification, «Limits»). */
-const rowsMax = 50;
-
 const versionNumber = integer({ min: 0, max: 2_147_483_647 });
 const rowCommon = {
   record_id: matching(isRecordId, "a record id"),
   adl_origin: hash,
-  adl_row_sig: matching((value) => /^[A-Za-z0-9+/]{86}==$/.test(value), "a base64 Ed25519 signature"),
+  adl_row_sig: matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature"),
 };
-const rowsOf = { min: 0, max: rowsMax };
+const rowsOf = { min: 0, max: searchRowsMax };
 const policyRows = list(closed<ReceiptRow>({ ...rowCommon, ai_policy_version: versionNumber }), rowsOf);
 const termsRows = list(closed<TermsReceiptRow>({ ...rowCommon, terms_version: versionNumber }), rowsOf);
 

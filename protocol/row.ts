@@ -5,8 +5,9 @@
 import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonValue } from "./canonical-json.ts";
 import { isHash, isKeyId, isRecordId, isUuidV4 } from "./identifiers.ts";
-import { type Fault, integer, malformed, matching, type Shape } from "./payload.ts";
+import { type Fault, malformed, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
+import { integer, matching, type Shape } from "./shape.ts";
 
 /** Members that are set when a row is served; the row signature does not cover them. */
 export const serveTimeMembers = ["ai_policy_bits", "sponsored"] as const;
@@ -35,12 +36,12 @@ export interface IndexRow {
 const required: ReadonlyMap<string, Shape<string | number>> = new Map<string, Shape<string | number>>([
   ["record_id", matching(isRecordId, "a record id")],
   ["business_uuid", matching(isUuidV4, "a UUID version 4")],
-  ["type", matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type")],
+  ["type", matching(/^[a-z_]{1,32}$/, "a record type")],
   ["published_at", integer({ min: 0, max: 253_402_300_799 })],
   ["adl_origin", matching(isHash, "a hash")],
   ["adl_origin_cert", matching(isHash, "a hash")],
-  ["adl_proj", matching((value) => /^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/.test(value), "a projection version")],
-  ["adl_row_sig", matching((value) => /^[A-Za-z0-9+/]{86}==$/.test(value), "a base64 Ed25519 signature")],
+  ["adl_proj", matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version")],
+  ["adl_row_sig", matching(/^[A-Za-z0-9+/]{86}==$/, "a base64 Ed25519 signature")],
   ["adl_key_id", matching(isKeyId, "a key id")],
   ["ai_policy_version", integer({ min: 0, max: 2_147_483_647 })],
 ]);
@@ -50,7 +51,7 @@ export function parseRow(value: JsonValue): Verdict<IndexRow> {
   if (!isObject(value)) return malformed("A row must be an object.", "");
   for (const [name, shape] of required) {
     const fault: Fault | null = Object.hasOwn(value, name)
-      ? shape.check(value[name] as JsonValue, `/${name}`)
+      ? payloadFault(shape, value[name] as JsonValue, `/${name}`)
       : malformed("A row has this member.", `/${name}`);
     if (fault !== null) return fault;
   }

@@ -3,20 +3,25 @@
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
-import { type Envelope, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
+import { type Envelope, envelopeShape, openEnvelope, parseEnvelope, payloadTypes } from "./dsse.ts";
+import { type PayloadFormat, parsePayload } from "./payload.ts";
+import { ok, refuse, type Verdict } from "./result.ts";
 import {
   closed,
+  described,
+  either,
+  firstFault,
   hash,
   integer,
   keyId,
   list,
   literal,
   matching,
-  type PayloadFormat,
-  parsePayload,
+  named,
+  type Of,
+  object,
   timestamp,
-} from "./payload.ts";
-import { ok, refuse, type Verdict } from "./result.ts";
+} from "./shape.ts";
 
 /** Bounds of a pushed batch, bulk files included (specification, «Limits»). */
 export const treeSizeMax = 100_000;
@@ -62,14 +67,28 @@ export interface BatchSealV1 extends SealCommon, BatchPart, TermsPart {}
 export type Seal = SealV1 | SealV2;
 export type BatchSeal = BatchSealV1 | BatchSealV2;
 
+const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const inclusionShape = object({
+  batch_seal: envelopeShape,
+  leaf_index: index,
+  tree_size: index,
+  proof: described(
+    list(hash, { min: 0, max: proofLengthMax }),
+    "RFC 6962 audit path, from leaf to root: `sha256:<hex>` node hashes.",
+  ),
+});
+
 /** A pushed record's seal: the seal of its batch and the path from its leaf to the sealed root. */
-export interface InclusionSeal {
-  readonly batch_seal: Envelope;
-  readonly leaf_index: number;
-  readonly tree_size: number;
-  /** RFC 6962 audit path, leaf to root: `sha256:<hex>` node hashes. */
-  readonly proof: readonly string[];
-}
+export type InclusionSeal = Of<typeof inclusionShape>;
+
+/** The seal of one record, as it is served. */
+export const recordSealShape = named(
+  "RecordSeal",
+  described(
+    either(envelopeShape, inclusionShape),
+    "An envelope, or for a pushed record the seal of its batch with the RFC 6962 audit path of its leaf.",
+  ),
+);
 
 export type RecordSeal =
   | { readonly kind: "single"; readonly envelope: Envelope }
@@ -80,7 +99,7 @@ const common = {
   key_id: keyId,
   cert_id: hash,
   sealed_at: timestamp,
-  record_type: matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type"),
+  record_type: matching(/^[a-z_]{1,32}$/, "a record type"),
 };
 const recordPart = { hash };
 const batchPart = {
@@ -153,18 +172,8 @@ export function parseRecordSeal(value: JsonValue): Verdict<RecordSeal> {
     const envelope = parseEnvelope(value);
     return envelope.ok ? ok({ kind: "single", envelope: envelope.value }) : envelope;
   }
-  const fault = inclusionShape.check(value, "");
+  const fault = firstFault(inclusionShape, value);
   if (fault !== null) return refuse("envelope_malformed", fault.detail, fault.pointer);
-  const envelope = parseEnvelope(value["batch_seal"]);
-  if (!envelope.ok) return envelope;
-  const inclusion = { ...(value as unknown as InclusionSeal), batch_seal: envelope.value };
-  return ok({ kind: "batch", envelope: envelope.value, inclusion });
+  const inclusion = value as unknown as InclusionSeal;
+  return ok({ kind: "batch", envelope: inclusion.batch_seal, inclusion });
 }
-
-const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-const inclusionShape = closed<InclusionSeal>({
-  batch_seal: { check: () => null },
-  leaf_index: index,
-  tree_size: index,
-  proof: list(hash, { min: 0, max: proofLengthMax }),
-});

@@ -3,6 +3,8 @@
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { isPushId, isRecordId } from "./identifiers.ts";
+import { type PayloadFormat, parsePayload } from "./payload.ts";
+import type { Verdict } from "./result.ts";
 import {
   closed,
   distinct,
@@ -13,13 +15,10 @@ import {
   matching,
   nullable,
   oneOf,
-  type PayloadFormat,
-  parsePayload,
   text,
   timestamp,
   uuid,
-} from "./payload.ts";
-import type { Verdict } from "./result.ts";
+} from "./shape.ts";
 
 /** Who was authorised to publish, and on what basis. Names a key, never a person. */
 export interface SidecarScope {
@@ -89,17 +88,14 @@ const common = {
   published_at: timestamp,
   received_at: timestamp,
   record_id: matching(isRecordId, "a record id"),
-  record_type: matching((value) => /^[a-z_]{1,32}$/.test(value), "a record type"),
+  record_type: matching(/^[a-z_]{1,32}$/, "a record type"),
   record_version: counter,
   scope: closed<SidecarScope>({
     basis: oneOf(["mandate", "role", "standard_publishing"]),
     key_id: keyId,
     kind: oneOf(["system", "passkey", "hosted"]),
     mandate_id: nullable(text(128)),
-    permissions: distinct(
-      matching((value) => /^[a-z_]+(:[a-z_]+)?$/.test(value), "a permission"),
-      { min: 1, max: 32 },
-    ),
+    permissions: distinct(matching(/^[a-z_]+(:[a-z_]+)?$/, "a permission"), { min: 1, max: 32 }),
   }),
   seal_ok: literal(true),
   sealed_at: timestamp,

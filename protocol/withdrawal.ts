@@ -2,8 +2,9 @@
 // over its exact bytes (specification, «Seals»).
 
 import { isRecordId } from "./identifiers.ts";
-import { closed, malformed, matching, oneOf, parseObject, timestamp } from "./payload.ts";
+import { malformed, parseObject, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
+import { closed, matching, oneOf, timestamp } from "./shape.ts";
 
 export interface Withdrawal {
   readonly record_id: string;
@@ -21,7 +22,7 @@ const shape = closed<Withdrawal>({
 export function parseWithdrawal(bytes: Uint8Array): Verdict<Withdrawal> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
-  const fault = shape.check(parsed.value, "");
+  const fault = payloadFault(shape, parsed.value);
   if (fault !== null) return fault;
   if (JSON.stringify(parsed.value).length !== bytes.length)
     return malformed("The document is not compact JSON.", "");

@@ -10,7 +10,8 @@ import { openMandate } from "../protocol/mandate.ts";
 import { ok, type Result } from "../protocol/result.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { keysOf, readSigner } from "./home-evidence.ts";
+import { readSigner } from "./home-evidence.ts";
+import { keysOf } from "./published-keys.ts";
 import { mayBind } from "./sealing-key.ts";
 
 export interface AcceptMandateDeps {

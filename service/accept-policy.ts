@@ -1,22 +1,22 @@
 // Accepting an AI policy: everything that a verifier judges of it, by the verifier's own functions, and besides what only
 // the receiver of a seal can know. What is stored verifies for everybody.
 
-import type { KeyFacts, PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
+import type { PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseAiPolicy, policyBits } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, recordIdOf } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
-import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { keysOf, readEntries, readIssuances, readSigner } from "./home-evidence.ts";
-import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-checks.ts";
+import { readEntries, readIssuances, readSigner } from "./home-evidence.ts";
+import { judgeKnown, type Sealed } from "./known-seal.ts";
+import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-standing.ts";
+import { keysOf } from "./published-keys.ts";
 import { mayBind } from "./sealing-key.ts";
 
 export interface AcceptPolicyDeps {
@@ -54,30 +54,21 @@ export async function judgePolicy(
   const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
   const key = await readSigner(deps.actors, request.uuid, request.seal);
   const sealed = { seal, key };
-  if (body !== undefined) return judgeKnown(deps, request, { ...sealed, policy: JSON.parse(body) });
+  if (body !== undefined) return judgeAgain(deps, request, { ...sealed, policy: JSON.parse(body) });
   const judged = await judgeNew(deps, request, { ...sealed, facts });
   if (!judged.ok) return judged;
   const policy = policyFacts(deps, request, seal);
   return policy.ok ? ok({ policy: policy.value, isKnown: false }) : policy;
 }
 
-interface Sealed {
-  readonly seal: SealV2;
-  /** The key that the envelope names as its signer, where the business has it. */
-  readonly key: KeyFacts | null;
-}
-
 /** The same record again, under any seal of the business, is accepted already; what is kept is the first. */
-function judgeKnown(
+function judgeAgain(
   deps: AcceptPolicyDeps,
   { uuid, record, seal: envelope }: PolicyRequest,
-  { seal, key, policy }: Sealed & { readonly policy: PolicyFacts },
+  { policy, ...sealed }: Sealed & { readonly policy: PolicyFacts },
 ): Result<{ readonly policy: PolicyFacts; readonly isKnown: true }> {
-  if (seal.hash !== hashOf(record, deps.crypto.sha256))
-    return refuse("hash_mismatch", "The seal is over other bytes than the AI policy record.");
-  const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
-  const sealer = verifySealer(deps.trust(), keysOf(uuid, [key]), envelope, rule);
-  if (!sealer.ok) return sealer;
+  const known = judgeKnown(deps, { uuid, record, envelope }, sealed);
+  if (!known.ok) return known;
   return policy.record_base64 === toBase64(record)
     ? ok({ policy, isKnown: true })
     : refuse("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);

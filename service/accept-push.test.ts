@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actors/actor.fixture.ts";
-import type { AcceptReply, PushFacts } from "../actors/messages/push.ts";
+import type { PushFacts } from "../actors/messages/push.ts";
 import { pushActor } from "../actors/push/definition.ts";
+import type { Ask } from "../actors/system/definition.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { StoreError } from "../storage/actor-store.ts";
 import { acceptPush } from "./accept-push.ts";
 
@@ -9,11 +11,12 @@ const hourMs = 3_600_000;
 const facts = { push_id: "bat_0", business_uuid: "b", records: 1 } as PushFacts;
 
 function newPush() {
-  const actor = driveActor(pushActor as never, "bat_0");
-  const said: AcceptReply[] = [];
-  const ask = async (_to: unknown, command: never): Promise<never> => {
-    said.push(actor.send(command) as AcceptReply);
-    return said.at(-1) as never;
+  const actor = driveActor(pushActor, "bat_0");
+  const said: unknown[] = [];
+  const ask: Ask = async (_to, command) => {
+    const reply = actor.send(rubbish(command));
+    said.push(reply);
+    return rubbish(reply);
   };
   const accept = (stagingAtMs: number, acceptWithinMs?: number) =>
     acceptPush(

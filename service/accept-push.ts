@@ -3,7 +3,7 @@
 //       instant just before it was staged. The push's own actor judges that, when it decides: a request may stand still
 //       anywhere on its way there, with its whole process, for as long as it likes.
 
-import type { AcceptReply, PushCommand, PushReport } from "../actors/messages/push.ts";
+import type { PushCommand, PushReport } from "../actors/messages/push.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { type ActorRef, StoreError } from "../storage/actor-store.ts";
 
@@ -18,18 +18,19 @@ export interface Staged {
   readonly acceptWithinMs?: number | undefined;
 }
 
-/** Throws {@link StoreError} `not_applied` when it is too late (A1): whoever sends the push again stages it anew. */
+/** The report of a queued push, where its actor gives one with its acceptance. Throws {@link StoreError} `not_applied` when it is too late (A1): whoever sends the push again stages it anew. */
 export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
-  push: ActorRef,
+  push: ActorRef<"push">,
   accept: Pick<Accept, "facts" | "held_reasons"> & Staged,
-): Promise<void> {
+): Promise<PushReport | null> {
   const { facts, held_reasons, stagingAtMs, acceptWithinMs = acceptWithinMsDefault } = accept;
   const accept_by_ms = stagingAtMs + acceptWithinMs;
   const command: Accept = { type: "push.accept", facts, held_reasons, accept_by_ms };
-  const reply = await actors.ask<AcceptReply>(push, command);
+  const reply = await actors.ask(push, command);
   if (reply.status === "late")
     throw new StoreError("not_applied", "the push was staged too long ago and must be sent again");
+  return reply.report ?? null;
 }
 
 /** Half of what balancers and callers commonly give a request. */
@@ -39,7 +40,15 @@ const settledWithinMs = 30_000;
  * The push once its records are settled, or held. Throws what passes when that takes too long: the push goes on, and
  * sending it again waits for it again.
  */
-export function awaitSettled(actors: Pick<ActorSystem, "ask">, push: ActorRef): Promise<PushReport> {
-  const command: PushCommand = { type: "push.await" };
-  return actors.ask<PushReport>(push, command, { timeoutMs: settledWithinMs });
+export async function awaitSettled(
+  actors: Pick<ActorSystem, "ask">,
+  push: ActorRef<"push">,
+): Promise<PushReport> {
+  return reportOf(await actors.ask(push, { type: "push.await" }, { timeoutMs: settledWithinMs }));
+}
+
+/** What a push that was accepted says of itself. That it knows nothing of it would be our own bug. */
+export function reportOf(report: PushReport | null): PushReport {
+  if (report === null) throw new Error("A push that was accepted does not know of it.");
+  return report;
 }

@@ -6,7 +6,7 @@
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
 import { rateLimited } from "./rate-limited.ts";
-import { networkOf } from "./source-address.ts";
+import { addressBlock } from "./source-address.ts";
 
 export interface AddressRate {
   /** Null for a request that passes. */
@@ -36,7 +36,7 @@ export function createAddressRate(options: AddressRateOptions): AddressRate {
   return {
     take: (address) => {
       const nowMs = elapsedMs();
-      const network = networkOf(address);
+      const network = addressBlock(address);
       const own = minutes.get(network) ?? { beganMs: nowMs, count: 0 };
       minutes.set(network, own);
       for (const minute of [own, all]) {

@@ -1,6 +1,7 @@
 // What every service function gives back to the HTTP surfaces: an answer ready to send, or a problem document.
 
-import type { Problem } from "../protocol/problem.ts";
+import { type Problem, type ProblemCode, problem } from "../protocol/problem.ts";
+import type { Refusal } from "../protocol/result.ts";
 
 export interface Answer {
   readonly kind: "answer";
@@ -34,4 +35,14 @@ export function answerJson(
 
 export function refused(problem: Problem, headers: Readonly<Record<string, string>> = {}): Refused {
   return { kind: "problem", problem, headers };
+}
+
+/** What was refused under a code that problem documents have too. */
+export function refusedAs({ code, detail }: Pick<Refusal<ProblemCode>, "code" | "detail">): Refused {
+  return refused(problem(code, detail));
+}
+
+/** Whether a step of a request ended it. */
+export function isRefused<T extends object>(outcome: T | Refused): outcome is Refused {
+  return "kind" in outcome && outcome.kind === "problem";
 }

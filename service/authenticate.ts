@@ -27,7 +27,8 @@ import {
   signatureBase,
 } from "../protocol/http-signature.ts";
 import { formatTimestamp, isKeyId } from "../protocol/identifiers.ts";
-import { algorithmOf, type PublicJwk } from "../protocol/jwk.ts";
+import { algorithmOf } from "../protocol/jwk.ts";
+import { grantLengthMax } from "../protocol/limits.ts";
 import { type ProblemCode, type ProblemExtras, problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
@@ -38,7 +39,7 @@ import type { MaybeLater, Register } from "./register.ts";
 import { authorityOf, type RequestHead } from "./request-head.ts";
 import type { RequestRate } from "./request-rate.ts";
 import { issueBearer, parseBearer } from "./sandbox-bearer.ts";
-import { grantLengthMax, parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
+import { parseGrant, type RegisterGrantedKey, type SandboxGrant } from "./sandbox-grant.ts";
 import type { Environment } from "./service-keys.ts";
 
 export interface AuthenticationDeps {
@@ -186,7 +187,8 @@ function withKey(
 
 function withParty(base: CandidateBase, key: KeyFacts, party: PartyFacts | null): Candidate | Refused {
   if (party === null) return denied("key_unknown", "The key belongs to no registered party.");
-  return { kind: "candidate", key, party, grant: null, ...base };
+  const { parts, received, expiresMs, accepted } = base;
+  return { kind: "candidate", key, party, parts, received, grant: null, expiresMs, accepted };
 }
 
 /** A key that the sandbox does not know yet, vouched for by its grant. */
@@ -271,7 +273,7 @@ export interface Judged {
 export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
   const { parts, received } = candidate;
   const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
-  const key = candidate.key.public_key as unknown as PublicJwk;
+  const key = candidate.key.public_key;
   const isGenuine = received === null || deps.crypto.verify(key, base, received.signature);
   return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
 }

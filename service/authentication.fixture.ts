@@ -15,6 +15,7 @@ import { nativeCrypto } from "../crypto/native.ts";
 import type { Signer } from "../crypto/port.ts";
 import { generatePrivateJwk as generateServiceJwk } from "../crypto/private-jwk.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
+import type { PublicJwk } from "../protocol/jwk.ts";
 import { algorithmOf } from "../protocol/jwk.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 import { SqliteDatabase } from "../storage/sqlite/database.ts";
@@ -133,15 +134,15 @@ export function partyFacts(uuid: string, facts: Partial<PartyFacts> = {}): Party
 
 export function keyFacts(
   keyId: string,
-  publicKey: object,
+  publicKey: PublicJwk,
   facts: Partial<KeyFacts> & { readonly role: KeyRole; readonly party: string },
 ): KeyFacts {
   const { party, ...others } = facts;
   return {
     key_id: keyId,
     party_uuid: party,
-    alg: algorithmOf(publicKey as Parameters<typeof algorithmOf>[0]),
-    public_key: publicKey as Readonly<Record<string, string>>,
+    alg: algorithmOf(publicKey),
+    public_key: publicKey,
     cose: null,
     valid_from: "2026-01-01T00:00:00.000Z",
     valid_until: null,

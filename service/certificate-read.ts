@@ -6,6 +6,7 @@ import { type Certificate, certificateStatement, openCertificate } from "../prot
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
+import type { CertificateAnswer } from "../protocol/wire/verification.ts";
 import { type Answer, type Outcome, refused } from "./answer.ts";
 import { escapeHtml, page, pageHeaders, table } from "./page.ts";
 import type { Register } from "./register.ts";
@@ -53,17 +54,17 @@ function certificateNotFound(format: PageFormat): Outcome {
 
 function certificateJson(newest: Issuance, history: readonly Issuance[]): Answer {
   const { certificate } = newest;
-  const body = JSON.stringify({
+  const body: CertificateAnswer = {
     subject: { ...certificate.subject, legal_name: certificate.legal_name, country: certificate.country },
     ...summary(newest),
     statement: certificateStatement(certificate),
     certificate: newest.envelope,
     history: history.map((each) => ({ ...summary(each), certificate: each.envelope })),
-  });
-  return { kind: "answer", status: 200, headers: jsonHeaders, body };
+  };
+  return { kind: "answer", status: 200, headers: jsonHeaders, body: JSON.stringify(body) };
 }
 
-function summary({ facts, certificate }: Issuance): object {
+function summary({ facts, certificate }: Issuance) {
   return {
     status: certificate.status,
     status_effective_from: certificate.status_effective_from,

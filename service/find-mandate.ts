@@ -5,16 +5,28 @@ import type { KeyFacts, ListedMandate, MandateFacts, PublishingFacts } from "../
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
+import { parseTimestamp } from "../protocol/identifiers.ts";
+import type { Mandate } from "../protocol/mandate.ts";
 import { problem } from "../protocol/problem.ts";
 import { refuse, type Verdict } from "../protocol/result.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import type { Trust } from "../verifier/trust.ts";
-import { keysOf, readEntries } from "./home-evidence.ts";
-import { type Checked, isInForce, type StandingMandate } from "./publish-checks.ts";
+import { type Refused, refused } from "./answer.ts";
+import { readEntries } from "./home-evidence.ts";
+import { keysOf } from "./published-keys.ts";
 
 export interface FindMandateDeps {
   readonly actors: ActorSystem;
   readonly trust: () => Trust;
+}
+
+/** Of a key that the business has not, or has no more. */
+export const keyRevoked = refused(problem("key_unknown", "The key is not registered, or was revoked."));
+
+/** A mandate in force, with what its seal proved. */
+export interface StandingMandate {
+  readonly listed: ListedMandate;
+  readonly sealed: Mandate;
 }
 
 /** The newest mandate in force that stands; what it covers is not judged yet. */
@@ -22,18 +34,24 @@ export async function findMandate(
   { actors, trust }: FindMandateDeps,
   uuid: string,
   { facts, nowMs }: { readonly facts: PublishingFacts; readonly nowMs: number },
-): Promise<Checked<StandingMandate>> {
-  if (facts.key !== "live")
-    return { ok: false, problem: problem("key_unknown", "The key is not registered, or was revoked.") };
+): Promise<StandingMandate | Refused> {
+  if (facts.key !== "live") return keyRevoked;
   let fallen: Verdict<never> | null = null;
   for (const listed of facts.mandates.filter((each) => isInForce(each, nowMs))) {
     const sealed = await judgeAgain({ actors, trust }, uuid, listed);
-    if (sealed.ok) return { ok: true, value: { listed, sealed: sealed.value } };
+    if (sealed.ok) return { listed, sealed: sealed.value };
     fallen ??= sealed;
   }
   const detail = "No mandate in force lets this key publish. An owner or admin seals one.";
   const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
-  return { ok: false, problem: problem("mandate_missing", detail, why) };
+  return refused(problem("mandate_missing", detail, why));
+}
+
+/** Whether a mandate is in its time and not revoked. */
+function isInForce(mandate: ListedMandate, nowMs: number): boolean {
+  const from = parseTimestamp(mandate.valid_from);
+  const until = parseTimestamp(mandate.valid_until);
+  return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;
 }
 
 async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, listed: ListedMandate) {
@@ -48,7 +66,8 @@ async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, list
   // A home of an earlier version does not say whose seal it is.
   const body = entries.get(keyName) ?? (await readEntries(actors, uuid, [keyName])).get(keyName);
   const key = body === undefined ? null : (JSON.parse(body) as KeyFacts);
-  return verifyMandate(trust(), keysOf(uuid, [key]), envelope);
+  const keys = keysOf(uuid, [key]);
+  return verifyMandate(trust(), keys, envelope);
 }
 
 function signerOf(envelope: JsonValue): string | undefined {

@@ -6,18 +6,15 @@ import type {
   CertificateFacts,
   KeyFacts,
   PublishingFacts,
-  RegisterReadReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Certificate, openCertificate } from "../protocol/certificate.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { isKeyId } from "../protocol/identifiers.ts";
 import type { CertificateStanding, Issuances } from "../verifier/certificate.ts";
 import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
-import { publishedKeys } from "./published-keys.ts";
 
 type InForce = NonNullable<PublishingFacts["certificate"]>;
 
@@ -31,7 +28,7 @@ export async function readEntries(
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const command: BusinessCommand = { type: "register.read", keys };
-  const { entries } = await actors.ask<RegisterReadReply>(businessRef(uuid), command);
+  const { entries } = await actors.ask(businessRef(uuid), command);
   return new Map(entries.map((entry) => [`${entry.table}/${entry.key}`, entry.body]));
 }
 
@@ -46,12 +43,6 @@ export async function readSigner(
   const name = `key/${keyId}`;
   const body = (await readEntries(actors, uuid, [name])).get(name);
   return body === undefined ? null : (JSON.parse(body) as KeyFacts);
-}
-
-/** Keys of a business as it publishes them, unsigned. */
-export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): BusinessKeys {
-  const known = keys.filter((key) => key !== null);
-  return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });
 }
 
 /** What an issuance says; null where the party has none of this id. */
@@ -72,9 +63,10 @@ export async function readCertificate(
 export async function readIssuances(
   actors: ActorSystem,
   uuid: string,
-  inForce: InForce,
+  inForce: InForce | null,
   named: string,
 ): Promise<Issuances> {
+  if (inForce === null) return { issuances: [] };
   const issuances = [{ certId: inForce.cert_id, certificate: standingOf(inForce) }];
   if (named === inForce.cert_id) return { issuances };
   let next: string | null = inForce.cert_id;

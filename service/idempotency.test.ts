@@ -2,8 +2,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actors/actor.fixture.ts";
 import { integrationKeyActor } from "../actors/integration-key/definition.ts";
 import type { IntegrationKeyCommand } from "../actors/messages/integration-key.ts";
+import { keyRef } from "../actors/messages/refs.ts";
 import { ManualTime } from "../actors/system/manual-time.fixture.ts";
 import { problem } from "../protocol/problem.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import { answerOnce } from "./idempotency.ts";
 
@@ -16,7 +18,7 @@ let asked: IntegrationKeyCommand[];
 
 beforeEach(() => {
   time = new ManualTime();
-  actor = driveActor(integrationKeyActor as never, "key");
+  actor = driveActor(integrationKeyActor, "key");
   tokens = 0;
   isReachable = true;
   asked = [];
@@ -28,12 +30,12 @@ function openNode() {
   const never = new Promise<never>(() => {});
   const deps = {
     actors: {
-      ask: async <R>(_to: unknown, command: IntegrationKeyCommand): Promise<R> => {
+      ask: async (_to: unknown, command: IntegrationKeyCommand) => {
         if (!isAlive) return never;
         asked.push(command);
         if (!isReachable) throw new Error("actor unavailable: restarting");
         actor.nowMs = time.now();
-        return actor.send(command) as R;
+        return actor.send(rubbish(command));
       },
     },
     crypto: {
@@ -48,8 +50,12 @@ function openNode() {
     answer: () => Outcome | Promise<Outcome>,
     { digest = "d", replayed = () => {} }: { digest?: string; replayed?: () => void } = {},
   ) => {
-    const key = { kind: "integration-key", id: "key" };
-    return answerOnce(deps as never, { key, scope: "s", digest, replayed }, async () => answer());
+    const key = keyRef("party", "key");
+    return answerOnce(
+      { ...deps, actors: { ask: rubbish(deps.actors.ask) } },
+      { key, scope: "s", digest, replayed },
+      async () => answer(),
+    );
   };
   return {
     request,
@@ -106,7 +112,7 @@ describe("a request that is under way for long (I2)", () => {
     const after = asked.length;
     await time.advance(60_000);
     expect(asked).toHaveLength(after);
-    actor = driveActor(integrationKeyActor as never, "key");
+    actor = driveActor(integrationKeyActor, "key");
     asked = [];
     underWay(node);
     await time.advance(3_600_000);
@@ -189,7 +195,7 @@ describe("an answer", () => {
     async (status) => {
       const node = openNode();
       const refusal = { ...problem("unavailable", "later"), status };
-      const passing = refused(refusal as never);
+      const passing = refused(rubbish(refusal));
       expect(await node.request(() => passing)).toEqual(passing);
       expect(await node.codeOf(done, another)).toBe(200);
     },
@@ -198,7 +204,7 @@ describe("an answer", () => {
   it.each([400, 403, 422] as const)("of %i is kept (I1)", async (status) => {
     const node = openNode();
     const refusal = { ...problem("seal_invalid", "never"), status };
-    await node.request(() => refused(refusal as never));
+    await node.request(() => refused(rubbish(refusal)));
     expect(await node.codeOf(done)).toBe(status);
     expect(await node.codeOf(done, another)).toBe("idempotency_key_reused");
   });

@@ -4,11 +4,7 @@
 //       ends by itself, so the claim of a process that died or stands still is soon another's.
 //   I3. A renewal holds nothing up: neither the answer nor the settlement waits for one.
 
-import type {
-  IdempotencyReply,
-  IdempotentAnswer,
-  IntegrationKeyCommand,
-} from "../actors/messages/integration-key.ts";
+import type { IdempotentAnswer, IntegrationKeyCommand } from "../actors/messages/integration-key.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { toBase64Url } from "../protocol/bytes.ts";
@@ -24,7 +20,7 @@ export interface IdempotencyDeps {
 
 export interface IdempotentRequest {
   /** Actor of the key that signed the request. */
-  readonly key: ActorRef;
+  readonly key: ActorRef<"integration-key">;
   /** Route and Idempotency-Key. */
   readonly scope: string;
   /** Content-Digest of the request. */
@@ -50,9 +46,8 @@ export async function answerOnce(
 ): Promise<Outcome> {
   const { key, scope, digest, replayed } = request;
   const token = toBase64Url(deps.crypto.randomBytes(tokenBytes));
-  const tell = <R>(command: IntegrationKeyCommand): Promise<R> => deps.actors.ask<R>(key, command);
   const begin = { type: "idempotency.begin", scope, digest, token } as const;
-  const begun = await tell<IdempotencyReply>(begin);
+  const begun = await deps.actors.ask(key, begin);
   if (begun.status === "replay") {
     replayed(begun.answer);
     return { kind: "answer", ...begun.answer };
@@ -66,8 +61,8 @@ export async function answerOnce(
   } finally {
     stopRenewing();
     const kept = outcome && keptAnswer(outcome);
-    if (kept) await tell({ type: "idempotency.settle", scope, digest, answer: kept });
-    else await tell({ type: "idempotency.release", scope, token }).catch(() => {});
+    if (kept) await deps.actors.ask(key, { type: "idempotency.settle", scope, digest, answer: kept });
+    else await deps.actors.ask(key, { type: "idempotency.release", scope, token }).catch(() => {});
   }
 }
 
@@ -86,7 +81,7 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
 /** Renews the claim from time to time (I2); the answer stops it. */
 function renewClaim(
   { actors, timers }: IdempotencyDeps,
-  key: ActorRef,
+  key: ActorRef<"integration-key">,
   begin: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
 ): () => void {
   let isStopped = false;
@@ -95,8 +90,7 @@ function renewClaim(
   const once = async (): Promise<void> => {
     renewals += 1;
     try {
-      const command: IntegrationKeyCommand = { ...begin, renewal: true };
-      const { status } = await actors.ask<IdempotencyReply>(key, command, { timeoutMs: renewalTimeoutMs });
+      const { status } = await actors.ask(key, { ...begin, renewal: true }, { timeoutMs: renewalTimeoutMs });
       // Another worker took it over: two of them are under way, and each step of theirs can be repeated.
       if (status !== "fresh") return;
     } catch {

@@ -5,7 +5,6 @@ import type { KeyFacts } from "../actors/messages/business.ts";
 import type { CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import { type Envelope, pae } from "../protocol/dsse.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
 import { openKeyPossession } from "../protocol/key-possession.ts";
 import { type PasskeyOrigins, verifyPasskey } from "../protocol/passkey.ts";
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
@@ -37,7 +36,7 @@ export function verifyPossession(
   ) {
     return refuse("key_mismatch", "The proof is of another key, or for another party, role or challenge.");
   }
-  const jwk = key.public_key as unknown as PublicJwk;
+  const jwk = key.public_key;
   const message = pae(proof.payloadType, parseBase64(proof.payload) ?? new Uint8Array());
   const { verify, sha256 } = deps.crypto;
   if (key.role === "sealing") {

@@ -37,7 +37,7 @@ export function claimNonce(
     nonce: caller.nonce,
     expires_ms: caller.expiresMs,
   };
-  const asked = deps.actors.askAhead<NonceReply>(nonceRef(caller.key.key_id, deps.region), command);
+  const asked = deps.actors.askAhead(nonceRef(caller.key.key_id, deps.region), command);
   const claimed = asked.reply.then(refusalOf);
   const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
   // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.

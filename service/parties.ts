@@ -2,13 +2,12 @@
 // checks the document, then asks the business actor, which owns the register. All of them can be repeated.
 
 import type {
-  BusinessCommand,
   CertificateFacts,
   KeyFacts,
   PartyFacts,
   PublishingFacts,
   RegisterAct,
-  RegisterReply,
+  RegisterCommand,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import { parseBusinessKeys } from "../protocol/business-keys.ts";
@@ -22,7 +21,7 @@ import {
 import { type Envelope, payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, isTimestamp } from "../protocol/identifiers.ts";
-import { type PublicJwk, thumbprint } from "../protocol/jwk.ts";
+import { thumbprint } from "../protocol/jwk.ts";
 import { keyCustodyPayload, parseKeyCustody, statementIdOf } from "../protocol/key-custody.ts";
 import type { Result, Verdict } from "../protocol/result.ts";
 import type { RegisterStore } from "../storage/register-store.ts";
@@ -116,18 +115,17 @@ export interface Parties {
 }
 
 export function createParties(deps: PartiesDeps): Parties {
-  const change = async (uuid: string, command: BusinessCommand): Promise<boolean> => {
-    const reply = await deps.actors.ask<RegisterReply>(businessRef(uuid), command);
+  const change = async (uuid: string, command: RegisterCommand): Promise<boolean> => {
+    const reply = await deps.actors.ask(businessRef(uuid), command);
     if (reply.status === "refused") throw new RegisterRefused(reply.code, reply.detail);
     return reply.changed === true;
   };
-  const ask = async (uuid: string, command: BusinessCommand): Promise<void> => {
+  const ask = async (uuid: string, command: RegisterCommand): Promise<void> => {
     await change(uuid, command);
   };
   const facts = async (uuid: string, keyId: string): Promise<PublishingFacts> => {
     await deps.settleHome(uuid);
-    const command: BusinessCommand = { type: "publishing.facts", key_id: keyId };
-    return deps.actors.ask<PublishingFacts>(businessRef(uuid), command);
+    return deps.actors.ask(businessRef(uuid), { type: "publishing.facts", key_id: keyId });
   };
   const registerKey = async (key: KeyFacts): Promise<void> => {
     const { party, key: known } = await facts(key.party_uuid, key.key_id);
@@ -191,7 +189,7 @@ async function issueCertificate(
     ask,
   }: {
     readonly facts: Parties["facts"];
-    readonly ask: (uuid: string, command: BusinessCommand) => Promise<void>;
+    readonly ask: (uuid: string, command: RegisterCommand) => Promise<void>;
   },
 ): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
@@ -230,7 +228,7 @@ function assertRole(
 
 /** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */
 async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
-  if (thumbprint(key.public_key as unknown as PublicJwk, deps.crypto.sha256) !== key.key_id)
+  if (thumbprint(key.public_key, deps.crypto.sha256) !== key.key_id)
     throw new RegisterRefused("key_mismatch", "The key_id is not the thumbprint of the public key.");
   assertPublishable(deps, key);
   if ((await deps.claimKey(key.key_id, key.party_uuid)) !== key.party_uuid)

@@ -15,7 +15,10 @@ import { holdThreshold, listingsOf } from "../protocol/listings.ts";
 import type { ContentLists } from "../protocol/records/content-lists.ts";
 import { judgeRecord } from "../protocol/records/judge-record.ts";
 import type { RecordStore } from "../storage/record-store.ts";
+import { type Refused, refusedAs } from "./answer.ts";
 import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
+import { rateLimited } from "./rate-limited.ts";
+import type { StagedBatch } from "./staged-batch.ts";
 
 /** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
 const attemptsMax = 8;
@@ -50,7 +53,7 @@ export interface AdmitRequest {
   readonly pending: readonly string[];
 }
 
-export type Admitted = Extract<AdmitReply, { status: "admitted" | "busy" }>;
+export type Admitted = Exclude<AdmitReply, { status: "plan_stale" }>;
 
 export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Admitted> {
   let { pending } = request;
@@ -68,13 +71,28 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
       may_hold: request.mayHold,
       plan: full,
     };
-    const reply = await deps.actors.ask<AdmitReply>(businessRef(request.businessUuid), command);
+    const reply = await deps.actors.ask(businessRef(request.businessUuid), command);
     if (reply.status === "admitted" && reply.held_reasons.length === 0) keepParsed(deps, request, planned);
     if (reply.status !== "plan_stale") return reply;
     pending = reply.pending;
     isPlanned = true;
   }
   return { status: "busy", retry_after_seconds: 1 };
+}
+
+/** The refusal of a batch that was staged and not admitted. */
+export async function notAdmitted(
+  staged: StagedBatch,
+  admitted: Exclude<Admitted, { status: "admitted" }>,
+): Promise<Refused> {
+  if (admitted.status === "refused") {
+    await staged.drop();
+    return refusedAs(admitted);
+  }
+  const { retry_after_seconds } = admitted;
+  return rateLimited("Too many pushes of this business wait; resend this batch later.", {
+    retry_after_seconds,
+  });
 }
 
 /** A push that is held may wait for days: it is parsed again then. */

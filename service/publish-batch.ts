@@ -2,16 +2,25 @@
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import { equalBytes } from "../protocol/bytes.ts";
-import { parseHash } from "../protocol/hash.ts";
-import { pushIdOf } from "../protocol/identifiers.ts";
+import { openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import { formatHash } from "../protocol/hash.ts";
+import { type CollectionName, pushIdOf } from "../protocol/identifiers.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";
+import { type BatchSealV2, parseBatchSealV2 } from "../protocol/seal.ts";
+import { verifySealer } from "../verifier/business-keys.ts";
 import type { Trust } from "../verifier/trust.ts";
+import type { Refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { keysOf, readSigner } from "./home-evidence.ts";
+import { readSigner } from "./home-evidence.ts";
 import type { PublishBody } from "./publish-body.ts";
-import { type Checked, openBatchSeal, type PushSeal, sealRefusal } from "./publish-checks.ts";
+import { keysOf } from "./published-keys.ts";
+import { sealRefused } from "./seal-refused.ts";
+
+/** What is published in batches. */
+export const publishedType = "products" satisfies CollectionName;
+
+/** A pushed batch is always sealed in the current format. */
+export type PushSeal = BatchSealV2;
 
 export interface Batch {
   readonly seal: PushSeal;
@@ -20,51 +29,39 @@ export interface Batch {
 }
 
 /** Batch seal and Merkle root. A seal by another key of the business is right here: that its push is known is judged later. */
-export async function checkBatch(
+export async function openBatch(
   deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: () => Trust },
   request: { readonly caller: Caller; readonly collection: string },
-  body: PublishBody,
-): Promise<Checked<Batch>> {
-  const { crypto } = deps;
-  const keys = await sealingKeys(deps.actors, request.caller, body);
-  const opened = openBatchSeal(deps.trust(), keys, body.batchSeal);
-  if (!opened.ok) return sealRefusal(opened.code, opened.detail);
-  const { seal, payload } = opened.value;
+  { batchSeal, records }: PublishBody,
+): Promise<Batch | Refused> {
+  const { sha256 } = deps.crypto;
+  const { key, party } = request.caller;
+  // The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too.
+  const isCallers = batchSeal.signatures[0]?.keyid === key.key_id;
+  const signer = isCallers ? key : await readSigner(deps.actors, party.uuid, batchSeal);
+  const opened = openEnvelope(batchSeal, payloadTypes["batch-seal.v2"]);
+  if (!opened.ok) return sealRefused(opened.code, opened.detail);
+  const parsed = parseBatchSealV2(opened.value);
+  if (!parsed.ok) return sealRefused(parsed.code, parsed.detail);
+  const seal = parsed.value;
+  const keys = keysOf(party.uuid, [signer]);
+  const sealer = verifySealer(deps.trust(), keys, batchSeal, { keyId: seal.key_id, kinds: ["system"] });
+  if (!sealer.ok) return sealRefused(sealer.code, sealer.detail);
   if (seal.record_type !== request.collection) {
-    return sealRefusal(
-      "record_type_mismatch",
-      `The seal is for ${seal.record_type}, the request for ${request.collection}.`,
-    );
+    const detail = `The seal is for ${seal.record_type}, the request for ${request.collection}.`;
+    return sealRefused("record_type_mismatch", detail);
   }
-  if (seal.tree_size !== body.records.length) {
-    return sealRefusal(
-      "inclusion_invalid",
-      `The seal is over ${seal.tree_size} records, the request has ${body.records.length}.`,
-    );
+  if (seal.tree_size !== records.length) {
+    const detail = `The seal is over ${seal.tree_size} records, the request has ${records.length}.`;
+    return sealRefused("inclusion_invalid", detail);
   }
   const tree = buildTree(
-    body.records.map((record) => leafHash(record, crypto.sha256)),
-    crypto.sha256,
+    records.map((record) => leafHash(record, sha256)),
+    sha256,
   );
-  const root = parseHash(seal.root);
-  if (root === null || !equalBytes(root, tree.root)) {
-    return sealRefusal(
-      "hash_mismatch",
-      "The records are not exactly those that the seal's root is over, in order.",
-    );
+  if (formatHash(tree.root) !== seal.root) {
+    const detail = "The records are not exactly those that the seal's root is over, in order.";
+    return sealRefused("hash_mismatch", detail);
   }
-  return {
-    ok: true,
-    value: { seal, pushId: pushIdOf(request.caller.party.uuid, payload, crypto.sha256), tree },
-  };
-}
-
-/** The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too. */
-async function sealingKeys(
-  actors: ActorSystem,
-  { key, party }: Caller,
-  body: PublishBody,
-): Promise<BusinessKeys> {
-  const isCallers = body.batchSeal.signatures[0]?.keyid === key.key_id;
-  return keysOf(party.uuid, [isCallers ? key : await readSigner(actors, party.uuid, body.batchSeal)]);
+  return { seal, pushId: pushIdOf(party.uuid, opened.value, sha256), tree };
 }

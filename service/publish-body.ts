@@ -6,16 +6,15 @@
 import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
 import { type ItemPlace, type SplitOutcome, splitArray } from "../protocol/json-records.ts";
+import { batchRecordsMax, recordCharactersMax } from "../protocol/limits.ts";
 import { nearestName } from "../protocol/nearest.ts";
-import { type Problem, problem } from "../protocol/problem.ts";
+import { problem } from "../protocol/problem.ts";
 import { type Refusal, type Result, refuse } from "../protocol/result.ts";
 import { parseStrictJson } from "../protocol/strict-json.ts";
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
-
-/** Specification, «Limits». */
-export const recordsMax = 10_000;
-export const recordCharactersMax = 204_800;
+import { isRefused, type Refused, refused } from "./answer.ts";
+import { sealRefused } from "./seal-refused.ts";
 
 export interface PublishBody {
   readonly batchSeal: Envelope;
@@ -35,13 +34,13 @@ const stepBytes = 131_072;
 /** Lets others have the thread. */
 export type Pause = () => Promise<void>;
 
-export type BodyOutcome =
-  | { readonly ok: true; readonly value: PublishBody }
-  | { readonly ok: false; readonly problem: Problem };
-
 /** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, naming the place by a JSON pointer. */
-export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<BodyOutcome> {
-  const limits = { itemsMax: recordsMax, stringBytesMax: escapedLengthMax * recordCharactersMax, stepBytes };
+export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<PublishBody | Refused> {
+  const limits = {
+    itemsMax: batchRecordsMax,
+    stringBytesMax: escapedLengthMax * recordCharactersMax,
+    stepBytes,
+  };
   const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
@@ -50,7 +49,7 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
   if (split.kind === "too_long") {
     if (split.item === null) return restTooLong();
     const { code, detail } = recordTooLarge();
-    return failed(problem(code, detail, { pointer: `/records/${split.item}` }));
+    return refused(problem(code, detail, { pointer: `/records/${split.item}` }));
   }
   if (split.rest.length > restBytesMax) return restTooLong();
   return parseParts(body, split, pause);
@@ -69,7 +68,7 @@ async function parseParts(
   body: Uint8Array,
   { items, rest }: Extract<SplitOutcome, { kind: "split" }>,
   pause: Pause,
-): Promise<BodyOutcome> {
+): Promise<PublishBody | Refused> {
   const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
@@ -77,7 +76,7 @@ async function parseParts(
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
-    return failed(
+    return refused(
       problem("request_invalid", `The body has no member ${JSON.stringify(unknown)}.`, {
         pointer: joinPointer("", unknown),
         ...(suggestion === null ? {} : { suggestion }),
@@ -87,20 +86,12 @@ async function parseParts(
   const { batch_seal, records } = value as { batch_seal?: unknown; records?: unknown };
   if (batch_seal === undefined) return invalid("batch_seal is required.", "/batch_seal");
   const envelope = parseEnvelope(batch_seal);
-  if (!envelope.ok) {
-    return failed(
-      problem("seal_invalid", envelope.detail, { reason: envelope.code, pointer: "/batch_seal" }),
-    );
-  }
+  if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
   const places = items ?? placesOf(records);
   if (places === null) return invalid("records is an array of base64 strings.", "/records");
   const parsed = await inSteps(parseRecords(body, places), pause);
-  return parsed.ok ? { ok: true, value: { batchSeal: envelope.value, records: parsed.value } } : parsed;
+  return isRefused(parsed) ? parsed : { batchSeal: envelope.value, records: parsed };
 }
-
-type RecordsOutcome =
-  | { readonly ok: true; readonly value: readonly Uint8Array[] }
-  | { readonly ok: false; readonly problem: Problem };
 
 /** Records that were small enough to be parsed with the rest: their texts. */
 function placesOf(records: unknown): readonly (string | null)[] | null {
@@ -111,9 +102,9 @@ function placesOf(records: unknown): readonly (string | null)[] | null {
 function* parseRecords(
   body: Uint8Array,
   places: readonly (ItemPlace | string)[],
-): Generator<void, RecordsOutcome> {
+): Generator<void, readonly Uint8Array[] | Refused> {
   if (places.length === 0) return invalid("records has at least one item.", "/records");
-  if (places.length > recordsMax) return tooMany();
+  if (places.length > batchRecordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
   let charactersRead = 0;
@@ -122,7 +113,7 @@ function* parseRecords(
     const outcome = parseRecord(body, place);
     if (outcome.ok) parsed.push(outcome.value);
     else if (outcome.code === "record_too_large")
-      return failed(problem("record_too_large", outcome.detail, { pointer }));
+      return refused(problem("record_too_large", outcome.detail, { pointer }));
     else if (faults.length < faultsMax) faults.push({ pointer, detail: outcome.detail });
     charactersRead += place === null || typeof place === "string" ? 1 : place.end - place.start;
     if (charactersRead < stepBytes) continue;
@@ -130,8 +121,8 @@ function* parseRecords(
     yield;
   }
   const [first] = faults;
-  if (!first) return { ok: true, value: parsed };
-  return failed(
+  if (!first) return parsed;
+  return refused(
     problem("request_invalid", first.detail, {
       pointer: first.pointer,
       errors: faults.map((fault) => ({ code: "request_invalid", ...fault })),
@@ -170,18 +161,14 @@ function recordTooLarge(): Refusal<"record_too_large"> {
   return refuse("record_too_large", `A record has at most ${recordCharactersMax} base64 characters.`);
 }
 
-function restTooLong(): { readonly ok: false; readonly problem: Problem } {
+function restTooLong(): Refused {
   return invalid(`Besides the items of records the body has at most ${restBytesMax} bytes.`, "");
 }
 
-function tooMany(): { readonly ok: false; readonly problem: Problem } {
-  return invalid(`records has at most ${recordsMax} items; publish more by a bulk file.`, "/records");
+function tooMany(): Refused {
+  return invalid(`records has at most ${batchRecordsMax} items; publish more by a bulk file.`, "/records");
 }
 
-function invalid(detail: string, pointer: string): { readonly ok: false; readonly problem: Problem } {
-  return failed(problem("request_invalid", detail, { pointer }));
-}
-
-function failed(value: Problem): { readonly ok: false; readonly problem: Problem } {
-  return { ok: false, problem: value };
+function invalid(detail: string, pointer: string): Refused {
+  return refused(problem("request_invalid", detail, { pointer }));
 }

@@ -1,25 +1,25 @@
 // Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it, as a push of
 // one leaf, so that it is exactly as durable and as ordered as a batch.
 
-import type { BusinessCommand, KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
-import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
+import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
+import type { PublishOutcome, PushCommand, PushFacts } from "../actors/messages/push.ts";
 import { businessRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Envelope } from "../protocol/dsse.ts";
-import { hashOf } from "../protocol/hash.ts";
 import { type CollectionName, formatTimestamp, pushIdOf } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { openSeal, type SealV2 } from "../protocol/seal.ts";
-import { verifySealer } from "../verifier/business-keys.ts";
 import { verifySeal } from "../verifier/seal.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { acceptPush, awaitSettled } from "./accept-push.ts";
-import { keysOf, readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
+import { readIssuances, readSigner, timelineOf } from "./home-evidence.ts";
+import { judgeKnown, type Sealed } from "./known-seal.ts";
 import { decideOwnNames } from "./own-names.ts";
 import { type AdmitDeps, admit } from "./publish-admit.ts";
-import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-checks.ts";
+import { judgeVerified, namesWhatIsInForce, receivedInTime } from "./publish-standing.ts";
+import { keysOf } from "./published-keys.ts";
 import { judgeLive } from "./sealing-key.ts";
 
 export interface PublishRecordDeps extends AdmitDeps {
@@ -52,36 +52,26 @@ export async function publishRecord(
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
   const push = pushRef(request.businessUuid, pushId);
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
-  const known = await deps.actors.ask<PushReport | null>(push, status);
+  const known = await deps.actors.ask(push, status);
   const key = await readSigner(deps.actors, request.businessUuid, request.seal);
   const refusal =
     known === null
       ? await accept(deps, request, { seal, pushId, key })
-      : judgeKnown(deps, request, { seal, key });
+      : judgeAgain(deps, request, { seal, key });
   if (refusal !== null) return refusal;
   const { results } = await awaitSettled(deps.actors, push);
   const [outcome] = results;
   return outcome ? ok(outcome) : refuse("internal_error", "The push has no outcome.");
 }
 
-interface Sealed {
-  readonly seal: SealV2;
-  /** The key that the envelope names as its signer, where the business has it. */
-  readonly key: KeyFacts | null;
-}
-
-/** Whoever asks for the outcome again shows the same seal over the same bytes; what is in force now is nothing to it. */
-function judgeKnown(
+function judgeAgain(
   deps: PublishRecordDeps,
   request: PublishRecordRequest,
-  { seal, key }: Sealed,
+  sealed: Sealed,
 ): Result<never> | null {
-  if (seal.hash !== hashOf(request.record, deps.crypto.sha256))
-    return refuse("hash_mismatch", "The seal is over other bytes.");
-  const keys = keysOf(request.businessUuid, [key]);
-  const rule = { keyId: seal.key_id, kinds: ["passkey", "hosted"] } as const;
-  const sealer = verifySealer(deps.trust(), keys, request.seal, rule);
-  return sealer.ok ? typeFault(request, seal) : sealer;
+  const { businessUuid: uuid, record, seal: envelope } = request;
+  const known = judgeKnown(deps, { uuid, record, envelope }, sealed);
+  return known.ok ? typeFault(request, sealed.seal) : known;
 }
 
 function typeFault({ collection }: PublishRecordRequest, seal: SealV2): Result<never> | null {
@@ -123,7 +113,7 @@ async function accept(
   const actor = pushRef(request.businessUuid, push.pushId);
   const askedAtMs = deps.clock.now();
   const question: BusinessCommand = { type: "publishing.facts", key_id: seal.key_id };
-  const facts = await deps.actors.ask<PublishingFacts>(business, question);
+  const facts = await deps.actors.ask(business, question);
   const refusal = await judgeNew(deps, request, { ...push, facts });
   if (refusal !== null) return refusal;
   const stagingAtMs = deps.clock.now();
@@ -146,6 +136,10 @@ async function accept(
     listings: 0,
     pending: [],
   });
+  if (admitted.status === "refused") {
+    await deps.records.dropStaged(actor.id);
+    return refuse(admitted.code, admitted.detail);
+  }
   if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
   await acceptPush(deps.actors, actor, {
     facts: {

@@ -7,65 +7,60 @@
 //   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. An index is
 //       waited for briefly and never needed (C3 in actors/push/process-chunk.ts). One that is not settled in time is
 //       refused as unavailable, and sending it again goes on with it.
+//
+// What is asked, of which actor, and what each step refuses. Whether the signature and its key are right was judged before
+// (authenticate.ts). {@link publishBatch} reads in this order.
+//   | step                          | asked of | command                                | refuses                                 |
+//   | Idempotency-Key               | key      | idempotency.begin                      | request_invalid, idempotency_key_reused,|
+//   |                               |          |                                        | idempotency_in_progress                 |
+//   | type                          |          |                                        | type_not_publishable                    |
+//   | key and mandate               | business | publishing.facts, register.read        | key_unknown, mandate_missing            |
+//   | scope and source of the mandate |        |                                        | out_of_scope, source_not_allowed        |
+//   | caps of the mandate           | key      | caps.check                             | rate_limited                            |
+//   | verified business             |          |                                        | business_not_verified                   |
+//   | body                          |          |                                        | request_invalid, record_too_large, seal_invalid |
+//   | batch seal, Merkle root       | business | register.read, for another key's seal  | seal_invalid                            |
+//   | is the push known? (W3)       | push     | push.status                            |                                         |
+//   | key, certificate, AI policy   | business | register.read, for an older certificate| seal_invalid                            |
+//   | seq                           | key      | seq.check                              | seq_not_increasing                      |
+//   | seq and caps used up, after what is staged | key | push.charge                    | rate_limited, seq_not_increasing        |
+//   | fair use, hold                | business | push.admit                             | rate_limited                            |
+//   | acceptance                    | push     | push.accept                            | unavailable                             |
+//   | up to 50 records: settlement  | push     | push.await                             | unavailable                             |
+//   | the answer is kept            | key      | idempotency.settle, or .release        |                                         |
 
-import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
-import type {
-  CapsReply,
-  CapUsedUp,
-  ChargeReply,
-  IdempotentAnswer,
-  IntegrationKeyCommand,
-  SeqReply,
-} from "../actors/messages/integration-key.ts";
-import type { PublishOutcome, PushCommand, PushFacts, PushReport } from "../actors/messages/push.ts";
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
-import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";
-import type { CollectionName } from "../protocol/identifiers.ts";
-import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
-import type { ContentLists } from "../protocol/records/content-lists.ts";
-import type { RecordStore } from "../storage/record-store.ts";
-import type { Trust } from "../verifier/trust.ts";
-import { acceptPush, awaitSettled } from "./accept-push.ts";
-import { type Answer, answerJson, type Outcome, refused } from "./answer.ts";
+import { acceptPush } from "./accept-push.ts";
+import { isRefused, type Outcome, refused, refusedAs } from "./answer.ts";
 import type { Caller } from "./caller.ts";
-import { findMandate } from "./find-mandate.ts";
+import { capRefused, notCharged, seqRefused } from "./charge-refused.ts";
+import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 import { readIssuances } from "./home-evidence.ts";
 import { answerOnce, type IdempotencyDeps } from "./idempotency.ts";
+import { checkScope } from "./mandate-scope.ts";
 import { decideOwnNames } from "./own-names.ts";
-import type { ParsedLeaves } from "./parsed-leaves.ts";
-import { admit } from "./publish-admit.ts";
-import { type Batch, checkBatch } from "./publish-batch.ts";
-import { type Pause, type PublishBody, parsePublishBody } from "./publish-body.ts";
-import {
-  checkScope,
-  checkStanding,
-  checkVerified,
-  type StandingMandate,
-  sealRefusal,
-} from "./publish-checks.ts";
-import { pushStatus } from "./push-status.ts";
-import type { PushTrees } from "./push-trees.ts";
-import { rateLimited } from "./rate-limited.ts";
+import { type AdmitDeps, admit, notAdmitted } from "./publish-admit.ts";
+import { answerBatch } from "./publish-answer.ts";
+import { openBatch, publishedType } from "./publish-batch.ts";
+import { type Pause, parsePublishBody } from "./publish-body.ts";
+import { claimOf } from "./publish-claim.ts";
+import { checkStanding, judgeVerified } from "./publish-standing.ts";
+import { batchFacts } from "./push-facts.ts";
+import { wholeStatus } from "./push-status.ts";
+import { sealRefused } from "./seal-refused.ts";
+import { type StagingDeps, stageBatch } from "./staged-batch.ts";
 
-/** Batches up to this size are processed in the request (specification, «Limits»). */
-export const inlineMax = 50;
-
-export interface PublishDeps extends Pick<IdempotencyDeps, "timers"> {
-  readonly actors: ActorSystem;
-  readonly records: RecordStore;
+export interface PublishDeps
+  extends FindMandateDeps,
+    AdmitDeps,
+    StagingDeps,
+    Pick<IdempotencyDeps, "timers"> {
   readonly crypto: CryptoPort;
-  readonly trust: () => Trust;
   readonly clock: Clock;
-  readonly trees: PushTrees;
-  readonly parsed: ParsedLeaves;
-  /** Lists that the content rules judge by. */
-  readonly lists: ContentLists;
   /** Of its staging; an hour by default (A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
-  /** Record id of a product: keyed by the business and its own product id. */
-  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   /** Between two steps of reading a body (B1 in publish-body.ts). */
   readonly pause: Pause;
 }
@@ -82,264 +77,74 @@ export interface PublishRequest {
   readonly sourceIp: string | null;
 }
 
-/** The actor of the key that signed the request, at home. */
-function callerKey({ caller }: PublishRequest) {
-  return keyRef(caller.party.uuid, caller.key.key_id);
-}
-
 export async function publishBatch(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
-  if (request.idempotencyKey === null || !/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) {
-    return refused(
-      problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
-        pointer: "/headers/idempotency-key",
-      }),
-    );
-  }
-  return answerOnce(
-    deps,
-    {
-      key: callerKey(request),
-      scope: `publish/${request.collection} ${request.idempotencyKey}`,
-      digest: request.contentDigest,
-      replayed: (answer) => nudge(deps, request, answer),
-    },
-    () => publishOnce(deps, request),
-  );
-}
-
-/**
- * A replay also goes on with a push that is not finished, as any other resend does: asked for its status, its actor is
- * activated, should it be in no node's memory, and does what is left. The replayed answer does not wait for that.
- */
-function nudge(deps: PublishDeps, request: PublishRequest, { status, body }: IdempotentAnswer): void {
-  if (status !== 200 && status !== 202) return;
-  const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
-  deps.actors.ask(pushRef(request.caller.party.uuid, batch_id), statusCommand).catch(() => {});
-}
-
-async function publishOnce(deps: PublishDeps, request: PublishRequest): Promise<Outcome> {
-  if (request.collection !== "products") {
-    return refused(problem("type_not_publishable", "Only products are published through this interface."));
-  }
-  const business = businessRef(request.caller.party.uuid);
-  const question: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const askedAtMs = deps.clock.now();
-  const facts = await deps.actors.ask<PublishingFacts>(business, question);
-  const nowMs = deps.clock.now();
-  const mandate = await findMandate(deps, request.caller.party.uuid, { facts, nowMs });
-  if (!mandate.ok) return refused(mandate.problem);
-  const scope = checkScope(mandate.value.sealed, request);
-  if (!scope.ok) return refused(scope.problem);
-  const capped = await checkCaps(deps, request, mandate.value);
-  if (capped) return capped;
-  const verified = checkVerified(facts);
-  if (!verified.ok) return refused(verified.problem);
-  const body = await parsePublishBody(request.body, deps.pause);
-  if (!body.ok) return refused(body.problem);
-  const batch = await checkBatch(deps, request, body.value);
-  if (!batch.ok) return refused(batch.problem);
-  const receivedAtMs = facts.at_ms ?? askedAtMs;
-  const judged = { facts, mandate: mandate.value, body: body.value, receivedAtMs };
-  return acceptBatch(deps, request, { ...judged, ...batch.value });
-}
-
-async function checkCaps(
-  deps: PublishDeps,
-  request: PublishRequest,
-  { sealed }: StandingMandate,
-): Promise<Outcome | null> {
-  const command: IntegrationKeyCommand = {
-    type: "caps.check",
-    digest: request.contentDigest,
-    content_length: request.body.length,
-    caps: sealed.scope.caps,
-  };
-  const reply = await deps.actors.ask<CapsReply>(callerKey(request), command);
-  return reply.status === "within" ? null : capRefused(reply);
-}
-
-function capRefused({ cap, retry_after_seconds }: CapUsedUp): Outcome {
-  return rateLimited(`The mandate's cap ${cap} is used up.`, { retry_after_seconds, reason: cap });
-}
-
-export interface Acceptable extends Batch {
-  readonly facts: PublishingFacts;
-  readonly mandate: StandingMandate;
-  readonly body: PublishBody;
-  /** When the home said what is in force: what came into force later is not what the seal had to name. */
-  readonly receivedAtMs: number;
-}
-
-async function acceptBatch(deps: PublishDeps, request: PublishRequest, batch: Acceptable): Promise<Outcome> {
-  const push = pushRef(request.caller.party.uuid, batch.pushId);
-  const known = await deps.actors.ask<PushReport | null>(push, statusCommand);
-  if (known === null) {
-    const refusal = await checkNew(deps, request, batch);
-    if (refusal) return refusal;
-    const refusalAtAdmission = await storeAndAdmit(deps, request, batch);
-    if (refusalAtAdmission) return refusalAtAdmission;
-  }
-  if (batch.body.records.length <= inlineMax) {
-    return answerInline(await awaitSettled(deps.actors, push));
-  }
-  const report = await deps.actors.ask<PushReport>(push, statusCommand);
-  return queuedAnswer(report);
-}
-
-const statusCommand: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 100 };
-
-/** What is judged only for a push that was not accepted before (W3). */
-async function checkNew(
-  deps: PublishDeps,
-  request: PublishRequest,
-  batch: Acceptable,
-): Promise<Outcome | null> {
-  const { key } = request.caller;
-  if (batch.seal.key_id !== key.key_id) {
-    const detail =
-      "The seal's key_id is not the key that signed the request, and this batch was not accepted before.";
-    const mismatch = sealRefusal("key_mismatch", detail);
-    if (!mismatch.ok) return refused(mismatch.problem);
-  }
-  const standing = await judgeNew(deps, request, batch);
-  const seqCommand: IntegrationKeyCommand = { type: "seq.check", seq: batch.seal.seq, push_id: batch.pushId };
-  const seq = await deps.actors.ask<SeqReply>(callerKey(request), seqCommand);
-  // Charged before a crash and resent: the standing was judged when it was charged.
-  if (!standing.ok && seq.status !== "known") return refused(standing.problem);
-  return seq.status === "seq_not_increasing" ? seqRefused(seq.last_seq) : null;
-}
-
-async function judgeNew(deps: PublishDeps, { caller }: PublishRequest, batch: Acceptable) {
-  const { facts, mandate, seal } = batch;
-  const inForce = facts.certificate;
-  const known = inForce && (await readIssuances(deps.actors, caller.party.uuid, inForce, seal.cert_id));
-  return checkStanding(seal, {
-    facts,
-    issuances: known ?? { issuances: [] },
-    mandate: mandate.sealed,
-    key: caller.key,
-    nowMs: deps.clock.now(),
+  const { actors, clock } = deps;
+  const { party, key } = request.caller;
+  const { contentDigest: digest, body: sent } = request;
+  const [home, own] = [businessRef(party.uuid), keyRef(party.uuid, key.key_id)];
+  const claim = claimOf(actors, request, own);
+  if (isRefused(claim)) return claim;
+  return answerOnce(deps, claim, async () => {
+    if (request.collection !== publishedType) return notPublishable;
+    // The key, its mandate and what that covers.
+    const askedAtMs = clock.now();
+    const facts = await actors.ask(home, { type: "publishing.facts", key_id: key.key_id });
+    const mandate = await findMandate(deps, party.uuid, { facts, nowMs: clock.now() });
+    if (isRefused(mandate)) return mandate;
+    const { caps, countries } = mandate.sealed.scope;
+    const outside = checkScope(mandate.sealed, request);
+    if (outside) return outside;
+    const capped = await actors.ask(own, { type: "caps.check", digest, content_length: sent.length, caps });
+    if (capped.status === "over") return capRefused(capped);
+    const verified = judgeVerified(facts);
+    if (!verified.ok) return refusedAs(verified);
+    // The body: batch seal and Merkle root.
+    const body = await parsePublishBody(sent, deps.pause);
+    if (isRefused(body)) return body;
+    const batch = await openBatch(deps, request, body);
+    if (isRefused(batch)) return batch;
+    const { seal, pushId } = batch;
+    const push = pushRef(party.uuid, pushId);
+    const records = body.records.length;
+    const known = await actors.ask(push, wholeStatus);
+    if (known !== null) return answerBatch(actors, push, { records, report: known });
+    // Of a batch that was not accepted before (W3): the moment of sealing, and seq.
+    if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
+    const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
+    const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
+    const fallen = checkStanding(seal, question);
+    const use = { seq: seal.seq, push_id: pushId };
+    const used = await actors.ask(own, { type: "seq.check", ...use });
+    // Charged before a crash and resent: the standing was judged when it was charged.
+    if (fallen && used.status !== "known") return fallen;
+    if (used.status === "seq_not_increasing") return seqRefused(used);
+    // All is judged: the batch is stored, charged, admitted and accepted (W2).
+    const staged = await stageBatch(deps, push, { body, batch });
+    const charge = { ...use, digest, records, bytes: sent.length, caps };
+    const charged = await actors.ask(own, { type: "push.charge", ...charge });
+    if (charged.status !== "accepted" && charged.status !== "known") return notCharged(staged, charged);
+    const ownNames = decideOwnNames(deps.lists, party.uuid, facts);
+    const { listings, pending } = facts;
+    const admission = {
+      businessUuid: party.uuid,
+      pushId,
+      keyId: key.key_id,
+      records: body.records,
+      countries,
+    };
+    const admitted = await admit(deps, { ...admission, ownNames, mayHold: true, listings, pending });
+    if (admitted.status !== "admitted") return notAdmitted(staged, admitted);
+    const { number, held_reasons } = admitted;
+    const receivedAtMs = facts.at_ms ?? askedAtMs;
+    const accepted = batchFacts(request, { batch, mandate, receivedAtMs, ownNames, number });
+    const within = { stagingAtMs: staged.stagingAtMs, acceptWithinMs: deps.acceptWithinMs };
+    const report = await acceptPush(actors, push, { facts: accepted, held_reasons, ...within });
+    return answerBatch(actors, push, { records, report });
   });
 }
 
-function seqRefused(lastSeq: number): Outcome {
-  return refused(
-    problem("seq_not_increasing", `seq must exceed ${lastSeq}, the last accepted seq of this key.`),
-  );
-}
-
-async function storeAndAdmit(
-  deps: PublishDeps,
-  request: PublishRequest,
-  batch: Acceptable,
-): Promise<Outcome | null> {
-  const { records } = batch.body;
-  const push = pushRef(request.caller.party.uuid, batch.pushId);
-  const stagingAtMs = deps.clock.now();
-  await deps.records.stageLeaves(push.id, 0, records);
-  await deps.records.putSeal({
-    seal_id: batch.pushId,
-    envelope: JSON.stringify(batch.body.batchSeal),
-    tree_size: records.length,
-  });
-  deps.trees.put(push.id, batch.tree);
-  const stagedMs = deps.clock.now();
-  const charge: IntegrationKeyCommand = {
-    type: "push.charge",
-    seq: batch.seal.seq,
-    push_id: batch.pushId,
-    digest: request.contentDigest,
-    records: records.length,
-    bytes: request.body.length,
-    caps: batch.mandate.sealed.scope.caps,
-  };
-  const charged = await deps.actors.ask<ChargeReply>(callerKey(request), charge);
-  if (charged.status === "over") {
-    await dropRefused(deps, push.id, { stagedMs, retryAfterSeconds: charged.retry_after_seconds });
-    return capRefused(charged);
-  }
-  if (charged.status === "seq_not_increasing") {
-    // Another batch used the seq meanwhile, so this one can never be accepted: what was stored of it goes.
-    await deps.records.dropStaged(push.id);
-    deps.trees.drop(push.id);
-    return seqRefused(charged.last_seq);
-  }
-  const ownNames = decideOwnNames(deps.lists, request.caller.party.uuid, batch.facts);
-  const admitted = await admit(deps, {
-    businessUuid: request.caller.party.uuid,
-    pushId: batch.pushId,
-    keyId: request.caller.key.key_id,
-    records,
-    countries: batch.mandate.sealed.scope.countries,
-    ownNames,
-    mayHold: true,
-    listings: batch.facts.listings,
-    pending: batch.facts.pending,
-  });
-  if (admitted.status !== "admitted") {
-    const { retry_after_seconds } = admitted;
-    return rateLimited("Too many pushes of this business wait; resend this batch later.", {
-      retry_after_seconds,
-    });
-  }
-  await acceptPush(deps.actors, push, {
-    facts: { ...pushFacts(request, batch, admitted.number), own_names: ownNames },
-    held_reasons: admitted.held_reasons,
-    stagingAtMs,
-    acceptWithinMs: deps.acceptWithinMs,
-  });
-  return null;
-}
-
-/** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */
-const soonFreeSeconds = 60;
-
-/**
- * What was staged of a batch that a cap refused goes; what the same batch, sent again, staged since stays. Where the cap is
- * soon free the look at abandoned pushes drops it.
- */
-async function dropRefused(
-  deps: PublishDeps,
-  pushId: string,
-  { stagedMs, retryAfterSeconds }: { readonly stagedMs: number; readonly retryAfterSeconds: number },
-): Promise<void> {
-  if (retryAfterSeconds <= soonFreeSeconds) return;
-  await deps.records.dropStaged(pushId, stagedMs);
-  deps.trees.drop(pushId);
-}
-
-function pushFacts(request: PublishRequest, batch: Acceptable, number: number): PushFacts {
-  return {
-    push_id: batch.pushId,
-    business_uuid: request.caller.party.uuid,
-    path: "A",
-    key_id: request.caller.key.key_id,
-    sealer: "system",
-    collection: request.collection,
-    seq: batch.seal.seq,
-    source: "api",
-    mode: batch.body.records.length <= inlineMax ? "inline" : "queued",
-    records: batch.body.records.length,
-    cert_id: batch.seal.cert_id,
-    ai_policy_version: batch.seal.ai_policy_version,
-    sealed_at: batch.seal.sealed_at,
-    received_at: formatTimestamp(batch.receivedAtMs),
-    mandate_id: batch.mandate.listed.mandate_id,
-    countries: batch.mandate.sealed.scope.countries,
-    number,
-  };
-}
-
-function answerInline(report: PushReport): Answer {
-  return answerJson(200, {
-    batch_id: report.facts.push_id,
-    seq: report.facts.seq,
-    held: report.state === "held",
-    ...(report.held_reasons.length > 0 ? { held_reasons: report.held_reasons } : {}),
-    results: report.results satisfies readonly PublishOutcome[],
-  });
-}
-
-function queuedAnswer(report: PushReport): Answer {
-  return answerJson(202, pushStatus(report), { location: `/v1/pushes/${report.facts.push_id}` });
-}
+const notPublishable = refused(
+  problem("type_not_publishable", "Only products are published through this interface."),
+);
+const notTheCallers =
+  "The seal's key_id is not the key that signed the request, and this batch was not accepted before.";

@@ -3,7 +3,6 @@
 
 import type { KeyFacts, KeyRole } from "../actors/messages/business.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
-import type { PublicJwk } from "../protocol/jwk.ts";
 
 const sealers: Readonly<Partial<Record<KeyRole, Pick<BusinessKey, "purpose" | "kind">>>> = {
   integration: { purpose: "integration", kind: "system" },
@@ -27,13 +26,19 @@ export function publishedKeys(facts: {
   };
 }
 
+/** Keys of a business as it publishes them, unsigned. */
+export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): BusinessKeys {
+  const known = keys.filter((key) => key !== null);
+  return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });
+}
+
 function publishedKey(key: KeyFacts): BusinessKey | null {
   const sealer = sealers[key.role];
   if (sealer === undefined) return null;
   return {
     key_id: key.key_id,
     ...sealer,
-    public_key: key.public_key as unknown as PublicJwk,
+    public_key: key.public_key,
     ...(key.cose === null ? {} : { cose: key.cose }),
     valid_from: key.valid_from,
     valid_until: key.valid_until,

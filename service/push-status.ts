@@ -1,18 +1,20 @@
 // GET /v1/pushes/{push_id}: PushStatus with a page of 100 results in leaf order, and the same document for a 202.
 
-import type { PushCommand, PushReport, RecordOutcome } from "../actors/messages/push.ts";
+import type { PushCommand, PushReport } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
-import { isPushId } from "../protocol/identifiers.ts";
+import { type CollectionName, isPushId } from "../protocol/identifiers.ts";
+import { pushPageMax } from "../protocol/limits.ts";
 import { problem } from "../protocol/problem.ts";
+import { type PushStatus, type RecordOutcome, recordOutcomes } from "../protocol/wire/push.ts";
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
-export const resultsPerPage = 100;
 /** What a client is told to wait before it asks again. */
 export const pollAfterSeconds = 1;
 
-const outcomes: readonly string[] = ["accepted", "updated", "rejected", "held", "pending"];
+/** A push with its first page of results. */
+export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
 export interface ReadPushRequest {
   readonly caller: Caller;
@@ -30,9 +32,11 @@ export interface ReadPushRequest {
 export async function readPush(actors: ActorSystem, request: ReadPushRequest): Promise<Outcome> {
   const { outcome, cursor } = request;
   if (!isPushId(request.pushId)) return pushUnknown();
-  if (outcome !== null && !outcomes.includes(outcome)) {
+  if (outcome !== null && !isOutcome(outcome)) {
     return refused(
-      problem("request_invalid", `outcome is one of ${outcomes.join(", ")}.`, { pointer: "/query/outcome" }),
+      problem("request_invalid", `outcome is one of ${recordOutcomes.join(", ")}.`, {
+        pointer: "/query/outcome",
+      }),
     );
   }
   const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
@@ -45,17 +49,18 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
   }
   const command: PushCommand = {
     type: "push.status",
-    outcome: outcome as RecordOutcome | null,
+    outcome,
     from_leaf: fromLeaf,
-    limit: resultsPerPage,
+    limit: pushPageMax,
   };
-  const report = await actors.ask<PushReport | null>(
-    pushRef(request.caller.party.uuid, request.pushId),
-    command,
-  );
+  const report = await actors.ask(pushRef(request.caller.party.uuid, request.pushId), command);
   if (report === null || report.facts.business_uuid !== request.caller.party.uuid) return pushUnknown();
   if (report.facts.path === "B") return pushUnknown();
   return answerJson(200, pushStatus(report));
+}
+
+function isOutcome(text: string): text is RecordOutcome {
+  return (recordOutcomes as readonly string[]).includes(text);
 }
 
 function pushUnknown(): Outcome {
@@ -67,13 +72,13 @@ function parseCursor(cursor: string): number | null {
 }
 
 /** PushStatus (specification, «Push, outcome, status»). */
-export function pushStatus(report: PushReport) {
+export function pushStatus(report: PushReport): PushStatus {
   const { facts, state } = report;
   const isOpen = state === "received" || state === "queued" || state === "processing";
   return {
     push_id: facts.push_id,
     batch_id: facts.push_id,
-    type: facts.collection,
+    type: facts.collection as CollectionName,
     seq: facts.seq,
     source: facts.source,
     mode: facts.mode,

@@ -5,7 +5,7 @@ import { openSqliteRegisterStore, registerMigrations } from "../storage/sqlite/r
 import { businessUuid, companyUuid, entry, keyFacts, partyFacts } from "./authentication.fixture.ts";
 import { createRegister, freshMs, keptMs, missingMs } from "./register.ts";
 
-const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) };
+const jwk = { kty: "OKP", crv: "Ed25519", x: "A".repeat(43) } as const;
 const key = (changes: object = {}) =>
   keyFacts("k1", jwk, { role: "retrieval", party: companyUuid, ...changes });
 

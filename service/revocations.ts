@@ -6,7 +6,6 @@
 //   V3. Who and why are kept by the party's actor with what they changed.
 
 import type {
-  ActsReply,
   CertificateFacts,
   CertificateStatus,
   KeptAct,
@@ -14,10 +13,9 @@ import type {
   MandateFacts,
   PartyFacts,
   RegisterAct,
-  RegisterReadReply,
 } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
-import type { ActorSystem, Message } from "../actors/system/definition.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
 import type { Clock, CryptoPort, Signer } from "../crypto/port.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type Certificate, openCertificate } from "../protocol/certificate.ts";
@@ -142,8 +140,8 @@ export function createRevocations(deps: RevocationDeps): Revocations {
     },
     revokeGrant: (request) => revokeGrant(deps, request),
     acts: async (uuid, after) => {
-      const command = { type: "acts.read", after, limit: actsPageMax } as Message;
-      return isUuidV4(uuid) ? (await deps.actors.ask<ActsReply>(businessRef(uuid), command)).acts : [];
+      const command = { type: "acts.read", after, limit: actsPageMax } as const;
+      return isUuidV4(uuid) ? (await deps.actors.ask(businessRef(uuid), command)).acts : [];
     },
   };
 }
@@ -157,8 +155,7 @@ async function entryOf<T>(
   name: string,
 ): Promise<T | null> {
   if (!isUuidV4(uuid) || (await register.party(uuid)) === null) return null;
-  const command = { type: "register.read", keys: [name] } as Message;
-  const [entry] = (await actors.ask<RegisterReadReply>(businessRef(uuid), command)).entries;
+  const [entry] = (await actors.ask(businessRef(uuid), { type: "register.read", keys: [name] })).entries;
   return entry === undefined ? null : (JSON.parse(entry.body) as T);
 }
 

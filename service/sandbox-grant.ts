@@ -6,6 +6,9 @@ import type { CryptoPort, Signer } from "../crypto/port.ts";
 import { parseBase64Url, toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
 import { algorithmOf, type PublicJwk, thumbprint } from "../protocol/jwk.ts";
+import { grantLengthMax } from "../protocol/limits.ts";
+import { type PayloadFormat, parsePayload } from "../protocol/payload.ts";
+import { ok, type Result, refuse } from "../protocol/result.ts";
 import {
   closed,
   country,
@@ -13,17 +16,12 @@ import {
   matching,
   nullable,
   oneOf,
-  type PayloadFormat,
-  parsePayload,
   publicJwk,
   text,
   uuid,
-} from "../protocol/payload.ts";
-import { ok, type Result, refuse } from "../protocol/result.ts";
+} from "../protocol/shape.ts";
 
 export const grantPrefix = "svc_sbxk1";
-/** Specification, «Retrieval API»: 1 to 8192 characters. */
-export const grantLengthMax = 8_192;
 
 export interface SandboxGrant {
   readonly v: 1;
@@ -68,7 +66,7 @@ const format: PayloadFormat<SandboxGrant> = {
     }),
     role: oneOf(["integration", "retrieval"]),
     public_key: publicJwk,
-    mandate_id: nullable(matching((value) => /^[\x21-\x7e]{1,128}$/.test(value), "a mandate id")),
+    mandate_id: nullable(matching(/^[\x21-\x7e]{1,128}$/, "a mandate id")),
   }),
 };
 

@@ -15,6 +15,7 @@ import { algorithmOf, type PublicJwk, parsePublicJwk, thumbprint } from "../prot
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import { problem } from "../protocol/problem.ts";
 import { countries } from "../protocol/records/vocabularies/countries.ts";
+import type { GrantAnswer, GrantQuestion } from "../protocol/wire/grant.ts";
 import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
 import {
   type AcceptedCallers,
@@ -27,17 +28,6 @@ import { verifyPossession } from "./key-possession.ts";
 import type { RequestHead } from "./request-head.ts";
 import { issueGrant, type SandboxGrant } from "./sandbox-grant.ts";
 import { sandboxKeyFacts } from "./sandbox-keys.ts";
-
-/** Members of the request's body; they have passed its schema. */
-export interface GrantQuestion {
-  readonly public_key: unknown;
-  readonly role: SandboxGrant["role"];
-  /** Of the new party; absent for a key of a party that there is. */
-  readonly legal_name?: string;
-  readonly country?: string;
-  /** Where another key of the party signs the request: proof of possession of `public_key`, whose challenge is its nonce. */
-  readonly possession?: unknown;
-}
 
 export interface GrantRequest {
   readonly head: RequestHead;
@@ -224,6 +214,6 @@ async function answer(
     { v: 1, environment: "sandbox", party, role, public_key: key.jwk, mandate_id: null },
     grantKey,
   );
-  const body = { key_id: key.keyId, role, party, registered: isRegistered, grant };
+  const body: GrantAnswer = { key_id: key.keyId, role, party, registered: isRegistered, grant };
   return answerJson(200, body, { "cache-control": "no-store" });
 }

@@ -1,10 +1,11 @@
 // GET /v1/seal-context: what a business's system must name in its next seal.
 
-import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
+import type { BusinessCommand } from "../actors/messages/business.ts";
 import { businessRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
 import { problem } from "../protocol/problem.ts";
-import { answerJson, type Outcome, refused } from "./answer.ts";
+import type { SealContext } from "../protocol/wire/push.ts";
+import { answerJson, isRefused, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 
@@ -17,13 +18,13 @@ export async function sealContext(
   request: { readonly caller: Caller },
 ): Promise<Outcome> {
   const command: BusinessCommand = { type: "publishing.facts", key_id: request.caller.key.key_id };
-  const facts = await deps.actors.ask<PublishingFacts>(businessRef(request.caller.party.uuid), command);
+  const facts = await deps.actors.ask(businessRef(request.caller.party.uuid), command);
   if (facts.party === null || facts.certificate === null) {
     return refused(problem("business_not_verified", "The business has no certificate yet."));
   }
   const found = await findMandate(deps, facts.party.uuid, { facts, nowMs: deps.clock.now() });
-  const mandate = found.ok ? found.value.listed : null;
-  return answerJson(200, {
+  const mandate = isRefused(found) ? null : found.listed;
+  const body: SealContext = {
     business_uuid: facts.party.uuid,
     cert_id: facts.certificate.cert_id,
     certificate_status: facts.certificate.status,
@@ -39,5 +40,6 @@ export async function sealContext(
           valid_until: mandate.valid_until,
         }
       : null,
-  });
+  };
+  return answerJson(200, body);
 }

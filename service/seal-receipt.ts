@@ -4,7 +4,7 @@
 //   R2. Nothing is looked up for a seal that the business did not make.
 //   R3. Where the answer decides whether a seal stands, who cannot be asked is a failure: it never counts as «not received».
 
-import type { PushCommand, PushReport } from "../actors/messages/push.ts";
+import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -91,7 +91,7 @@ async function pushReceipt(
   const leaf = parsed.ok && parsed.value.kind === "batch" ? parsed.value.inclusion.leaf_index : 0;
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: leaf, limit: 1 };
   const push = pushRef(keys.uuid, pushIdOf(keys.uuid, payload.value, trust.sha256));
-  const report = await actors.ask<PushReport | null>(push, status, { timeoutMs: askMs });
+  const report = await actors.ask(push, status, { timeoutMs: askMs });
   if (report === null) return null;
   const outcome = report.results.find(({ leaf_index: index }) => index === leaf);
   return { received_at: report.facts.received_at, isPublished: (outcome?.version ?? null) !== null };

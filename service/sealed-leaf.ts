@@ -4,7 +4,7 @@
 //       record; which leaves of a batch were published cannot be asked for.
 //   L3. A store or an actor that is away, and a version of which too little is left, is a leaf that is not known.
 
-import type { PushCommand, PushReport } from "../actors/messages/push.ts";
+import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { toHex } from "../protocol/bytes.ts";
@@ -68,7 +68,7 @@ async function publishedHash(
   const { leaf_index: index } = inclusion;
   const status: PushCommand = { type: "push.status", outcome: null, from_leaf: index, limit: 1 };
   const push = pushRef(businessUuid, pushId);
-  const report = await actors.ask<PushReport | null>(push, status, { timeoutMs: askMs });
+  const report = await actors.ask(push, status, { timeoutMs: askMs });
   const outcome = report?.results.find(({ leaf_index }) => leaf_index === index);
   const { record_id: recordId = null, version: generation = null } = outcome ?? {};
   if (recordId === null || generation === null) return null;

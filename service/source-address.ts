@@ -1,5 +1,8 @@
 // Source allow-lists of mandates: CIDR ranges (RFC 4632, RFC 4291) and AS numbers. An AS number needs a routing
 // table that a node alone does not have, so it never matches here: the list is honoured only from inside it.
+// It is written here, for the service knows neither packages nor the platform: it runs in the simulator too. What it takes
+// for an address and what it lets match is held to Node's own `net.isIP` and `net.BlockList` by random tests. The one place
+// where it is stricter: an IPv4-mapped address is the IPv4 address and lies in no IPv6 range, and no range is written so.
 //   X1. X-Forwarded-For is believed only as far as trusted proxies wrote it: from its right end to the first address
 //       that is no trusted proxy's, which is the caller's. What stands left of that anybody may have written.
 //   X2. A hop that is no address ends the reading without a source, and a trusted proxy is no source: then no list lets
@@ -9,13 +12,6 @@ export interface AddressRange {
   readonly network: AddressBits;
   /** Leading bits that an address has in common with the network. */
   readonly prefix: number;
-}
-
-/** What one subscriber usually has: an IPv4 address, or the /64 of an IPv6 address. The text itself where it is no address. */
-export function networkOf(address: string): string {
-  const bits = parseAddress(address);
-  if (bits === null) return address;
-  return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
 }
 
 interface AddressBits {

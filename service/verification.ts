@@ -10,6 +10,7 @@ import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp, isUuidV4 } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import { projectionDocument } from "../protocol/projection/specifications.ts";
+import { recordSchemaDocument, recordSchemaNames } from "../protocol/record-schemas.ts";
 import {
   type VocabularyName,
   vocabularyDocument,
@@ -41,6 +42,7 @@ export interface Verification {
   keySet(): Outcome;
   keyDirectory(): Promise<Outcome>;
   projection(type: string, version: string): Outcome;
+  recordSchema(type: string, version: string): Outcome;
   aiPolicyKey(): Outcome;
   vocabulary(request: ConditionalRead & { readonly name: string; readonly version: string | null }): Outcome;
   checkpoint(): Outcome;
@@ -57,6 +59,7 @@ export function createVerification(deps: VerificationDeps): Verification {
     keySet: () => cacheable(keySet(), 300),
     keyDirectory: () => readKeyDirectory(deps),
     projection: readProjection,
+    recordSchema: readRecordSchema,
     aiPolicyKey: () => cacheable(sameBytes("ai-policy-key", aiPolicyKeyDocument), daySeconds),
     vocabulary: (request) => readVocabulary(deps, request),
     checkpoint: () =>
@@ -144,6 +147,21 @@ function readProjection(type: string, version: string): Outcome {
   return cacheable(
     sameBytes(`projection/${type}/${version}`, () => document),
     daySeconds,
+  );
+}
+
+function readRecordSchema(type: string, version: string): Outcome {
+  const name = `${type}/${version}`;
+  const document = recordSchemaDocument(name);
+  if (document === null) {
+    const detail = "There is no schema of such a record type and version.";
+    return refused(problem("not_found", detail, { allowed: recordSchemaNames }));
+  }
+  const headers = { "content-type": "application/schema+json" };
+  return cacheable(
+    sameBytes(`schema/${name}`, () => document),
+    daySeconds,
+    headers,
   );
 }
 

@@ -7,7 +7,6 @@ import type { Verdict } from "../protocol/result.ts";
 import type { IndexRow } from "../protocol/row.ts";
 import { type BatchSeal, parseRecordSeal, type Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
-import { isObject } from "../std/is-object.ts";
 import { verifyMandate } from "../verifier/mandate.ts";
 import { verifyRowSignature } from "../verifier/row.ts";
 import { openRecordSeal, type SealEvidence } from "../verifier/seal.ts";
@@ -130,9 +129,4 @@ function findMandate(
   const [known, later] = [newestFirst.filter(wasKnown), newestFirst.filter((each) => !wasKnown(each))];
   const covering = [...known, ...later].filter(covers);
   return covering.find(stands) ?? covering[0] ?? newestFirst[0] ?? null;
-}
-
-/** A member of a parsed body as an object; null when it is absent. */
-export function objectMember(value: JsonValue | undefined): JsonObject | null {
-  return isObject(value) ? value : null;
 }

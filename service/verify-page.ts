@@ -8,9 +8,16 @@ import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/can
 import { certificateStatement, openCertificate } from "../protocol/certificate.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
 import { exactMember } from "../protocol/exact-member.ts";
-import { formatTimestamp, isHash, isRecordId, parseDateTime } from "../protocol/identifiers.ts";
+import {
+  type CollectionName,
+  formatTimestamp,
+  isHash,
+  isRecordId,
+  parseDateTime,
+} from "../protocol/identifiers.ts";
 import { type ProblemExtras, problem } from "../protocol/problem.ts";
 import { formatSourceLine } from "../protocol/source-line.ts";
+import type { VerifyPageAnswer } from "../protocol/wire/verification.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 import { type Outcome, type Refused, refused } from "./answer.ts";
 import type { PageFormat } from "./certificate-read.ts";
@@ -47,15 +54,18 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
     if (version === null || certificate === undefined) return notFound(request.format);
     const findings = describe(deps, request, version, certificate);
     if (request.format === "html") return htmlAnswer(findings);
-    const statement = await signEnvelope(payloadTypes["verify-page.v1"], canonicalBytes(findings), [
-      deps.statement(String(findings["checked_at"])),
-    ]);
+    const statement = await signEnvelope(
+      payloadTypes["verify-page.v1"],
+      canonicalBytes(findings as JsonObject),
+      [deps.statement(findings.checked_at)],
+    );
+    const body: VerifyPageAnswer = { ...findings, statement };
     const headers = {
       "content-type": "application/json",
       "cache-control": "public, max-age=30",
       vary: "accept",
     };
-    return { kind: "answer", status: 200, headers, body: JSON.stringify({ ...findings, statement }) };
+    return { kind: "answer", status: 200, headers, body: JSON.stringify(body) };
   };
 }
 
@@ -83,14 +93,17 @@ function notFound(format: PageFormat): Outcome {
   return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
 
+/** What the statement is over. */
+type Findings = Omit<VerifyPageAnswer, "statement">;
+
 interface Version {
   readonly businessUuid: string;
-  readonly type: string;
+  readonly type: Findings["record_type"];
   /** `current` where the bytes served now are these. */
   readonly status: "current" | "superseded" | "withdrawn";
   readonly certId: string;
   readonly published: PublishedVersion;
-  readonly endpoints: JsonValue;
+  readonly endpoints: Findings["endpoints"];
 }
 
 async function findVersion(
@@ -106,7 +119,7 @@ async function findVersion(
   const { business_uuid: businessUuid, record_type: type, cert_id: certId } = published.sidecar;
   return {
     businessUuid,
-    type,
+    type: type as CollectionName,
     status: isCurrent ? "current" : head.live ? "superseded" : "withdrawn",
     certId,
     published,
@@ -122,7 +135,7 @@ async function readEndpoints(
   records: VerifyPageDeps["records"],
   recordId: string,
   hash: string,
-): Promise<JsonValue> {
+): Promise<Findings["endpoints"]> {
   const served = await records.readServed(recordId);
   if (served?.version.hash !== hash) return null;
   const items = exactMember(parseUtf8(served.version.bytes) ?? "", "endpoints");
@@ -138,7 +151,7 @@ function describe(
   request: VerifyPageRequest,
   version: Version,
   certificate: CertificateFacts,
-): JsonObject {
+): Findings {
   const nowMs = deps.clock.now();
   const now = formatTimestamp(nowMs);
   const { published } = version;
@@ -156,7 +169,7 @@ function describe(
   return {
     v: 1,
     record_id: request.recordId,
-    adl_origin: request.origin,
+    adl_origin: request.origin ?? "",
     record_type: version.type,
     valid: checks.cert !== "differs" && checks.served_at !== "outside",
     status: version.status,
@@ -176,7 +189,7 @@ function describe(
   };
 }
 
-function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): JsonObject {
+function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): Findings["business"] {
   const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
   if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
@@ -221,27 +234,17 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes. It is not served any more.",
 };
 
-function htmlAnswer(findings: JsonObject): Outcome {
-  const { business, checks, version } = findings as unknown as {
-    readonly business: {
-      readonly name: string;
-      readonly certificate_url: string;
-      readonly certificate: { readonly statement: string };
-    };
-    readonly checks: Readonly<Record<string, string>>;
-    readonly version: Readonly<Record<string, JsonValue>>;
-  };
-  const status = String(findings["status"]) as Version["status"];
+function htmlAnswer({ business, checks, version, status, ...findings }: Findings): Outcome {
   const body = page(`A record of ${business.name}`, [
     `<p>${escapeHtml(statusWords[status])}</p>`,
     `<p>${escapeHtml(business.certificate.statement)} <a href="${escapeHtml(business.certificate_url)}?format=html">Certificate</a></p>`,
     table([
-      ["Record", String(findings["record_id"])],
-      ["Hash of its bytes", String(findings["adl_origin"])],
-      ["Published at", String(version["published_at"])],
-      ["Certificate named", String(checks["cert"])],
-      ["Served at that time", String(checks["served_at"])],
-      ["Checked at", String(findings["checked_at"])],
+      ["Record", findings.record_id],
+      ["Hash of its bytes", findings.adl_origin],
+      ["Published at", version.published_at],
+      ["Certificate named", checks.cert],
+      ["Served at that time", checks.served_at],
+      ["Checked at", findings.checked_at],
     ]),
     "<p>A seal proves who published these bytes and when, not that they are true.</p>",
   ]);

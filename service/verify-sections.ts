@@ -5,9 +5,16 @@
 
 import type { CustodyFacts } from "../actors/messages/business.ts";
 import { blockedNames } from "../protocol/ai-policy.ts";
-import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
+import type { JsonValue } from "../protocol/canonical-json.ts";
 import { type CustodyState, custodyInForce } from "../protocol/key-custody.ts";
 import { type ReasonCode, type Refusal, refuse } from "../protocol/result.ts";
+import type {
+  BitsSection,
+  FailedSection,
+  ProjectionSection,
+  SealSection,
+  SidecarSection,
+} from "../protocol/wire/verify.ts";
 import { verifyPolicyBits } from "../verifier/policy-bits.ts";
 import { verifyProjection } from "../verifier/row.ts";
 import { verifySeal } from "../verifier/seal.ts";
@@ -23,8 +30,6 @@ export interface SectionDeps extends SealedLeafDeps {
   readonly register: Register;
 }
 
-export type Section = JsonObject & { readonly valid: boolean };
-
 export interface Judged {
   readonly input: VerifyInput;
   readonly claimed: Claimed;
@@ -36,9 +41,9 @@ export interface Judged {
 
 export type SealJudgement = Pick<Judged, "receipt"> & { readonly seal: SealVerdict | null };
 
-function invalid(refusal: Refusal<ReasonCode>, members: JsonObject = {}): Section {
+function invalid(refusal: Refusal<ReasonCode>): FailedSection {
   const { code, detail, pointer } = refusal;
-  return { valid: false, reason: code, detail, ...(pointer === undefined ? {} : { pointer }), ...members };
+  return { valid: false, reason: code, detail, ...(pointer === undefined ? {} : { pointer }) };
 }
 
 /** Null without a seal. */
@@ -79,11 +84,11 @@ export async function sealSection(
   register: Pick<Register, "custody">,
   verdict: SealVerdict | null,
   { standing, receipt, warnings }: Judged,
-): Promise<Section | null> {
+): Promise<SealSection | null> {
   if (verdict === null) return null;
   if (!verdict.ok) {
     const claimed = verdict.claimed === null ? null : claimedMembers(verdict.claimed);
-    return invalid(verdict, { claimed, checks: { ...verdict.checks } });
+    return { ...invalid(verdict), claimed, checks: verdict.checks };
   }
   const uuid = standing?.uuid ?? "";
   const report = verdict.value;
@@ -99,16 +104,18 @@ export async function sealSection(
   return sealFound(report, uuid, custody);
 }
 
-function claimedMembers({ leaf, ...claims }: SealClaims): JsonObject {
+function claimedMembers({ leaf, ...claims }: SealClaims) {
   const { ai_policy_version: policy, terms_version: terms, ...members } = claims;
-  return { ...members, ...versionMember(policy, terms), leaf: leaf === null ? null : { ...leaf } };
+  return { ...members, ...versionMember(policy, terms), leaf };
 }
 
-function versionMember(policy: number | null, terms: number | null): JsonObject {
-  return policy === null ? { terms_version: terms } : { ai_policy_version: policy };
+/** Each format of a seal names one of both. */
+function versionMember(policy: number | null, terms: number | null) {
+  if (policy !== null) return { ai_policy_version: policy };
+  return terms === null ? {} : { terms_version: terms };
 }
 
-function sealFound(report: SealReport, businessUuid: string, custody: CustodyState): Section {
+function sealFound(report: SealReport, businessUuid: string, custody: CustodyState): SealSection {
   return {
     valid: true,
     business_uuid: businessUuid,
@@ -122,8 +129,8 @@ function sealFound(report: SealReport, businessUuid: string, custody: CustodySta
     format: report.format,
     path: report.path,
     hash: report.hash,
-    leaf: report.leaf === null ? null : { ...report.leaf },
-    checks: { ...report.checks },
+    leaf: report.leaf,
+    checks: report.checks,
     // Where the log has the leaf of the key's registration; null while it is in no log.
     key_event: null,
   };
@@ -146,7 +153,7 @@ function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealRep
 export function sidecarSection(
   { input, claimed }: Pick<Judged, "input" | "claimed">,
   seal: SealVerdict | null,
-): Section | null {
+): SidecarSection | null {
   const { sidecar } = claimed;
   if (sidecar === null) return null;
   if (!sidecar.ok) return invalid(sidecar);
@@ -157,22 +164,22 @@ export function sidecarSection(
   return fault === null ? { valid: true, record_id, business_uuid, generation } : invalid(fault);
 }
 
-export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): Section | null {
+export function projectionSection(deps: SectionDeps, { claimed, input }: Judged): ProjectionSection | null {
   const { row: signature } = claimed;
   if (signature === null) return null;
-  if (!signature.ok) return invalid(signature, { row_signature: invalid(signature), projection: null });
+  if (!signature.ok) return { ...invalid(signature), row_signature: invalid(signature), projection: null };
   const version = signature.value.adl_proj;
   const projected = verifyProjection(deps.trust, signature.value, input.bytes);
-  const members = { version, row_signature: { valid: true } };
+  const members = { version, row_signature: { valid: true } } as const;
   return projected.ok
     ? { valid: true, ...members, projection: { valid: true } }
-    : invalid(projected, { ...members, projection: invalid(projected) });
+    : { ...invalid(projected), ...members, projection: invalid(projected) };
 }
 
 export function bitsSection(
   deps: SectionDeps,
   { input, claimed, standing, receipt, warnings }: Judged,
-): Section | null {
+): BitsSection | null {
   if (input.policyBits === null) return null;
   if (standing === null) {
     const detail = "No business with a certificate is known here to have the sealing key.";

@@ -7,19 +7,20 @@
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
-import { canonicalBytes, type JsonObject } from "../protocol/canonical-json.ts";
+import { canonicalBytes } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import { problem } from "../protocol/problem.ts";
 import type { ReasonCode } from "../protocol/result.ts";
+import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import type { SealVerdict } from "../verifier/seal-report.ts";
 import type { Trust } from "../verifier/trust.ts";
 import { answerJson, type Outcome, type Refused, refused } from "./answer.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 import type { Standing, Standings } from "./standing.ts";
-import { type Claimed, findStanding, objectMember, readClaims, type VerifyInput } from "./verify-evidence.ts";
+import { type Claimed, findStanding, readClaims, type VerifyInput } from "./verify-evidence.ts";
 import {
   bitsSection,
   type Judged,
@@ -44,66 +45,33 @@ export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
 /** Of one request: it is judged by one trust, whatever key set comes meanwhile. */
 type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
 
-export type Verify = (body: JsonObject) => Promise<Outcome>;
+/** `request` fits its shape. */
+export type Verify = (request: VerifyRequest) => Promise<Outcome>;
 
-/** Characters of `record_base64` at most (specification, «POST /v1/verify»). */
-export const recordCharactersMax = 204_800;
-
-/** `body` has passed the request schema: its members are those of the specification, and of their types. */
 export function createVerify(deps: VerifyDeps): Verify {
-  return async (body) => {
-    const input = readInput(deps, body);
-    return "kind" in input ? input : answer({ ...deps, trust: deps.trust() }, input);
+  return async (request) => {
+    if (request.ad_item !== undefined) return adsNotOffered();
+    return answer({ ...deps, trust: deps.trust() }, readInput(deps, request));
   };
 }
 
-function readInput({ crypto }: VerifyDeps, body: JsonObject): VerifyInput | Refused {
-  if (body["ad_item"] !== undefined) {
-    if (Object.keys(body).length > 1) {
-      return refused(problem("request_invalid", "ad_item is verified alone.", { pointer: "/ad_item" }));
-    }
-    return refused(
-      problem("not_offered", "Ads are not offered by this version of the service.", { pointer: "/ad_item" }),
-    );
-  }
-  const { record_base64: record, seal, sidecar, key_events: keyEvents } = body;
-  if (record === undefined) {
-    return refused(
-      problem("request_invalid", "record_base64 is required: what is verified is the record you hold.", {
-        pointer: "/record_base64",
-      }),
-    );
-  }
-  const bytes =
-    typeof record === "string" && record.length <= recordCharactersMax ? parseBase64(record) : null;
-  if (bytes === null) {
-    return refused(
-      problem("request_invalid", "record_base64 is base64 of the record's exact bytes.", {
-        pointer: "/record_base64",
-      }),
-    );
-  }
-  const input: VerifyInput = {
+function adsNotOffered(): Refused {
+  const detail = "Ads are not offered by this version of the service.";
+  return refused(problem("not_offered", detail, { pointer: "/ad_item" }));
+}
+
+function readInput({ crypto }: VerifyDeps, request: VerifyRequest): VerifyInput {
+  const bytes = parseBase64(request.record_base64 ?? "");
+  if (bytes === null) throw new Error("A verification is judged by its shape before it comes here.");
+  return {
     bytes,
     hash: hashOf(bytes, crypto.sha256),
-    seal: seal ?? null,
-    sidecar: sidecar ?? null,
-    row: objectMember(body["row"]),
-    policyBits: objectMember(body["ai_policy_bits"]),
-    keyEvents: keyEvents === "require" ? "require" : "warn",
+    seal: request.seal ?? null,
+    sidecar: request.sidecar ?? null,
+    row: request.row ?? null,
+    policyBits: request.ai_policy_bits ?? null,
+    keyEvents: request.key_events ?? "warn",
   };
-  if (input.seal === null && input.sidecar === null && input.row === null) {
-    const detail = "Give what the record is to be verified against: its seal, its sidecar or its row.";
-    return refused(problem("request_invalid", detail, { allowed: ["seal", "sidecar", "row"] }));
-  }
-  if (input.policyBits !== null && input.seal === null) {
-    return refused(
-      problem("request_invalid", "ai_policy_bits need the AI policy record and its seal.", {
-        pointer: "/seal",
-      }),
-    );
-  }
-  return input;
 }
 
 async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
@@ -118,7 +86,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const policyBits = bitsSection(deps, judged);
   if (isOfRegister(verdict)) warnings.push(registerWarning);
   warnAboutCertificate(standing, warnings);
-  const findings: JsonObject = {
+  const findings = {
     valid: [seal, sidecar, projection, policyBits].every((section) => section === null || section.valid),
     seal,
     log_inclusion: { status: "not_in_log", checkpoint: null },
@@ -127,7 +95,7 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
     ai_policy_bits: policyBits,
     ad: null,
     warnings,
-  };
+  } satisfies Partial<VerifyAnswer>;
   const payload = canonicalBytes({
     v: 1,
     checked_at: checkedAt,
@@ -138,7 +106,8 @@ async function answer(deps: RequestDeps, input: VerifyInput): Promise<Outcome> {
   const statement = await signEnvelope(payloadTypes["verify-statement.v1"], payload, [
     deps.statement(checkedAt),
   ]);
-  return answerJson(200, { ...findings, checked_at: checkedAt, statement }, { "cache-control": "no-store" });
+  const body: VerifyAnswer = { ...findings, checked_at: checkedAt, statement };
+  return answerJson(200, body, { "cache-control": "no-store" });
 }
 
 type Found = SealJudgement & { readonly standing: Standing | null };

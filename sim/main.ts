@@ -4,14 +4,12 @@ import { readFileSync } from "node:fs";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
 import { type JournalFile, parseJournal } from "./journal-file.ts";
 import { showBoard } from "./mutants/board.ts";
-import { mutants } from "./mutants/list.ts";
+import { mutantNamed, mutantsWith } from "./mutants/list.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import { everything, formatKept, type Kept, keptParts } from "./world/kept.ts";
 
-/** Every mutant is caught within so many fresh seeds. */
-const mutantSeedsMax = 2_000;
 const progressMs = 5_000;
 
 /** What the commands that this prints have in common: the code under test and where the world begins. */
@@ -21,18 +19,14 @@ interface Under {
   readonly words: string;
 }
 
-/** Throws a RangeError for a mutant that is none, and for a file that is no journal. */
+/** Throws a RangeError for an unknown mutant, and for a file that is no journal. */
 function underTest({ mutant, journal, guard }: Options): Under {
-  const variation = mutants.find(({ name }) => name === mutant);
-  if (mutant !== null && variation === undefined)
-    throw new RangeError(
-      `--mutant ${mutant} is none; there are ${mutants.map(({ name }) => name).join(", ")}`,
-    );
+  const variation = mutant === null ? null : mutantNamed(mutant).vary(() => {});
   const start: JournalFile | null = journal === null ? null : parseJournal(readFileSync(journal, "utf8"));
   return {
     seedOptions: {
       watchNativeWork: guard,
-      ...(variation === undefined ? {} : { variation }),
+      ...(variation === null ? {} : { variation }),
       ...(start === null ? {} : { start }),
     },
     words: `${mutant === null ? "" : ` --mutant ${mutant}`}${journal === null ? "" : ` --journal ${journal}`}`,
@@ -140,7 +134,8 @@ async function run(options: Options): Promise<boolean> {
   if (seed !== null) return options.shrink ? shrinkSeed(seed, under, kept) : tellSeed(seed, under, kept);
   console.log(`seeds from ${from}`);
   if (!options.mutants) return runSeeds(options, under);
-  return showBoard({ from, seedsMax: Math.min(options.seeds, mutantSeedsMax), only: options.only });
+  const wanted = mutantsWith(options.only.split(","));
+  return showBoard(wanted, { from, seedsMax: options.seeds });
 }
 
 try {

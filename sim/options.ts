@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { type Kept, parseKept } from "./world/kept.ts";
 
 export const usage = `npm run sim -- [options]
-  --seeds N      run N seeds (default 200, and 2,000 at most for each mutant), or as many as --minutes lets
+  --seeds N      run N seeds (default 200, and for a mutant as many as its search says at most), or as many as --minutes lets
   --minutes M    stop after M minutes
   --from S       the first seed (default: drawn afresh, and printed)
   --seed S       run one seed and tell what happened
@@ -64,10 +64,7 @@ export function readOptions(given: readonly string[]): Options {
   return {
     kept,
     minutes: number("minutes", Number.POSITIVE_INFINITY),
-    seeds: number(
-      "seeds",
-      values.minutes !== undefined ? Number.POSITIVE_INFINITY : values.mutants ? 2_000 : 200,
-    ),
+    seeds: number("seeds", values.minutes !== undefined || values.mutants ? Number.POSITIVE_INFINITY : 200),
     from: number("from", 1 + Math.floor(Math.random() * 1_000_000_000)),
     seed: values.seed === undefined ? null : number("seed", 0),
     shrink: values.shrink,

@@ -12,6 +12,8 @@
 //   S6. A row with `expiresAtMs` may be forgotten after that instant and must not be before it.
 //   S7. `dueActors` finds every actor whose last commit gave a wake-up time at or before the instant asked for.
 
+import type { ActorRef } from "../actors/messages/refs.ts";
+
 /** Epochs of one era: more than an actor is ever claimed. */
 const epochsPerEra = 2 ** 32;
 /** Commits by which the head is raised with an era: more than can have been lost. */
@@ -30,11 +32,7 @@ export function nextEra(last: Pick<ActorHead, "epoch" | "head">): Pick<ActorHead
   return { epoch: (eraOf(last.epoch) + 1) * epochsPerEra, head: last.head + headsLost };
 }
 
-/** Names one actor: `kind/id`. */
-export interface ActorRef {
-  readonly kind: string;
-  readonly id: string;
-}
+export type { ActorRef };
 
 /** Tables inside a partition. Numbers from 16 up belong to the actor kind itself («keyed rows»). */
 export const rowTable = { event: 1, outbox: 2, timer: 3, inbox: 4, firstKeyed: 16 } as const;

@@ -9,6 +9,7 @@
 //   X6. The row is all that an engine is given of a record: what it searches by is `indexDocument` of the row's JSON.
 // Relevance (`_text_match`) is that of collections/relevance.ts on every engine.
 
+import type { CollectionName } from "../protocol/identifiers.ts";
 import { Unavailable } from "../std/unavailable.ts";
 
 /** What an engine searches a row by, made of its text by collections/ (X6): nothing here is computed by the engine. */
@@ -33,7 +34,7 @@ export interface GeoPoint {
 export type RowChange =
   | {
       readonly kind: "put";
-      readonly collection: string;
+      readonly collection: CollectionName;
       readonly record_id: string;
       readonly business_uuid: string;
       readonly change: number;
@@ -42,7 +43,7 @@ export type RowChange =
     }
   | {
       readonly kind: "remove";
-      readonly collection: string;
+      readonly collection: CollectionName;
       readonly record_id: string;
       readonly change: number;
     };

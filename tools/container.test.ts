@@ -17,6 +17,7 @@ function reached(entry: string): ReadonlySet<string> {
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (found.has(path)) continue;
     found.add(path);
+    if (path.endsWith(".json")) continue;
     const here = dirname(path);
     const imports = loadSource(root, path).imports.filter((each) => each.specifier.startsWith("."));
     open.push(...imports.map((each) => normalize(join(here, each.specifier))));

@@ -1,7 +1,16 @@
 // Which steps there are. A new kind of test is one more entry here.
 
 import { engineStep, engineSuites, hasTests } from "./engine-suites.ts";
-import { addCounts, binOf, type Counts, checkStep, formatCounts, type Step, vitestStep } from "./steps.ts";
+import {
+  addCounts,
+  binOf,
+  type Counts,
+  checkStep,
+  countedStep,
+  formatCounts,
+  type Step,
+  vitestStep,
+} from "./steps.ts";
 
 const tsc = binOf("typescript", "tsc");
 
@@ -17,6 +26,8 @@ export const sourceChecks: readonly Step[] = [
     ".",
   ]),
   checkStep("dead code", [binOf("knip"), "--no-progress"]),
+  // What only tests use is dead as well, unless it says so (`@internal`).
+  checkStep("dead code in production", [binOf("knip"), "--no-progress", "--production"]),
 ];
 
 /** `npm run check`. */
@@ -27,9 +38,17 @@ export const allChecks: readonly Step[] = [
 
 const withoutEngines = ["pure", "io", "e2e"].flatMap((project) => ["--project", project]);
 
+/** Every mutant counts as a test. The seeds are always the same, so that a commit is caught by the same ones everywhere. */
+const mutants = countedStep(
+  "mutants of the simulator",
+  [process.execPath, "sim/main.ts", "--mutants", "--from", "1"],
+  { show: true },
+);
+
 /** Test suites, run one after another because each uses all cores. */
 export const testSuites: readonly Step[] = [
   vitestStep("tests", withoutEngines, { show: true }),
+  mutants,
   ...engineSuites.filter(hasTests).map((suite) => engineStep(suite)),
 ];
 

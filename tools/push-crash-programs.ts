@@ -1,8 +1,7 @@
 // The two programs of the crash check, as processes that can be watched and killed: a node, and `svc push`.
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { root } from "./process.ts";
+import { root, startProcess } from "./process.ts";
 
 export interface Place {
   readonly home: string;
@@ -36,15 +35,13 @@ const outputMax = 20_000;
 /** Once it says that it runs, which is when its samples are in. Rejects when it ends before. */
 export async function startNode({ home, portBase }: Place): Promise<NodeRun> {
   const args = ["start", "--home", home, "--port-base", String(portBase)];
-  const run = watch(
-    spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"], env: quietEnv }),
-  );
+  const run = watch([program, ...args]);
   await run.until(() => run.output().includes("A sandbox node is running.") || run.hasEnded());
   if (run.hasEnded()) throw new Error(`The node did not start: ${run.output()}`);
   return {
     ...run,
     stop: async () => {
-      run.child.kill("SIGTERM");
+      run.signal("SIGTERM");
       await run.ended;
     },
   };
@@ -62,9 +59,7 @@ export function startPush(
     String(options.batchSize),
     "--json",
   ];
-  const run = watch(
-    spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"], env: quietEnv }),
-  );
+  const run = watch([program, ...args]);
   const told = (): readonly string[] => run.lines().filter((line) => line.startsWith('{"type"'));
   return {
     ...run,
@@ -76,7 +71,11 @@ export function startPush(
 
 const quietEnv = { ...process.env, SVC_LOG_LEVEL: "error", NO_COLOR: "1" };
 
-function watch(child: ChildProcess) {
+function watch(args: readonly string[]) {
+  const started = startProcess(process.execPath, args, {
+    ...{ env: quietEnv, stdio: ["ignore", "pipe", "pipe"] },
+  });
+  const { child, signal } = started;
   let output = "";
   const waiting = new Set<() => void>();
   const look = (): void => {
@@ -88,15 +87,14 @@ function watch(child: ChildProcess) {
       look();
     });
   }
-  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
   let hasEnded = false;
-  child.on("close", (code) => {
+  const ended = started.closed.then(({ code }) => {
     hasEnded = true;
-    resolve(code);
     look();
+    return code;
   });
   return {
-    child,
+    signal,
     ended,
     hasEnded: () => hasEnded,
     output: () => output.slice(-outputMax),
@@ -113,7 +111,7 @@ function watch(child: ChildProcess) {
         wake();
       }),
     kill: async (): Promise<void> => {
-      child.kill("SIGKILL");
+      signal("SIGKILL");
       await ended;
     },
   };

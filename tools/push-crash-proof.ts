@@ -13,6 +13,7 @@ import type { Sandbox } from "../node/sandbox/sandbox-file.ts";
 import { trialBusinesses } from "../node/sandbox/trials.ts";
 import { openNodeServices } from "../node/services.ts";
 import { equalBytes } from "../protocol/bytes.ts";
+import type { JsonObject } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { seededRandom } from "./seeded-random.ts";
 
@@ -45,13 +46,13 @@ interface StoneRecord {
 }
 
 function stoneOf(line: string): StoneRecord {
-  const record = JSON.parse(line) as {
+  const record = JSON.parse(line) as JsonObject & {
     business_product_id: string;
     product_name: string;
     prices: readonly { amount: string }[];
   };
   return {
-    bytes: recordBytes(record as never),
+    bytes: recordBytes(record),
     id: record.business_product_id,
     name: record.product_name,
     price: record.prices[0]?.amount ?? "",

@@ -57,7 +57,7 @@ describe("the project", () => {
   });
 
   it("has nothing in the import table that is not there", () => {
-    expect(stalePatterns(files.map(({ path }) => path))).toEqual([]);
+    expect(stalePatterns([...files, ...prose].map(({ path }) => path))).toEqual([]);
   });
 });
 
@@ -187,6 +187,22 @@ describe("the rules about a file", () => {
     expect(rulesBroken("protocol/a.ts", "/** Does it. */\nexport function f() {}\nfunction g() {}")).toEqual(
       [],
     );
+  });
+
+  it.each([
+    "f(a as never);",
+    "const message = { type: 1 } as Message;",
+    "actors.ask<PushReport>(ref, command);",
+    "node.services?.actors.askAhead<PushReport>(ref, command);",
+  ])("refuse to claim a type, in tests too: %s", (text) => {
+    expect(rulesBroken("service/a.ts", text)).toEqual(["type-claim"]);
+    expect(rulesBroken("service/a.test.ts", text)).toEqual(["type-claim"]);
+  });
+
+  it("let a reply be inferred, and a value be never", () => {
+    const text =
+      "const r = actors.ask(ref, c); const f = (): never => { throw g as Error; }; const m: Message = r;";
+    expect(rulesBroken("service/a.ts", text)).toEqual([]);
   });
 
   it("refuse tests that are left out", () => {

@@ -2,8 +2,9 @@
 // network that doubles, reorders and ends connections. An adapter's test calls `transportConformance` with its world.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
-  type ActorAddress,
+  type ActorRef,
   type Delivery,
   type RemoteFailure,
   type RemoteTarget,
@@ -75,7 +76,7 @@ export function transportConformance(
   });
 }
 
-const actor: ActorAddress = { kind: "business", id: "one" };
+const actor: ActorRef = { kind: "business", id: "one" };
 const command = { type: "do" };
 
 /** Handlers that nobody should need. */
@@ -172,7 +173,7 @@ function describeCalls(world: () => TransportWorld): void {
 
 function describeEnds(world: () => TransportWorld): void {
   it("M2: a call that is never answered rejects when its time is over, its effect unknown", async () => {
-    const ask = async (_to: ActorAddress, { type }: { readonly type: string }): Promise<unknown> =>
+    const ask = async (_to: ActorRef, { type }: { readonly type: string }): Promise<unknown> =>
       type === "quick" ? "answered" : new Promise(() => {});
     const { target } = await pair(world(), { ask });
     // With a connection that is there: a call that still waits for one is not sent.
@@ -273,12 +274,12 @@ function describeDisturbance(world: () => TransportWorld): void {
           return n * 2;
         },
       });
-      await world().until(target.ask(actor, { type: "do", n: -1 } as never, 60_000));
+      await world().until(target.ask(actor, rubbish({ type: "do", n: -1 }), 60_000));
       world().disturb(how);
       const answers: unknown[] = [];
       for (let n = 0; n < asks; n += 20) {
         const some = Array.from({ length: 20 }, (_, index) =>
-          target.ask(actor, { type: "do", n: n + index } as never, 60_000),
+          target.ask(actor, rubbish({ type: "do", n: n + index }), 60_000),
         );
         answers.push(...(await world().until(Promise.all(some))));
       }

@@ -14,13 +14,10 @@
 //   M6. What waits is bounded: a call over the bound is refused at once as `overloaded`.
 //   M7. What crosses is plain JSON: the two sides share no object.
 
+import type { ActorRef } from "../actors/messages/refs.ts";
 import { Unavailable, unavailableFacts } from "../std/unavailable.ts";
 
-/** Names one actor: `kind/id`. */
-export interface ActorAddress {
-  readonly kind: string;
-  readonly id: string;
-}
+export type { ActorRef };
 
 /** One message of an outbox on its way. */
 export interface Delivery {
@@ -33,15 +30,15 @@ export interface Delivery {
 /** One incarnation of a node. */
 export interface RemoteTarget {
   /** Asks an actor there; rejects when there is no answer within `timeoutMs`. */
-  ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
+  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
   /** Delivers in order and answers the highest `seq` that is committed at the receiver, 0 for none. */
-  deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number>;
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 
 /** What a node does with the calls of others. A rejection that is a {@link RemoteFailure}, or has its members, crosses. */
 export interface TransportHandlers {
-  ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
-  deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number>;
+  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
+  deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 
 export const remoteFailureReasons = [

@@ -4,8 +4,9 @@ import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { exactMember } from "../protocol/exact-member.ts";
 import { isHash, isKeyId } from "../protocol/identifiers.ts";
-import { anything, closed, malformed, matching, oneOf, optional, parseObject } from "../protocol/payload.ts";
+import { malformed, parseObject, payloadFault } from "../protocol/payload.ts";
 import { ok, type Verdict } from "../protocol/result.ts";
+import { anything, closed, matching, oneOf, optional } from "../protocol/shape.ts";
 import type { AnswerEvidence } from "./answer-evidence.ts";
 
 export const evidenceFormat = "svc-evidence/1";
@@ -56,7 +57,7 @@ const shape = closed<EvidenceFile>({
 export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
-  const fault = shape.check(parsed.value, "");
+  const fault = payloadFault(shape, parsed.value);
   if (fault !== null) return fault;
   const file = parsed.value as unknown as EvidenceFile;
   const text = parseUtf8(bytes) ?? "";

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
+import { rubbish } from "../protocol/rubbish.fixture.ts";
 import {
   batchSeal,
   passkeySeal,
@@ -94,7 +95,7 @@ describe.each(documents)("where a %s is expected", (kind, envelope, verify) => {
 
 describe("a certificate of format v2", () => {
   it("is version_unknown under its own payload type, and under that of v1", () => {
-    const second = issueCertificate(service, { ...business.certificate, v: 2 } as never);
+    const second = issueCertificate(service, rubbish({ ...business.certificate, v: 2 }));
     expect(codeOf(verifier.certificate(second.envelope))).toBe("version_unknown");
     const own = asJson({
       ...(second.envelope as JsonObject),

@@ -7,7 +7,6 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import type { BatchSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 import { verifyMandate } from "./mandate.ts";
-import type { CheckState } from "./seal-report.ts";
 import type { Trust } from "./trust.ts";
 
 export interface ScopeEvidence {
@@ -28,7 +27,7 @@ export interface ScopeEvidence {
  * the service stated in the sidecar; a passkey and a hosted key seal by their own right. Refuses `out_of_scope` and the
  * reasons of a mandate; without either piece of evidence the state is `not_checked`.
  */
-export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<CheckState> {
+export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" | "not_checked"> {
   const { payload, key, sidecar } = evidence;
   if (sidecar !== null) {
     const stated = judgeStatement(sidecar, payload, key);

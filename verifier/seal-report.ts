@@ -10,9 +10,9 @@ import type { Sidecar } from "../protocol/sidecar.ts";
 export type CheckState = "ok" | "missing" | "not_checked";
 
 export interface SealChecks {
-  readonly certificate: CheckState | "failed";
-  readonly ai_policy: CheckState | "failed";
-  readonly scope: CheckState | "failed";
+  readonly certificate: "ok" | "failed" | "not_checked";
+  readonly ai_policy: "ok" | "failed" | "not_checked";
+  readonly scope: "ok" | "failed" | "not_checked";
   /** `missing` with and without `key_event_missing`: whether that refuses the seal was the caller's choice. */
   readonly key_event: CheckState;
 }

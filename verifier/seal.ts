@@ -247,7 +247,7 @@ function sidecarOf(
     : verifySidecar(trust, sidecar, { business_uuid: keys.uuid, hash, seal });
 }
 
-function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verdict<CheckState> {
+function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verdict<"ok" | "not_checked"> {
   const { payload, sidecar } = seal;
   // An AI policy's own seal names the version that it creates, and format 1 names none.
   if (payload.v === 1 || seal.document === "ai_policy") return ok("not_checked");

@@ -3,9 +3,7 @@
 import type { RemovedRecord } from "../../machines/business.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
 import type { RegisterStore, RegisterTable } from "../../storage/register-store.ts";
-import type { BusinessCommand, RegisterReadReply } from "../messages/business.ts";
 import { regionRef } from "../messages/refs.ts";
-import type { RegionCommand, RowsReply } from "../messages/region.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
 
 export interface BusinessPorts {
@@ -19,14 +17,13 @@ export interface BusinessPorts {
 
 export function businessActivities(ports: BusinessPorts): Record<string, Activity> {
   return {
-    projectRegister: async (params: { keys: readonly string[] }, context: ActivityContext) => {
-      const command: BusinessCommand = { type: "register.read", keys: params.keys };
-      const { entries } = await context.ask<RegisterReadReply>(context.actor, command);
+    projectRegister: async (params: { keys: readonly string[] }, context: ActivityContext<"business">) => {
+      const { entries } = await context.ask(context.actor, { type: "register.read", keys: params.keys });
       await ports.register.put(entries.map((entry) => ({ ...entry, table: entry.table as RegisterTable })));
       await ports.registerChanged();
       return null;
     },
-    removeRecord: async (params: RemovedRecord, context: ActivityContext) => {
+    removeRecord: async (params: RemovedRecord, context: ActivityContext<"business">) => {
       const { record_id, collection: type, change, generation, hash } = params;
       // Told from what the business knows: the push that published the record may not have stored its head yet.
       const head = {
@@ -49,13 +46,16 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
   };
 }
 
-async function removeRow(params: RemovedRecord, region: string, context: ActivityContext): Promise<void> {
+async function removeRow(
+  params: RemovedRecord,
+  region: string,
+  context: ActivityContext<"business">,
+): Promise<void> {
   const { record_id, collection, change } = params;
-  const command: RegionCommand = {
+  const reply = await context.ask(regionRef(region), {
     type: "rows.apply",
     work_id: `${context.workId}/${region}`,
     changes: [{ kind: "remove", record_id, collection, change }],
-  };
-  const reply = await context.ask<RowsReply>(regionRef(region), command);
+  });
   if (reply.status !== "applied") throw new Error(`The index of region ${region} is unavailable.`);
 }

@@ -5,7 +5,7 @@ import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
 import type { BusinessCommand, KeptAct, RegisterAct } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import { rt } from "./rows.ts";
+import { acts } from "./rows.ts";
 
 type ActsCommand = Extract<BusinessCommand, { type: "acts.read" }>;
 
@@ -18,15 +18,15 @@ export function actRow(
   nowMs: number,
 ): PartitionRow {
   const kept: KeptAct = { ...done, at: formatTimestamp(nowMs), by, reason };
-  return { rt: rt.act, k: done.change, k2: done.entry, body: JSON.stringify(kept) };
+  return acts.write(done.entry, kept, { k: done.change });
 }
 
 export function selectActs({ after, limit }: ActsCommand): readonly RowSelection[] {
-  return [{ rt: rt.act, after: { k: after, k2: "\uffff" }, limit: Math.min(limit, actsMax) }];
+  return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
 }
 
 /** Oldest first. */
 export function actsAfter({ after, limit }: ActsCommand, view: ActorView): readonly KeptAct[] {
-  const rows = view.rowsOf(rt.act).filter(({ k }) => k > after);
-  return rows.slice(0, Math.min(limit, actsMax)).map(({ body }) => JSON.parse(body) as KeptAct);
+  const kept = acts.readAll(view).filter(({ k }) => k > after);
+  return kept.slice(0, Math.min(limit, actsMax)).map(({ value }) => value);
 }

@@ -1,6 +1,6 @@
 // Admission of a push: its number, and whether it is held.
 
-import type { BusinessContext } from "../../machines/business.ts";
+import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { holdThreshold } from "../../protocol/listings.ts";
 import type {
   AdmitReply,
@@ -10,22 +10,24 @@ import type {
   PushPlan,
   RegisterReply,
 } from "../messages/business.ts";
-import type { ActorView, Decision, Message } from "../system/definition.ts";
+import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { lastNumber } from "./eras.ts";
 import { decideHold } from "./hold.ts";
-import { admissionOf, headOf, rt } from "./rows.ts";
+import { admissions, heads } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
 /** Pushes of one business that may wait at once; more are told to come back. */
 export const pendingMax = 256;
 
 export function admitPush(
   command: Extract<BusinessCommand, { type: "push.admit" }>,
-  view: ActorView,
-): Decision<AdmitReply> {
-  const context = view.snapshot.context as BusinessContext;
-  const known = admissionOf(view, command.push_id);
+  view: BusinessView,
+): Decision<AdmitReply, BusinessEvent> {
+  const { context } = view.snapshot;
+  const known = admissions.read(view, command.push_id);
   if (known) return { reply: admitted(known.number, known.held_reasons) };
+  if (!publishes(view)) return { reply: notVerified };
   if (context.pending.length + context.held.length >= pendingMax) {
     return { reply: { status: "busy", retry_after_seconds: 5 } };
   }
@@ -37,18 +39,20 @@ export function admitPush(
     command.may_hold && command.plan ? decideHold(holdQuestion(command.plan, context, view)) : [];
   return {
     reply: admitted(number, reasons),
-    events: [
-      { type: "push.admitted", push_id: command.push_id, number, held: reasons.length > 0 } as Message,
-    ],
-    puts: [
-      {
-        rt: rt.admission,
-        k: 0,
-        k2: command.push_id,
-        body: JSON.stringify({ number, held_reasons: reasons }),
-      },
-    ],
+    events: [{ type: "push.admitted", push_id: command.push_id, number, held: reasons.length > 0 }],
+    puts: [admissions.write(command.push_id, { number, held_reasons: reasons })],
   };
+}
+
+const notVerified: AdmitReply = {
+  status: "refused",
+  code: "business_not_verified",
+  detail: "Only a business with an active certificate publishes.",
+};
+
+/** AI companies have certificates in force too, and publish nothing. */
+function publishes({ snapshot }: BusinessView): boolean {
+  return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
 
 function admitted(number: number, reasons: readonly HeldReason[]): AdmitReply {
@@ -67,10 +71,10 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** Listings as they will stand before this push: those applied, overlaid by the pending pushes, oldest first. */
-function holdQuestion(plan: PushPlan, context: BusinessContext, view: ActorView) {
+function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessView) {
   const overlay = new Map<string, Listings>(plan.earlier.flat());
   const applied = (recordId: string): Listings => {
-    const head = headOf(view, recordId);
+    const head = heads.read(view, recordId);
     return head?.live ? head.listings : {};
   };
   let catalogueListings = context.listings;
@@ -86,22 +90,21 @@ function holdQuestion(plan: PushPlan, context: BusinessContext, view: ActorView)
 
 export function settleHold(
   command: Extract<BusinessCommand, { type: "hold.settle" }>,
-  view: ActorView,
-): Decision<RegisterReply> {
-  const context = view.snapshot.context as BusinessContext;
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const { context } = view.snapshot;
   if (!context.held.includes(command.push_id)) {
     return { reply: { status: "refused", code: "hold_unknown", detail: "No such push is held." } };
   }
   const { push_id, confirmed } = command;
-  const number = admissionOf(view, push_id)?.number ?? context.number;
-  const earlier = context.pending.filter((id) => (admissionOf(view, id)?.number ?? 0) < number);
-  const row = { rt: rt.admission, k: 0, k2: push_id };
+  const number = admissions.read(view, push_id)?.number ?? context.number;
+  const earlier = context.pending.filter((id) => (admissions.read(view, id)?.number ?? 0) < number);
   return {
     reply: { status: "done" },
-    events: [{ type: "hold.settled", push_id, confirmed, position: earlier.length } as Message],
+    events: [{ type: "hold.settled", push_id, confirmed, position: earlier.length }],
     // Whoever accepts the push only now, after a crash, is told what was decided: it is not held again.
     ...(confirmed
-      ? { puts: [{ ...row, body: JSON.stringify({ number, held_reasons: [] }) }] }
-      : { deletes: [row] }),
+      ? { puts: [admissions.write(push_id, { number, held_reasons: [] })] }
+      : { deletes: [admissions.key(push_id)] }),
   };
 }

@@ -1,10 +1,12 @@
 // Generations and change numbers for the leaves of one chunk, in one commit.
 
+import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
-import type { ActorView, Decision, Message } from "../system/definition.ts";
+import type { Decision } from "../system/definition.ts";
 import { lastGeneration, lastNumber } from "./eras.ts";
-import { answerKey, answerOf, answerText, type HeadRow, headOf, headRow, rt } from "./rows.ts";
+import { answerKey, answers, type HeadRow, heads } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
 type AssignCommand = Extract<BusinessCommand, { type: "chunk.assign" }>;
 
@@ -13,23 +15,22 @@ interface Tally {
   live: number;
 }
 
-export function assignChunk(command: AssignCommand, view: ActorView): Decision<AssignReply> {
-  const known = answerOf(view, command.push_id, command.chunk);
+export function assignChunk(
+  command: AssignCommand,
+  view: BusinessView,
+): Decision<AssignReply, BusinessEvent> {
+  const asked = answerKey(command.push_id, command.chunk);
+  const known = answers.read(view, asked);
   if (known) return { reply: known };
-  const heads = new Map<string, HeadRow>();
+  const changed = new Map<string, HeadRow>();
   const tally: Tally = { listings: 0, live: 0 };
-  const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, heads, tally));
+  const assignments = command.leaves.map((leaf) => assignLeaf(leaf, command, view, changed, tally));
   const reply: AssignReply = { assigned_at_ms: view.nowMs, assignments };
-  const puts: PartitionRow[] = [...heads].map(([recordId, head]) => headRow(recordId, head));
-  puts.push({
-    rt: rt.answer,
-    k: 0,
-    k2: answerKey(command.push_id, command.chunk),
-    body: answerText(reply),
-  });
+  const puts: PartitionRow[] = [...changed].map(([recordId, head]) => heads.write(recordId, head));
+  puts.push(answers.write(asked, reply));
   return {
     reply,
-    events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live } as Message],
+    events: [{ type: "chunk.assigned", listings: tally.listings, live: tally.live }],
     puts,
   };
 }
@@ -37,11 +38,11 @@ export function assignChunk(command: AssignCommand, view: ActorView): Decision<A
 function assignLeaf(
   leaf: LeafClaim,
   command: AssignCommand,
-  view: ActorView,
-  heads: Map<string, HeadRow>,
+  view: BusinessView,
+  changed: Map<string, HeadRow>,
   tally: Tally,
 ): LeafAssignment {
-  const head = heads.get(leaf.record_id) ?? headOf(view, leaf.record_id);
+  const head = changed.get(leaf.record_id) ?? heads.read(view, leaf.record_id);
   const base = { leaf_index: leaf.leaf_index, record_id: leaf.record_id };
   if (head && head.number > command.number)
     return { ...base, outcome: "superseded", generation: 0, change: 0 };
@@ -52,7 +53,7 @@ function assignLeaf(
   const wasLive = head?.live ?? false;
   tally.listings += countListings(leaf.listings) - (wasLive && head ? countListings(head.listings) : 0);
   tally.live += wasLive ? 0 : 1;
-  heads.set(leaf.record_id, {
+  changed.set(leaf.record_id, {
     collection: command.collection,
     generation,
     change,

@@ -1,21 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { driveActor } from "../actor.fixture.ts";
-import type { AssignReply, LeafClaim } from "../messages/business.ts";
+import {
+  certificateFacts,
+  keyFacts,
+  partyFacts,
+  policyFacts,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
+import type { AdmitReply, CertificateStatus, LeafClaim, PlannedListings } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 
-const uuid = "00000000-0000-4000-8000-000000000001";
-const party = {
-  uuid,
-  kind: "business",
-  legal_name: "Diamonds Ltd",
-  country: "GB",
-  group: uuid,
-  blocked_groups: [],
-};
-
 function open() {
-  const business = driveActor(businessActor as never, uuid);
-  business.send({ type: "party.open", party } as never);
+  const business = driveActor(businessActor, uuid);
+  business.send({ type: "party.open", party: partyFacts() });
+  return business;
+}
+
+/** A business that may publish. */
+function openVerified() {
+  const business = open();
+  business.send({ type: "certificate.issue", certificate: certificateFacts() });
   return business;
 }
 
@@ -29,15 +33,14 @@ const leaf = (index: number, record = `svc_r${index}`): LeafClaim => ({
   listings: { US: ["10.00", "USD"] },
 });
 
-const admit = (business: Business, pushId: string) =>
-  business.send({
-    type: "push.admit",
-    push_id: pushId,
-    key_id: "k",
-    records: 1,
-    may_hold: false,
-    plan: null,
-  } as never) as { number: number };
+const admit = (business: Business, push_id: string) =>
+  business.send({ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null });
+
+/** The number that an admitted push was given. */
+const numberOf = (reply: AdmitReply): number => {
+  if (reply.status !== "admitted") throw new Error(`not admitted: ${reply.status}`);
+  return reply.number;
+};
 
 const assign = (
   business: Business,
@@ -53,7 +56,7 @@ const assign = (
     chunk,
     collection: "products",
     leaves,
-  } as never) as AssignReply;
+  });
 
 const remove = (business: Business, recordId: string) =>
   business.send({
@@ -62,11 +65,11 @@ const remove = (business: Business, recordId: string) =>
     action: "withdraw",
     at: "",
     document_hash: "",
-  } as never);
+  });
 
 describe("admission (N1)", () => {
   it("numbers pushes in order and gives a push its number again", () => {
-    const business = open();
+    const business = openVerified();
     expect(admit(business, "a")).toMatchObject({ status: "admitted", number: 1, held: false });
     expect(admit(business, "b")).toMatchObject({ number: 2 });
     expect(admit(business, "a")).toMatchObject({ number: 1 });
@@ -74,7 +77,7 @@ describe("admission (N1)", () => {
   });
 
   it("tells a plan made before another push was admitted to be made again", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     const plan = { pending: [], earlier: [], listings: [] };
     const reply = business.send({
@@ -84,50 +87,55 @@ describe("admission (N1)", () => {
       records: 1,
       may_hold: true,
       plan,
-    } as never);
+    });
     expect(reply).toEqual({ status: "plan_stale", pending: ["a"] });
   });
 
   it("is bounded", () => {
-    const business = open();
+    const business = openVerified();
     for (let index = 0; index < 256; index += 1) admit(business, `p${index}`);
     expect(admit(business, "one more")).toMatchObject({ status: "busy" });
-    business.send({ type: "push.finished", push_id: "p0", chunks: 1 } as never);
+    business.send({ type: "push.finished", push_id: "p0", chunks: 1 });
     expect(admit(business, "one more")).toMatchObject({ status: "admitted" });
   });
 
   it("holds over the whole batch and what is pending, and a confirmed hold keeps its number", () => {
-    const business = open();
-    const { number } = admit(business, "first");
+    const business = openVerified();
+    const number = numberOf(admit(business, "first"));
     assign(
       business,
       "first",
       number,
       Array.from({ length: 20 }, (_, index) => leaf(index)),
     );
-    business.send({ type: "push.finished", push_id: "first", chunks: 1 } as never);
+    business.send({ type: "push.finished", push_id: "first", chunks: 1 });
     expect(business.snapshot.context.listings).toBe(20);
-    const reprice = (push: string, from: number, pending: readonly string[], earlier: readonly unknown[]) => {
-      const listings = Array.from({ length: 4 }, (_, index) => [
+    const reprice = (
+      push: string,
+      from: number,
+      pending: readonly string[],
+      earlier: readonly PlannedListings[],
+    ) => {
+      const listings: PlannedListings = Array.from({ length: 4 }, (_, index) => [
         `svc_r${from + index}`,
         { US: ["11.00", "USD"] },
       ]);
-      return [
+      return {
         listings,
-        business.send({
+        admitted: business.send({
           type: "push.admit",
           push_id: push,
           key_id: "k",
           records: 4,
           may_hold: true,
           plan: { pending, earlier, listings },
-        } as never),
-      ];
+        }),
+      };
     };
-    const [first, admitted] = reprice("second", 0, [], []);
+    const { listings: first, admitted } = reprice("second", 0, [], []);
     expect(admitted).toMatchObject({ held: false, number: 2 });
-    expect(reprice("third", 0, ["second"], [first])[1]).toMatchObject({ held: false, number: 3 });
-    const jump = [["svc_r9", { US: ["99.00", "USD"] }]];
+    expect(reprice("third", 0, ["second"], [first]).admitted).toMatchObject({ held: false, number: 3 });
+    const jump: PlannedListings = [["svc_r9", { US: ["99.00", "USD"] }]];
     const held = business.send({
       type: "push.admit",
       push_id: "fourth",
@@ -135,9 +143,9 @@ describe("admission (N1)", () => {
       records: 1,
       may_hold: true,
       plan: { pending: ["second", "third"], earlier: [first, first], listings: jump },
-    } as never);
+    });
     expect(held).toMatchObject({ held: true, number: 4, held_reasons: [{ code: "price_jump" }] });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toEqual({
+    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true })).toEqual({
       status: "done",
     });
     expect(business.effects.at(-1)).toMatchObject({
@@ -145,16 +153,16 @@ describe("admission (N1)", () => {
       to: { kind: "push", id: `${uuid}.fourth` },
       message: { type: "hold.release", confirmed: true },
     });
-    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true } as never)).toMatchObject(
-      { code: "hold_unknown" },
-    );
+    expect(business.send({ type: "hold.settle", push_id: "fourth", confirmed: true })).toMatchObject({
+      code: "hold_unknown",
+    });
     expect(admit(business, "fourth")).toMatchObject({ number: 4 });
   });
 });
 
 describe("assignment (N2, N3, N4)", () => {
   it("counts generations from 1 without gaps and answers a repeated chunk the same", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     const first = assign(business, "a", 1, [leaf(0), leaf(1)]);
     expect(first.assignments.map(({ outcome, generation, change }) => [outcome, generation, change])).toEqual(
@@ -175,7 +183,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("does not let an older push undo a later push or withdrawal", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "old");
     admit(business, "new");
     assign(business, "new", 2, [leaf(0)]);
@@ -195,7 +203,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("rejects a record's second leaf, in the same chunk and in a later one", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     expect(assign(business, "a", 1, [leaf(0), leaf(1, "svc_r0")]).assignments.map((a) => a.outcome)).toEqual([
       "accepted",
@@ -207,7 +215,7 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("counts listings and live records", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0), leaf(1)]);
     expect(business.snapshot.context).toMatchObject({ listings: 2, recordsLive: 2 });
@@ -219,18 +227,18 @@ describe("assignment (N2, N3, N4)", () => {
   });
 
   it("forgets the answers of a finished push", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     expect(business.rows(17)).toHaveLength(1);
-    business.send({ type: "push.finished", push_id: "a", chunks: 1 } as never);
+    business.send({ type: "push.finished", push_id: "a", chunks: 1 });
     expect([...business.rows(17), ...business.rows(19)]).toEqual([]);
   });
 });
 
 describe("removal", () => {
   it("is told once to the outside, and a repetition answers the same", () => {
-    const business = open();
+    const business = openVerified();
     admit(business, "a");
     assign(business, "a", 1, [leaf(0)]);
     const before = business.effects.length;
@@ -248,22 +256,11 @@ describe("removal", () => {
 });
 
 describe("register", () => {
-  const key = {
-    key_id: "k",
-    party_uuid: uuid,
-    role: "integration",
-    alg: "Ed25519",
-    public_key: {},
-    cose: null,
-    valid_from: "2026",
-    valid_until: null,
-    revoked_at: null,
-    compromised_from: null,
-  };
+  const key = keyFacts();
 
   it("takes nothing before the party is opened", () => {
-    const business = driveActor(businessActor as never, uuid);
-    expect(business.send({ type: "key.register", key } as never)).toMatchObject({
+    const business = driveActor(businessActor, uuid);
+    expect(business.send({ type: "key.register", key })).toMatchObject({
       status: "refused",
       code: "party_unknown",
     });
@@ -271,30 +268,28 @@ describe("register", () => {
 
   it("projects each change under a raised number, and a repetition not at all", () => {
     const business = open();
-    business.send({ type: "key.register", key } as never);
+    business.send({ type: "key.register", key });
     const changes = business.effects.length;
-    business.send({ type: "key.register", key } as never);
+    business.send({ type: "key.register", key });
     expect(business.effects).toHaveLength(changes);
-    const read = business.send({ type: "register.read", keys: ["key/k", `party/${uuid}`] } as never) as {
-      entries: { change: number }[];
-    };
+    const read = business.send({ type: "register.read", keys: ["key/k", `party/${uuid}`] });
     expect(read.entries.map(({ change }) => change)).toEqual([2, 1]);
   });
 
   it("never lets a revoked key back in", () => {
     const business = open();
-    business.send({ type: "key.register", key } as never);
+    business.send({ type: "key.register", key });
     business.send({
       type: "key.revoke",
       key_id: "k",
       revoked_at: "2026-02-01T00:00:00.000Z",
       compromised_from: null,
-    } as never);
-    expect(business.send({ type: "key.register", key } as never)).toMatchObject({
+    });
+    expect(business.send({ type: "key.register", key })).toMatchObject({
       status: "refused",
       code: "key_unknown",
     });
-    expect(business.send({ type: "publishing.facts", key_id: "k" } as never)).toMatchObject({
+    expect(business.send({ type: "publishing.facts", key_id: "k" })).toMatchObject({
       key: "revoked",
     });
   });
@@ -302,10 +297,7 @@ describe("register", () => {
   it("accepts AI policy versions one after the other", () => {
     const business = open();
     const policy = (version: number) =>
-      ({
-        type: "policy.accept",
-        policy: { business_uuid: uuid, version, record_id: "aip_x", live_from: "t" },
-      }) as never;
+      ({ type: "policy.accept", policy: policyFacts({ version }) }) as const;
     expect(business.send(policy(2))).toMatchObject({ code: "ai_policy_version_mismatch" });
     expect(business.send(policy(1))).toEqual({ status: "done", changed: true });
     expect(business.send(policy(1))).toEqual({ status: "done" });
@@ -317,15 +309,10 @@ describe("register", () => {
     const accept = (version: number, since: string) =>
       business.send({
         type: "policy.accept",
-        policy: {
-          business_uuid: uuid,
-          version,
-          record_id: "aip_x",
-          live_from: "t",
-          record_base64: `${version}`,
-        },
+        policy: policyFacts({ version, record_base64: `${version}` }),
         since,
-      } as never);
+      });
+    business.send({ type: "certificate.issue", certificate: certificateFacts() });
     const liveFrom = () => business.snapshot.context.policy.live_from;
     const early = "1969-12-31T23:00:00.000Z";
     expect(accept(1, early)).toEqual({ status: "done", changed: true });
@@ -342,19 +329,11 @@ describe("register", () => {
 
   it("moves with its certificate", () => {
     const business = open();
-    const issue = (cert_id: string, status: string) =>
+    const issue = (cert_id: string, status: CertificateStatus) =>
       business.send({
         type: "certificate.issue",
-        certificate: {
-          cert_id,
-          uuid,
-          status,
-          status_effective_from: "t",
-          status_reason: null,
-          issued_at: "t",
-          envelope: "{}",
-        },
-      } as never);
+        certificate: certificateFacts({ cert_id, status }),
+      });
     expect(business.snapshot.value).toBe("unverified");
     issue("c1", "active");
     expect(business.snapshot.value).toBe("active");
@@ -366,10 +345,10 @@ describe("register", () => {
 
   it("blocks and unblocks groups once each", () => {
     const business = open();
-    business.send({ type: "group.block", group: "g" } as never);
-    business.send({ type: "group.block", group: "g" } as never);
+    business.send({ type: "group.block", group: "g" });
+    business.send({ type: "group.block", group: "g" });
     expect(business.snapshot.context.blockedGroups).toEqual(["g"]);
-    business.send({ type: "group.unblock", group: "g" } as never);
+    business.send({ type: "group.unblock", group: "g" });
     expect(business.snapshot.context.blockedGroups).toEqual([]);
   });
 });

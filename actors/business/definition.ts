@@ -4,22 +4,15 @@
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
 //   N4. A generation is given to one (push, leaf) only; generations never restart, and have no gaps but where the actor
 //       went on without what a lost region may have numbered last (eras.ts).
+//   N5. What the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). A repetition
+//       of what was done before is answered as before.
 
-import { type BusinessContext, businessMachine } from "../../machines/business.ts";
+import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
-import type {
-  ActsReply,
-  AdmitReply,
-  AssignReply,
-  BusinessCommand,
-  PublishingFacts,
-  PushPlan,
-  RegisterReadReply,
-  RegisterReply,
-  RemoveReply,
-} from "../messages/business.ts";
-import { pushRef } from "../messages/refs.ts";
-import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
+import type { BusinessCommand, BusinessProtocol, PushPlan, RegisterReply } from "../messages/business.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import { keyRef, pushRef } from "../messages/refs.ts";
+import { type Decision, defineActor, tell } from "../system/definition.ts";
 import { actsAfter, selectActs } from "./acts.ts";
 import { admitPush, pendingMax, settleHold } from "./admit.ts";
 import { assignChunk } from "./assign.ts";
@@ -27,43 +20,51 @@ import { publishingFacts, registerRead } from "./facts.ts";
 import { selectMandatesOf } from "./mandates.ts";
 import { changeRegister, selectForChange } from "./register.ts";
 import { removeRecord } from "./remove.ts";
-import { answerKey, type HeadRow, headOf, rt, selectRegister } from "./rows.ts";
+import { admissions, answerKey, answers, heads, selectRegister } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
-export type BusinessReply =
-  | RegisterReply
-  | PublishingFacts
-  | AdmitReply
-  | AssignReply
-  | RemoveReply
-  | RegisterReadReply
-  | ActsReply
-  | { readonly head: HeadRow | null };
-
-export const businessActor: ActorDefinition<BusinessCommand, BusinessReply> = {
+export const businessActor = defineActor<"business", typeof businessMachine>({
   kind: "business",
   schemaVersion: 1,
   machine: businessMachine,
   durability: "journal",
   input: (id) => ({ uuid: id }),
   rows: rowsFor,
-  decide,
-  absent: ({ type }) => (type === "acts.read" ? { reply: { acts: [] } } : null),
+  decide: {
+    "party.open": changeRegister,
+    "certificate.issue": changeRegister,
+    "key.register": changeRegister,
+    "key.revoke": changeRegister,
+    "mandate.accept": changeRegister,
+    "mandate.revoke": changeRegister,
+    "policy.accept": changeRegister,
+    "custody.state": changeRegister,
+    "group.block": changeRegister,
+    "group.unblock": changeRegister,
+    "publishing.facts": (command, view) => ({ reply: publishingFacts(command, view) }),
+    "push.admit": admitPush,
+    "hold.settle": settleHold,
+    "chunk.assign": assignChunk,
+    "push.finished": finishPush,
+    "record.remove": removeRecord,
+    "register.read": (command, view) => ({ reply: registerRead(command.keys, view) }),
+    "acts.read": (command, view) => ({ reply: { acts: actsAfter(command, view) } }),
+    "record.read": (command, view) => ({ reply: { head: heads.read(view, command.record_id) ?? null } }),
+  },
+  absent: { "acts.read": { reply: { acts: [] } } },
   effects: {
-    projectRegister: (params: { keys: readonly string[] }): readonly Effect[] => [
+    projectRegister: (params: { keys: readonly string[] }) => [
       { kind: "activity", name: "projectRegister", params },
     ],
-    releaseHold: (params: { push_id: string; confirmed: boolean }, view: ActorView): readonly Effect[] => [
-      {
-        kind: "tell",
-        to: pushRef(view.id, params.push_id),
-        message: { type: "hold.release", confirmed: params.confirmed } as { type: string },
-      },
+    retireKey: (params: { key_id: string }, view) => [
+      tell(keyRef(view.id, params.key_id), { type: "key.retire" }),
     ],
-    removeRecord: (params: unknown): readonly Effect[] => [
-      { kind: "activity", name: "removeRecord", params },
+    releaseHold: (params: { push_id: string; confirmed: boolean }, view) => [
+      tell(pushRef(view.id, params.push_id), { type: "hold.release", confirmed: params.confirmed }),
     ],
+    removeRecord: (params) => [{ kind: "activity", name: "removeRecord", params }],
   },
-};
+});
 
 function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[] {
   switch (command.type) {
@@ -75,48 +76,23 @@ function rowsFor(command: BusinessCommand, uuid: string): readonly RowSelection[
       return selectActs(command);
     case "push.admit":
       return [
-        { rt: rt.admission, keys: [command.push_id] },
-        ...(command.plan ? [{ rt: rt.head, keys: plannedRecords(command.plan) }] : []),
+        admissions.select([command.push_id]),
+        ...(command.plan ? [heads.select(plannedRecords(command.plan))] : []),
       ];
     case "hold.settle":
-      return [{ rt: rt.admission, limit: pendingMax }];
+      return [admissions.selectPage(pendingMax)];
     case "chunk.assign":
       return [
-        { rt: rt.answer, keys: [answerKey(command.push_id, command.chunk)] },
-        { rt: rt.head, keys: command.leaves.map((leaf) => leaf.record_id) },
+        answers.select([answerKey(command.push_id, command.chunk)]),
+        heads.select(command.leaves.map((leaf) => leaf.record_id)),
       ];
     case "push.finished":
       return [];
     case "record.remove":
     case "record.read":
-      return [{ rt: rt.head, keys: [command.record_id] }];
+      return [heads.select([command.record_id])];
     default:
       return selectForChange(command, uuid);
-  }
-}
-
-function decide(command: BusinessCommand, view: ActorView): Decision<BusinessReply> {
-  switch (command.type) {
-    case "publishing.facts":
-      return { reply: publishingFacts(command, view) };
-    case "register.read":
-      return { reply: registerRead(command.keys, view) };
-    case "acts.read":
-      return { reply: { acts: actsAfter(command, view) } };
-    case "push.admit":
-      return admitPush(command, view);
-    case "hold.settle":
-      return settleHold(command, view);
-    case "chunk.assign":
-      return assignChunk(command, view);
-    case "push.finished":
-      return finishPush(command, view);
-    case "record.remove":
-      return removeRecord(command, view);
-    case "record.read":
-      return { reply: { head: headOf(view, command.record_id) ?? null } };
-    default:
-      return changeRegister(command, view);
   }
 }
 
@@ -126,21 +102,16 @@ function plannedRecords(plan: PushPlan): readonly string[] {
 
 /** Forgets what only a repetition of the push's own questions would need. */
 function finishPush(
-  command: Extract<BusinessCommand, { type: "push.finished" }>,
-  view: ActorView,
-): Decision<RegisterReply> {
-  const context = view.snapshot.context as BusinessContext;
-  const { push_id, chunks } = command;
+  { push_id, chunks }: CommandOf<BusinessProtocol, "push.finished">,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const { context } = view.snapshot;
   const known = context.pending.includes(push_id) || context.held.includes(push_id);
   if (!known) return { reply: { status: "done" } };
-  const answers = Array.from({ length: chunks }, (_, chunk) => ({
-    rt: rt.answer,
-    k: 0,
-    k2: answerKey(push_id, chunk),
-  }));
+  const answered = Array.from({ length: chunks }, (_, chunk) => answers.key(answerKey(push_id, chunk)));
   return {
     reply: { status: "done" },
-    events: [{ type: "push.finished", push_id } as Message],
-    deletes: [...answers, { rt: rt.admission, k: 0, k2: push_id }],
+    events: [{ type: "push.finished", push_id }],
+    deletes: [...answered, admissions.key(push_id)],
   };
 }

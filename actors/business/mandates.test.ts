@@ -1,75 +1,48 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
-import type { MandateFacts, PublishingFacts, RegisterReadReply } from "../messages/business.ts";
+import {
+  certificateFacts,
+  keyFacts,
+  mandateFacts,
+  partyFacts,
+  policyFacts,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
+import type { KeyFacts, MandateFacts, RegisterCommand } from "../messages/business.ts";
 import { businessActor } from "./definition.ts";
 import { mandatesOfKeyMax } from "./mandates.ts";
-import { rt } from "./rows.ts";
+import { mandatesByKey, registerEntries } from "./rows.ts";
 
-const uuid = "00000000-0000-4000-8000-000000000001";
 const other = "00000000-0000-4000-8000-000000000002";
-const party = { uuid, kind: "business", legal_name: "L", country: "GB", group: uuid, blocked_groups: [] };
+type Business = ActorHarness<"business">;
 
-const send = (business: ActorHarness, command: object) => business.send(command as never);
-
-function keyFacts(key_id: string, changes: object = {}) {
-  return {
-    key_id,
-    party_uuid: uuid,
-    role: "integration",
-    alg: "Ed25519",
-    public_key: {},
-    cose: null,
-    valid_from: "2025-01-01T00:00:00.000Z",
-    valid_until: null,
-    revoked_at: null,
-    compromised_from: null,
-    ...changes,
-  };
-}
-
-function open(keys: readonly object[] = [keyFacts("k")]): ActorHarness {
-  const business = driveActor(businessActor as never, uuid);
+function open(keys: readonly KeyFacts[] = [keyFacts()]): Business {
+  const business = driveActor(businessActor, uuid);
   business.nowMs = Date.UTC(2026, 0, 10);
-  send(business, { type: "party.open", party });
-  for (const key of keys) send(business, { type: "key.register", key });
+  business.send({ type: "party.open", party: partyFacts() });
+  for (const key of keys) business.send({ type: "key.register", key });
   return business;
 }
 
-function mandate(id: string, changes: Partial<MandateFacts> = {}): MandateFacts {
-  return {
-    mandate_id: id,
-    business_uuid: uuid,
-    key_id: "k",
-    scope: {
-      record_types: ["products"],
-      countries: ["GB"],
-      directions: ["publish"],
-      caps: { records_per_hour: 1, bytes_per_day: 1 },
-      source_ip_allow_list: null,
-    },
-    valid_from: "2026-01-01T00:00:00.000Z",
-    valid_until: "2026-03-01T00:00:00.000Z",
-    revoked_at: null,
-    envelope: `{"of":"${id}"}`,
-    ...changes,
-  };
-}
+const mandate = (mandate_id: string, changes: Partial<MandateFacts> = {}): MandateFacts =>
+  mandateFacts({ mandate_id, ...changes });
 
-const accept = (business: ActorHarness, facts: MandateFacts) =>
-  send(business, { type: "mandate.accept", mandate: facts });
+const accept = (business: Business, facts: MandateFacts) =>
+  business.send({ type: "mandate.accept", mandate: facts });
 
-const revoke = (business: ActorHarness, mandate_id: string, revoked_at = "2026-01-02T00:00:00.000Z") =>
-  send(business, { type: "mandate.revoke", mandate_id, revoked_at });
+const revoke = (business: Business, mandate_id: string, revoked_at = "2026-01-02T00:00:00.000Z") =>
+  business.send({ type: "mandate.revoke", mandate_id, revoked_at });
 
-const mandatesOf = (business: ActorHarness, key_id = "k") =>
-  (send(business, { type: "publishing.facts", key_id }) as PublishingFacts).mandates;
+const mandatesOf = (business: Business, key_id = "k") =>
+  business.send({ type: "publishing.facts", key_id }).mandates;
 
-const read = (business: ActorHarness, id: string) =>
-  (send(business, { type: "register.read", keys: [`mandate/${id}`] }) as RegisterReadReply).entries;
+const read = (business: Business, id: string) =>
+  business.send({ type: "register.read", keys: [`mandate/${id}`] }).entries;
 
 /** As an earlier release kept a mandate: among the other register entries, by its id alone. */
 const olderRow = (facts: MandateFacts, change: number) => ({
-  rt: rt.register,
+  rt: registerEntries.rt,
   k: 0,
   k2: `mandate/${facts.mandate_id}`,
   body: JSON.stringify({ partition: uuid, change, body: JSON.stringify(facts) }),
@@ -92,7 +65,7 @@ describe("a mandate", () => {
   });
 
   it("may be accepted again, and changes nothing then; another one of its id is refused", () => {
-    const business = open([keyFacts("k"), keyFacts("k2")]);
+    const business = open([keyFacts({ key_id: "k" }), keyFacts({ key_id: "k2" })]);
     accept(business, mandate("m"));
     const { length } = business.effects;
     expect(accept(business, mandate("m"))).toEqual({ status: "done" });
@@ -117,12 +90,14 @@ describe("a mandate", () => {
 
   it("is for a live integration key of its business only", () => {
     const business = open([
-      keyFacts("k"),
-      keyFacts("person", { role: "sealing" }),
-      keyFacts("ended", { valid_until: "2025-12-31T00:00:00.000Z" }),
-      keyFacts("lost"),
+      keyFacts({ key_id: "k" }),
+      keyFacts({ key_id: "person", role: "sealing" }),
+      keyFacts({ key_id: "ended", valid_until: "2025-12-31T00:00:00.000Z" }),
+      keyFacts({ key_id: "ends now", valid_until: "2026-01-10T00:00:00.000Z" }),
+      keyFacts({ key_id: "ends later", valid_until: "2026-01-10T00:00:00.001Z" }),
+      keyFacts({ key_id: "lost" }),
     ]);
-    send(business, {
+    business.send({
       type: "key.revoke",
       key_id: "lost",
       revoked_at: "2026-01-01T00:00:00.000Z",
@@ -133,10 +108,12 @@ describe("a mandate", () => {
     expect(codeFor("nobody")).toBe("key_unknown");
     expect(codeFor("person")).toBe("key_unknown");
     expect(codeFor("ended")).toBe("key_not_valid");
+    expect(codeFor("ends now")).toBe("key_not_valid");
+    expect(codeFor("ends later")).toBeUndefined();
     expect(codeFor("lost")).toBe("key_not_valid");
     expect(codeFor("k")).toBeUndefined();
     // What was accepted while the key was live is still the same mandate.
-    send(business, {
+    business.send({
       type: "key.revoke",
       key_id: "k",
       revoked_at: "2026-01-01T00:00:00.000Z",
@@ -146,7 +123,7 @@ describe("a mandate", () => {
   });
 
   it("is found for its key, however many ended before it or belong to other keys", () => {
-    const business = open([keyFacts("k"), keyFacts("j"), keyFacts("l")]);
+    const business = open([keyFacts({ key_id: "k" }), keyFacts({ key_id: "j" }), keyFacts({ key_id: "l" })]);
     const ended = Array.from({ length: 3 * mandatesOfKeyMax }, (_, index) => {
       const day = (n: number) => new Date(Date.UTC(2025, 0, n)).toISOString();
       return mandate(`a${index}`, { valid_from: day(index), valid_until: day(index + 1) });
@@ -173,7 +150,7 @@ describe("a mandate", () => {
     expect(mandatesOf(business).filter(({ revoked_at }) => revoked_at === null)).toMatchObject([
       { mandate_id: "z" },
     ]);
-    expect(business.rows(rt.mandateOfKey)).toHaveLength(2 * mandatesOfKeyMax + 1);
+    expect(business.rows(mandatesByKey.rt)).toHaveLength(2 * mandatesOfKeyMax + 1);
     expect(revoke(business, "a0", "2026-01-03T00:00:00.000Z")).toEqual({ status: "done" });
     expect(JSON.parse(read(business, "a0")[0]?.body ?? "{}")).toMatchObject({
       revoked_at: "2026-01-02T00:00:00.000Z",
@@ -212,7 +189,7 @@ describe("a mandate of an older journal", () => {
     expect(accept(business, mandate("m", { key_id: "x" }))).toMatchObject({ code: "mandate_id_taken" });
     expect(revoke(business, "m")).toEqual({ status: "done", changed: true });
     expect(mandatesOf(business)).toMatchObject([{ mandate_id: "m", revoked_at: "2026-01-02T00:00:00.000Z" }]);
-    expect(business.rows(rt.register).filter(({ k2 }) => k2.startsWith("mandate/"))).toEqual([]);
+    expect(business.rows(registerEntries.rt).filter(({ k2 }) => k2.startsWith("mandate/"))).toEqual([]);
     expect(read(business, "m")).toHaveLength(1);
   });
 });
@@ -220,15 +197,15 @@ describe("a mandate of an older journal", () => {
 describe("what is registered of a business", () => {
   it("names that business", () => {
     const business = open();
-    const strange = [
-      { type: "key.register", key: keyFacts("x", { party_uuid: other }) },
+    const strange: readonly RegisterCommand[] = [
+      { type: "key.register", key: keyFacts({ key_id: "x", party_uuid: other }) },
       { type: "mandate.accept", mandate: mandate("x", { business_uuid: other }) },
-      { type: "certificate.issue", certificate: { cert_id: "x", uuid: other, status: "active" } },
-      { type: "policy.accept", policy: { business_uuid: other, version: 1 } },
-      { type: "custody.state", custody: { statement_id: "x", business_uuid: other, key_id: "k" } },
+      { type: "certificate.issue", certificate: certificateFacts({ cert_id: "x", uuid: other }) },
+      { type: "policy.accept", policy: policyFacts({ business_uuid: other }) },
+      { type: "custody.state", custody: part({ statement_id: "x", business_uuid: other, key_id: "k" }) },
     ];
     for (const command of strange) {
-      expect(send(business, command), command.type).toMatchObject({
+      expect(business.send(command), command.type).toMatchObject({
         status: "refused",
         code: "party_unknown",
       });
@@ -238,9 +215,9 @@ describe("what is registered of a business", () => {
   it("says who holds a key only of a key that it has", () => {
     const business = open();
     const state = (key_id: string) =>
-      send(business, {
+      business.send({
         type: "custody.state",
-        custody: { statement_id: `s ${key_id}`, business_uuid: uuid, key_id },
+        custody: part({ statement_id: `s ${key_id}`, business_uuid: uuid, key_id }),
       });
     expect(state("nobody")).toMatchObject({ status: "refused", code: "key_unknown" });
     expect(state("k")).toEqual({ status: "done", changed: true });

@@ -8,9 +8,17 @@
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
-import type { KeyFacts, ListedMandate, MandateFacts, RegisterReply } from "../messages/business.ts";
+import type { ListedMandate, MandateFacts, RegisterReply } from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
-import { mandatePrefix, type RegisterRow, registerOf, rt } from "./rows.ts";
+import {
+  factsIn,
+  mandateEntries,
+  mandatePrefix,
+  mandatesByKey,
+  type RegisterRow,
+  registerEntries,
+  registerOf,
+} from "./rows.ts";
 
 type Mandate = ListedMandate;
 
@@ -21,10 +29,7 @@ const olderMandatesMax = 2_000;
 
 /** Selects the mandates of a key (M2, M3). */
 export function selectMandatesOf(keyId: string): readonly RowSelection[] {
-  return [
-    selectIndexOf(keyId),
-    { rt: rt.register, after: { k: 0, k2: mandatePrefix }, limit: olderMandatesMax },
-  ];
+  return [selectIndexOf(keyId), registerEntries.selectPage(olderMandatesMax, { k: 0, k2: mandatePrefix })];
 }
 
 /** Selects what {@link refusalOf} looks at, besides the mandate's own entry. */
@@ -33,24 +38,24 @@ export function selectForAcceptance({ key_id }: Mandate): readonly RowSelection[
 }
 
 function selectIndexOf(keyId: string): RowSelection {
-  return { rt: rt.mandateOfKey, after: { k: 0, k2: `${keyId}/` }, limit: mandatesOfKeyMax };
+  return mandatesByKey.selectPage(mandatesOfKeyMax, { k: 0, k2: `${keyId}/` });
 }
 
 /** The mandates of a key, newest first. */
 export function mandatesOf(keyId: string, view: ActorView): readonly Mandate[] {
-  const older = view
-    .rowsOf(rt.register)
+  const older = registerEntries
+    .readAll(view)
     .filter(({ k2 }) => k2.startsWith(mandatePrefix))
-    .map(({ body }) => withoutEnvelope(factsOf(JSON.parse(body) as RegisterRow)))
+    .map(({ value }) => withoutEnvelope(factsIn("mandate", value)))
     .filter((mandate) => mandate.key_id === keyId);
   return [...indexed(keyId, view), ...older].sort((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
 }
 
 function indexed(keyId: string, view: ActorView): readonly Mandate[] {
-  return view
-    .rowsOf(rt.mandateOfKey)
+  return mandatesByKey
+    .readAll(view)
     .filter(({ k2 }) => k2.startsWith(`${keyId}/`))
-    .map(({ body }) => JSON.parse(body) as Mandate);
+    .map(({ value }) => value);
 }
 
 /** Why a mandate is not accepted; null when it is, `done` when it was accepted before. */
@@ -60,12 +65,12 @@ export function refusalOf(
   view: ActorView,
 ): RegisterReply | null {
   if (known !== undefined) {
-    return isSame(mandate, factsOf(known))
+    return isSame(mandate, factsIn("mandate", known))
       ? { status: "done" }
       : refused("mandate_id_taken", "The business has another mandate of this mandate_id.");
   }
   const entry = registerOf(view, `key/${mandate.key_id}`);
-  const key = entry && (JSON.parse(entry.body) as KeyFacts);
+  const key = entry && factsIn("key", entry);
   if (key?.role !== "integration")
     return refused("key_unknown", "A mandate is for a registered integration key of its business.");
   const now = formatTimestamp(view.nowMs);
@@ -106,20 +111,17 @@ export function mandateRows(
   view: ActorView,
 ): { readonly puts: readonly PartitionRow[]; readonly deletes: readonly RowKey[] } {
   const name = indexName(mandate);
-  const facts = JSON.stringify(withoutEnvelope(mandate));
-  const before = known && indexName(factsOf(known));
+  const before = known && indexName(factsIn("mandate", known));
   const older = `${mandatePrefix}${mandate.mandate_id}`;
-  const isOlder = known !== undefined && view.row(rt.register, 0, older) !== undefined;
+  const isOlder = known !== undefined && registerEntries.read(view, older) !== undefined;
   return {
     puts: [
-      { rt: rt.mandate, k: 0, k2: mandate.mandate_id, body: JSON.stringify(row) },
-      { rt: rt.mandateOfKey, k: 0, k2: name, body: facts },
+      mandateEntries.write(mandate.mandate_id, row),
+      mandatesByKey.write(name, withoutEnvelope(mandate)),
     ],
     deletes: [
-      ...(before === undefined || isOlder || before === name
-        ? []
-        : [{ rt: rt.mandateOfKey, k: 0, k2: before }]),
-      ...(isOlder ? [{ rt: rt.register, k: 0, k2: older }] : []),
+      ...(before === undefined || isOlder || before === name ? [] : [mandatesByKey.key(before)]),
+      ...(isOlder ? [registerEntries.key(older)] : []),
     ],
   };
 }
@@ -136,10 +138,6 @@ function indexName(mandate: Mandate): string {
 /** Timestamps are of one fixed width, so their text orders as their instants do. */
 function endOf({ valid_until: until, revoked_at: revoked }: Mandate): string {
   return revoked !== null && revoked < until ? revoked : until;
-}
-
-function factsOf({ body }: RegisterRow): MandateFacts {
-  return JSON.parse(body) as MandateFacts;
 }
 
 function withoutEnvelope({ envelope, ...facts }: MandateFacts): Mandate {

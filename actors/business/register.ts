@@ -1,41 +1,33 @@
 // Changes of the public register: the party, its certificates, keys, mandates, AI policies, custody and blocks.
 // Each change writes the whole entry under a raised `change` and asks for its projection into every region.
 
-import type { BusinessContext } from "../../machines/business.ts";
+import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import { sealedAtSkewMs } from "../../protocol/seal.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type {
-  BusinessCommand,
   CustodyFacts,
   KeyFacts,
   MandateFacts,
   PartyFacts,
   PolicyFacts,
+  RegisterCommand,
   RegisterReply,
 } from "../messages/business.ts";
 import { personRole } from "../messages/person-role.ts";
-import type { ActorView, Decision, Message } from "../system/definition.ts";
+import type { Decision } from "../system/definition.ts";
 import { actRow } from "./acts.ts";
 import { lastNumber } from "./eras.ts";
 import { mandateRows, refusalOf, selectForAcceptance } from "./mandates.ts";
-import { mandatePrefix, type RegisterRow, registerOf, rt, selectRegister } from "./rows.ts";
-
-type RegisterCommand = Exclude<
-  BusinessCommand,
-  {
-    type:
-      | "publishing.facts"
-      | "register.read"
-      | "acts.read"
-      | "push.admit"
-      | "hold.settle"
-      | "chunk.assign"
-      | "push.finished"
-      | "record.remove"
-      | "record.read";
-  }
->;
+import {
+  factsIn,
+  mandatePrefix,
+  type RegisterRow,
+  registerEntries,
+  registerOf,
+  selectRegister,
+} from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
 /** Groups that one business blocks; they are in its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
@@ -74,14 +66,20 @@ function registerKeysOf(command: RegisterCommand, uuid: string): readonly string
 
 interface Change {
   readonly key: string;
+  /** The facts of the entry. */
   readonly body: unknown;
-  readonly events?: readonly Message[];
+  /** Of a mandate, which has rows of its own. */
+  readonly mandate?: MandateFacts;
+  readonly events?: readonly BusinessEvent[];
 }
 
 type Answer = Change | RegisterReply;
 
-export function changeRegister(command: RegisterCommand, view: ActorView): Decision<RegisterReply> {
-  const context = view.snapshot.context as BusinessContext;
+export function changeRegister(
+  command: RegisterCommand,
+  view: BusinessView,
+): Decision<RegisterReply, BusinessEvent> {
+  const { context } = view.snapshot;
   const answer = decideChange(command, view, context);
   if ("status" in answer) return { reply: answer };
   const row: RegisterRow = {
@@ -94,32 +92,39 @@ export function changeRegister(command: RegisterCommand, view: ActorView): Decis
   const { puts, deletes } = rowsOf(answer, row, view);
   const act = "act" in command ? command.act : undefined;
   const kept = act && actRow(act, { act: command.type, entry: answer.key, change: row.change }, view.nowMs);
-  const changed = { type: "register.changed", keys: [answer.key], change: row.change };
+  const changed = { type: "register.changed", keys: [answer.key], change: row.change } as const;
   return {
     reply: { status: "done", changed: true },
-    events: [...(answer.events ?? []), (act === undefined ? changed : { ...changed, act }) as Message],
+    events: [...(answer.events ?? []), act === undefined ? changed : { ...changed, act }],
     puts: kept === undefined ? puts : [...puts, kept],
     ...(deletes === undefined ? {} : { deletes }),
   };
 }
 
 function rowsOf(
-  { key, body }: Change,
+  { key, mandate }: Change,
   row: RegisterRow,
-  view: ActorView,
+  view: BusinessView,
 ): { readonly puts: readonly PartitionRow[]; readonly deletes?: readonly RowKey[] } {
-  return key.startsWith(mandatePrefix)
-    ? mandateRows(body as MandateFacts, row, registerOf(view, key), view)
-    : { puts: [{ rt: rt.register, k: 0, k2: key, body: JSON.stringify(row) }] };
+  return mandate !== undefined
+    ? mandateRows(mandate, row, registerOf(view, key), view)
+    : { puts: [registerEntries.write(key, row)] };
 }
 
 const done: RegisterReply = { status: "done" };
+
+/** A party that has closed opens nothing: no key, no mandate, no AI policy. What it has it may still end. */
+function closedFault({ snapshot }: BusinessView): RegisterReply | null {
+  return snapshot.matches("closed")
+    ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
+    : null;
+}
 
 function refusal(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
 
-function decideChange(command: RegisterCommand, view: ActorView, context: BusinessContext): Answer {
+function decideChange(command: RegisterCommand, view: BusinessView, context: BusinessContext): Answer {
   if (command.type !== "party.open" && context.party === null) {
     return refusal("party_unknown", "The party must be opened before anything is said of it.");
   }
@@ -136,19 +141,21 @@ function decideChange(command: RegisterCommand, view: ActorView, context: Busine
     case "certificate.issue":
       return known ? done : issueCertificate(command, key, context);
     case "key.register":
-      return registerKey(command.key, key, known);
+      return registerKey(command.key, key, { known, view });
     case "key.revoke":
       return known
-        ? revokeKey(command, key, JSON.parse(known.body) as KeyFacts)
+        ? revokeKey(command, key, factsIn("key", known))
         : refusal("key_unknown", "No such key is registered here.");
     case "mandate.accept":
-      return refusalOf(command.mandate, known, view) ?? { key, body: command.mandate };
+      return (
+        refusalOf(command.mandate, known, view) ?? closedFault(view) ?? mandateChange(key, command.mandate)
+      );
     case "mandate.revoke":
       return known
-        ? revokeMandate(command.revoked_at, key, JSON.parse(known.body) as MandateFacts)
+        ? revokeMandate(command.revoked_at, key, factsIn("mandate", known))
         : refusal("mandate_unknown", "No such mandate is registered here.");
     case "policy.accept":
-      return acceptPolicy(command, key, { context, known, nowMs: view.nowMs });
+      return acceptPolicy(command, key, { known, view });
     case "custody.state":
       return known ? done : stateCustody(command.custody, key, view);
   }
@@ -174,7 +181,7 @@ function partyOf(command: RegisterCommand, uuid: string): string {
   }
 }
 
-function stateCustody(custody: CustodyFacts, key: string, view: ActorView): Answer {
+function stateCustody(custody: CustodyFacts, key: string, view: BusinessView): Answer {
   return registerOf(view, `key/${custody.key_id}`)
     ? { key, body: custody }
     : refusal("key_unknown", "No such key is registered here.");
@@ -186,7 +193,7 @@ function openParty(party: PartyFacts, key: string, context: BusinessContext): An
   return {
     key,
     body: { ...party, blocked_groups: [] },
-    events: [{ type: "party.opened", party: opened } as Message],
+    events: [{ type: "party.opened", party: opened }],
   };
 }
 
@@ -206,7 +213,7 @@ function changeBlock(
   return {
     key: `party/${context.uuid}`,
     body: { ...context.party, blocked_groups: groups },
-    events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group } as Message],
+    events: [{ type: block ? "group.blocked" : "group.unblocked", group: command.group }],
   };
 }
 
@@ -222,15 +229,21 @@ function issueCertificate(
   return {
     key,
     body: certificate,
-    events: [{ type: "certificate.issued", certificate: inForce } as Message],
+    events: [{ type: "certificate.issued", certificate: inForce }],
   };
 }
 
-function registerKey(facts: KeyFacts, key: string, known: RegisterRow | undefined): Answer {
+interface Known {
+  /** The entry that there is. */
+  readonly known: RegisterRow | undefined;
+  readonly view: BusinessView;
+}
+
+function registerKey(facts: KeyFacts, key: string, { known, view }: Known): Answer {
   if (facts.person_role !== undefined && facts.role !== "sealing")
     return refusal("role_not_allowed", "Only a passkey has a person's role.");
-  if (!known) return { key, body: facts };
-  const registered = JSON.parse(known.body) as KeyFacts;
+  if (!known) return closedFault(view) ?? { key, body: facts };
+  const registered = factsIn("key", known);
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
   // A key that was revoked stays refused, whoever registers it again.
   return registered.revoked_at === null && isSame
@@ -245,8 +258,13 @@ function revokeKey(
 ): Answer {
   const earliest = (a: string | null, b: string | null): string | null =>
     a === null ? b : b === null || a < b ? a : b;
+  const wasLive = facts.revoked_at === null && facts.compromised_from === null;
   return {
     key,
+    // Only an integration key has something to charge.
+    ...(wasLive && facts.role === "integration"
+      ? { events: [{ type: "key.revoked", key_id: facts.key_id }] }
+      : {}),
     body: {
       ...facts,
       revoked_at: earliest(facts.revoked_at, command.revoked_at),
@@ -256,19 +274,27 @@ function revokeKey(
 }
 
 function revokeMandate(revokedAt: string, key: string, facts: MandateFacts): Answer {
-  return facts.revoked_at === null ? { key, body: { ...facts, revoked_at: revokedAt } } : done;
+  return facts.revoked_at === null ? mandateChange(key, { ...facts, revoked_at: revokedAt }) : done;
+}
+
+function mandateChange(key: string, mandate: MandateFacts): Change {
+  return { key, body: mandate, mandate };
 }
 
 function acceptPolicy(
   { policy, since }: { readonly policy: PolicyFacts; readonly since?: string },
   key: string,
-  { context, known, nowMs }: { context: BusinessContext; known: RegisterRow | undefined; nowMs: number },
+  { known, view }: Known,
 ): Answer {
+  const { nowMs } = view;
+  const { context } = view.snapshot;
   if (known) {
-    return (JSON.parse(known.body) as PolicyFacts).record_base64 === policy.record_base64
+    return factsIn("policy", known).record_base64 === policy.record_base64
       ? done
       : refusal("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
   }
+  const closed = closedFault(view);
+  if (closed !== null) return closed;
   if (policy.version !== context.policy.version + 1) {
     return refusal(
       "ai_policy_version_mismatch",
@@ -284,7 +310,7 @@ function acceptPolicy(
   return {
     key,
     body: { ...policy, live_from },
-    events: [{ type: "policy.accepted", policy: inForce } as Message],
+    events: [{ type: "policy.accepted", policy: inForce }],
   };
 }
 

@@ -1,23 +1,24 @@
 // Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back. One of a record that
 // is out of serving already is numbered too, for a push that waits may be about to bring it back.
 
-import type { BusinessContext } from "../../machines/business.ts";
+import type { BusinessEvent } from "../../machines/business.ts";
 import type { BusinessCommand, RemoveReply } from "../messages/business.ts";
-import type { ActorView, Decision, Message } from "../system/definition.ts";
+import type { Decision } from "../system/definition.ts";
 import { countListings } from "./assign.ts";
 import { lastNumber } from "./eras.ts";
-import { headOf, headRow } from "./rows.ts";
+import { heads } from "./rows.ts";
+import type { BusinessView } from "./view.ts";
 
 export function removeRecord(
   command: Extract<BusinessCommand, { type: "record.remove" }>,
-  view: ActorView,
-): Decision<RemoveReply> {
-  const head = headOf(view, command.record_id);
+  view: BusinessView,
+): Decision<RemoveReply, BusinessEvent> {
+  const head = heads.read(view, command.record_id);
   if (!head) return { reply: { status: "unknown_record" } };
   if (!head.live && head.removed_by === command.document_hash) {
     return { reply: { status: "removed", change: head.change, collection: head.collection } };
   }
-  const context = view.snapshot.context as BusinessContext;
+  const { context } = view.snapshot;
   const change = lastNumber(view, head.change) + 1;
   const number = lastNumber(view, context.number) + 1;
   return {
@@ -33,10 +34,10 @@ export function removeRecord(
         hash: head.hash,
         listings: head.live ? -countListings(head.listings) : 0,
         live: head.live ? -1 : 0,
-      } as Message,
+      },
     ],
     puts: [
-      headRow(command.record_id, {
+      heads.write(command.record_id, {
         ...head,
         live: false,
         change,

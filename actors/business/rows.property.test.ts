@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { collectionNames } from "../../protocol/identifiers.ts";
 import type { AssignReply } from "../messages/business.ts";
 import { answerText, type HeadRow, headText, parseAnswer, parseHead } from "./rows.ts";
 
@@ -7,7 +8,7 @@ const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const count = fc.nat();
 const head: fc.Arbitrary<HeadRow> = fc.record(
   {
-    collection: text,
+    collection: fc.constantFrom(...collectionNames),
     generation: count,
     change: count,
     live: fc.boolean(),

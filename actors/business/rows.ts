@@ -1,36 +1,27 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
 // by id (20) and by the key that they are for (21, mandates.ts), acts that somebody gave a name and a reason for (22, acts.ts).
 
-import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
-import type { AssignReply, HeldReason, LeafAssignment, Listings } from "../messages/business.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { RowSelection } from "../../storage/actor-store.ts";
+import type {
+  AssignReply,
+  CertificateFacts,
+  CustodyFacts,
+  HeldReason,
+  KeptAct,
+  KeyFacts,
+  LeafAssignment,
+  ListedMandate,
+  Listings,
+  MandateFacts,
+  PartyFacts,
+  PolicyFacts,
+  RecordHeadFacts,
+} from "../messages/business.ts";
 import type { ActorView } from "../system/definition.ts";
+import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
-export const rt = {
-  head: 16,
-  answer: 17,
-  register: 18,
-  admission: 19,
-  mandate: 20,
-  mandateOfKey: 21,
-  act: 22,
-} as const;
-
-/** What the business knows of one of its records. */
-export interface HeadRow {
-  readonly collection: string;
-  /** Versions published so far. */
-  readonly generation: number;
-  readonly change: number;
-  readonly live: boolean;
-  /** Number of the push, withdrawal or deletion that was applied last. */
-  readonly number: number;
-  readonly hash: string;
-  /** The business's own product id, where there is one. */
-  readonly bpid: string | null;
-  readonly listings: Listings;
-  /** Hash of the document that took the record out of serving; absent while it is live. */
-  readonly removed_by?: string;
-}
+export type HeadRow = RecordHeadFacts;
 
 export interface Admission {
   readonly number: number;
@@ -43,17 +34,23 @@ export interface RegisterRow {
   readonly body: string;
 }
 
-export function headOf(view: ActorView, recordId: string): HeadRow | undefined {
-  const row = view.row(rt.head, 0, recordId);
-  return row && parseHead(row.body);
+/** What an entry of the register says, by the table that its name begins with. */
+interface RegisterFacts {
+  readonly party: PartyFacts;
+  readonly certificate: CertificateFacts;
+  readonly key: KeyFacts;
+  readonly mandate: MandateFacts;
+  readonly policy: PolicyFacts;
+  readonly custody: CustodyFacts;
 }
 
-export function headRow(recordId: string, head: HeadRow): PartitionRow {
-  return { rt: rt.head, k: 0, k2: recordId, body: headText(head) };
+/** The facts in an entry of that table: it holds what a command of the protocol brought. */
+export function factsIn<T extends keyof RegisterFacts>(_table: T, { body }: RegisterRow): RegisterFacts[T] {
+  return JSON.parse(body) as RegisterFacts[T];
 }
 
 type PackedHead = readonly [
-  collection: string,
+  collection: CollectionName,
   generation: number,
   change: number,
   live: 0 | 1,
@@ -83,11 +80,6 @@ export function parseHead(text: string): HeadRow {
 /** A key of its own for each chunk, so that a chunk loads no other's answer. */
 export function answerKey(pushId: string, chunk: number): string {
   return `${pushId}/${chunk}`;
-}
-
-export function answerOf(view: ActorView, pushId: string, chunk: number): AssignReply | undefined {
-  const row = view.row(rt.answer, 0, answerKey(pushId, chunk));
-  return row && parseAnswer(row.body);
 }
 
 const outcomes = ["accepted", "updated", "superseded", "duplicate"] as const;
@@ -131,10 +123,23 @@ function unpackAssignment(stored: LeafAssignment | PackedAssignment): LeafAssign
   return { leaf_index, record_id, outcome, generation, change };
 }
 
-export function admissionOf(view: ActorView, pushId: string): Admission | undefined {
-  const row = view.row(rt.admission, 0, pushId);
-  return row && (JSON.parse(row.body) as Admission);
-}
+export const heads = defineTable<HeadRow>({
+  name: "heads of records",
+  rt: 16,
+  encode: headText,
+  decode: parseHead,
+});
+export const answers = defineTable<AssignReply>({
+  name: "answers to chunks",
+  rt: 17,
+  encode: answerText,
+  decode: parseAnswer,
+});
+export const registerEntries = defineJsonTable<RegisterRow>("register entries", 18);
+export const admissions = defineJsonTable<Admission>("admissions", 19);
+export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
+export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
+export const acts = defineJsonTable<KeptAct>("acts", 22);
 
 /** How the names of mandates begin among those of register entries. */
 export const mandatePrefix = "mandate/";
@@ -142,14 +147,13 @@ export const mandatePrefix = "mandate/";
 /** Selects register entries by `table/key`, wherever they are kept. */
 export function selectRegister(keys: readonly string[]): readonly RowSelection[] {
   const ids = keys.flatMap((key) => mandateIdOf(key) ?? []);
-  return [{ rt: rt.register, keys }, ...(ids.length === 0 ? [] : [{ rt: rt.mandate, keys: ids }])];
+  return [registerEntries.select(keys), ...(ids.length === 0 ? [] : [mandateEntries.select(ids)])];
 }
 
 /** A register entry that {@link selectRegister} selected. Earlier releases kept mandates among the others. */
 export function registerOf(view: ActorView, key: string): RegisterRow | undefined {
   const id = mandateIdOf(key);
-  const row = (id === null ? undefined : view.row(rt.mandate, 0, id)) ?? view.row(rt.register, 0, key);
-  return row && (JSON.parse(row.body) as RegisterRow);
+  return (id === null ? undefined : mandateEntries.read(view, id)) ?? registerEntries.read(view, key);
 }
 
 export function mandateIdOf(key: string): string | null {

@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
+import type { IntegrationKeyProtocol } from "../messages/integration-key.ts";
+import type { CommandOf } from "../messages/protocol.ts";
+import type { ActorView } from "../system/definition.ts";
 import { integrationKeyActor } from "./definition.ts";
 
-const open = () => driveActor(integrationKeyActor as never, "key");
+const open = () => driveActor(integrationKeyActor, "key");
 const caps = { records_per_hour: 100, bytes_per_day: 1_000 };
 const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
-  type: "push.charge",
+  type: "push.charge" as const,
   seq,
   push_id: push,
   digest: `digest of ${push}`,
@@ -17,7 +21,7 @@ const charge = (seq: number, push: string, records = 10, bytes = 100) => ({
 describe("nonces (Q1)", () => {
   const nonce = "n".repeat(16);
   const claim = (key: ReturnType<typeof open>, expiresMs: number) =>
-    key.send({ type: "nonce.claim", nonce, expires_ms: expiresMs } as never);
+    key.send({ type: "nonce.claim", nonce, expires_ms: expiresMs });
 
   it("are claimed once until their signature expires, and are free from that moment on", () => {
     const key = open();
@@ -59,15 +63,14 @@ describe("nonces (Q1)", () => {
   it("of a row that an older version wrote are held as long as the row says", () => {
     const key = open();
     const row = { rt: 16, k: 0, k2: nonce, body: "", expiresAtMs: key.nowMs + 60_000 };
-    const view = { nowMs: key.nowMs, row: () => row } as never;
+    const view = part<ActorView>({ nowMs: key.nowMs, row: () => row });
     const command = { type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as const;
     expect(integrationKeyActor.decide(command, view)).toEqual({ reply: { status: "reused" } });
   });
 
   it("of one key say nothing of another nonce", () => {
     const key = open();
-    const claim = (nonce: string) =>
-      key.send({ type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 } as never);
+    const claim = (nonce: string) => key.send({ type: "nonce.claim", nonce, expires_ms: key.nowMs + 1_000 });
     expect(claim("a".repeat(16))).toEqual({ status: "claimed" });
     expect(claim("b".repeat(16))).toEqual({ status: "claimed" });
   });
@@ -84,7 +87,7 @@ describe("seq and charges (Q2)", () => {
 
   it("takes any seq first, zero too, for none was accepted that it must exceed", () => {
     const key = open();
-    expect(key.send({ type: "seq.check", seq: 0, push_id: "p0" } as never)).toEqual({ status: "accepted" });
+    expect(key.send({ type: "seq.check", seq: 0, push_id: "p0" })).toEqual({ status: "accepted" });
     expect(key.send(charge(0, "p0"))).toEqual({ status: "accepted" });
     expect(key.send(charge(0, "p0"))).toEqual({ status: "known" });
     expect(key.send(charge(0, "other"))).toEqual({ status: "seq_not_increasing", last_seq: 0 });
@@ -97,8 +100,8 @@ describe("seq and charges (Q2)", () => {
     expect(key.send(charge(4, "p4"))).toEqual({ status: "seq_not_increasing", last_seq: 5 });
     expect(key.send(charge(9, "p9"))).toEqual({ status: "accepted" });
     expect(key.send(charge(5, "p5"))).toEqual({ status: "known" });
-    expect(key.send({ type: "seq.check", seq: 5, push_id: "p5" } as never)).toEqual({ status: "known" });
-    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" } as never)).toEqual({
+    expect(key.send({ type: "seq.check", seq: 5, push_id: "p5" })).toEqual({ status: "known" });
+    expect(key.send({ type: "seq.check", seq: 9, push_id: "x" })).toEqual({
       status: "seq_not_increasing",
       last_seq: 9,
     });
@@ -107,7 +110,7 @@ describe("seq and charges (Q2)", () => {
 
 describe("caps", () => {
   const check = (key: ReturnType<typeof open>, digest: string, length: number) =>
-    key.send({ type: "caps.check", digest, content_length: length, caps } as never);
+    key.send({ type: "caps.check", digest, content_length: length, caps });
 
   it("refuses when the records of the hour are used up, until the next hour", () => {
     const key = open();
@@ -134,7 +137,7 @@ describe("caps", () => {
     const key = open();
     for (const digest of ["a", "b", "c"]) expect(check(key, digest, 400)).toMatchObject({ status: "within" });
     const charged = (seq: number, records: number, bytes: number) =>
-      key.send({ ...charge(seq, `p${seq}`, records, bytes), caps } as never);
+      key.send({ ...charge(seq, `p${seq}`, records, bytes), caps });
     expect(charged(1, 99, 400)).toEqual({ status: "accepted" });
     expect(charged(2, 99, 400)).toEqual({ status: "accepted" });
     expect(charged(3, 1, 100)).toMatchObject({ status: "over", cap: "records_per_hour" });
@@ -153,17 +156,18 @@ describe("caps", () => {
 
 describe("idempotency (Q3, Q4)", () => {
   type Key = ReturnType<typeof open>;
-  const begin = (digest: string, token = "a") => ({ type: "idempotency.begin", scope: "s", digest, token });
+  const begin = (digest: string, token = "a") =>
+    ({ type: "idempotency.begin", scope: "s", digest, token }) as const;
   const renew = (token = "a") => ({ ...begin("d", token), renewal: true });
   const settle = {
     type: "idempotency.settle",
     scope: "s",
     digest: "d",
     answer: { status: 200, headers: {}, body: "{}" },
-  };
-  const release = (token = "a") => ({ type: "idempotency.release", scope: "s", token });
-  const statusOf = (key: Key, command: { readonly type: string }) =>
-    (key.send(command) as { readonly status: string }).status;
+  } as const;
+  const release = (token = "a") => ({ type: "idempotency.release", scope: "s", token }) as const;
+  const statusOf = (key: Key, command: CommandOf<IntegrationKeyProtocol, "idempotency.begin">) =>
+    key.send(command).status;
 
   it("is fresh, in progress, then replayed", () => {
     const key = open();
@@ -264,7 +268,7 @@ describe("idempotency (Q3, Q4)", () => {
     key.nowMs += 6_000;
     key.send(begin("d", "b"));
     key.send(settle);
-    key.send({ ...settle, answer: { ...settle.answer, body: "later" } } as never);
+    key.send({ ...settle, answer: { ...settle.answer, body: "later" } });
     expect(key.send(begin("d", "c"))).toEqual({ status: "replay", answer: settle.answer });
   });
 
@@ -273,7 +277,7 @@ describe("idempotency (Q3, Q4)", () => {
     key.send(begin("d"));
     key.send(release());
     expect(key.send(begin("e"))).toEqual({ status: "fresh" });
-    key.send({ ...settle, digest: "e" } as never);
+    key.send({ ...settle, digest: "e" });
     key.send(release());
     expect(key.send(begin("e"))).toMatchObject({ status: "replay" });
     key.nowMs += 86_400_000;
@@ -286,7 +290,7 @@ describe("idempotency (Q3, Q4)", () => {
     expect(statusOf(key, older)).toBe("fresh");
     expect(statusOf(key, older)).toBe("in_progress");
     expect(statusOf(key, begin("d"))).toBe("in_progress");
-    key.send({ type: "idempotency.release", scope: "s" } as never);
+    key.send({ type: "idempotency.release", scope: "s" });
     expect(statusOf(key, begin("d"))).toBe("fresh");
   });
 
@@ -299,5 +303,19 @@ describe("idempotency (Q3, Q4)", () => {
     key.lay({ rt: 17, k: 0, k2: "s", body: JSON.stringify(note), expiresAtMs: key.nowMs + 5_000 });
     expect(statusOf(key, begin("e", "b"))).toBe("conflict");
     expect(statusOf(key, begin("d", "b"))).toBe(status);
+  });
+});
+
+describe("a key that was revoked", () => {
+  it("charges nothing any more, and still answers what it has charged", () => {
+    const key = open();
+    key.send(charge(1, "p1"));
+    expect(key.send({ type: "key.retire" })).toEqual({ status: "done" });
+    expect(key.snapshot.value).toBe("retired");
+    expect(key.send(charge(2, "p2"))).toEqual({ status: "retired" });
+    expect(key.snapshot.context).toMatchObject({ lastSeq: 1, recordsThisHour: { used: 10 } });
+    expect(key.rows(18)).toHaveLength(2);
+    expect(key.send(charge(1, "p1"))).toEqual({ status: "known" });
+    expect(key.send({ type: "key.retire" })).toEqual({ status: "done" });
   });
 });

@@ -6,6 +6,7 @@
 //       claimed again; and a claim outlives its signature in the store, so a node that is behind and takes the actor
 //       over finds it. This holds while no two clocks of a region are `nonceSpareMs` apart.
 //   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
+//       A key that is retired charges nothing more.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
 //       hours, whatever became of the first one, unless that one was released without an answer to keep.
 //   Q4. «In progress» is a claim of one worker, which renews it for as long as it works: the node that is answering may be
@@ -15,7 +16,7 @@
 import {
   dayMs,
   hourMs,
-  type IntegrationKeyContext,
+  type IntegrationKeyEvent,
   integrationKeyMachine,
   usageAt,
 } from "../../machines/integration-key.ts";
@@ -27,12 +28,13 @@ import type {
   IdempotencyReply,
   IdempotentAnswer,
   IntegrationKeyCommand,
+  IntegrationKeyProtocol,
   NonceReply,
   SeqReply,
 } from "../messages/integration-key.ts";
-import type { ActorDefinition, ActorView, Decision } from "../system/definition.ts";
-
-const rt = { nonce: 16, idempotency: 17, charged: 18 } as const;
+import type { CommandOf, DoneReply } from "../messages/protocol.ts";
+import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
+import { defineJsonTable, defineTable, type RowTable } from "../system/row-table.ts";
 
 /** A claim is kept this long after it has ended, many times what the clocks of a region may differ by. */
 const nonceSpareMs = 60_000;
@@ -43,7 +45,9 @@ const claimedMs = 6_000;
 /** A charged push is remembered this long after its charge, in addition to the push actor itself. */
 const chargedKeptMs = 30 * dayMs;
 
-type Reply = NonceReply | IdempotencyReply | CapsReply | ChargeReply | { readonly status: "done" };
+type View = ViewOf<typeof integrationKeyMachine>;
+type Asked<T extends keyof IntegrationKeyProtocol> = CommandOf<IntegrationKeyProtocol, T>;
+type Decided<R> = Decision<R, IntegrationKeyEvent>;
 
 interface IdempotencyNote {
   readonly digest: string;
@@ -54,85 +58,72 @@ interface IdempotencyNote {
   readonly answer: IdempotentAnswer | null;
 }
 
-export const integrationKeyActor: ActorDefinition<IntegrationKeyCommand, Reply> = {
+/** Until when a nonce is held, Unix milliseconds. Rows of earlier versions are empty, and hold theirs for as long as they are there. */
+const nonces = defineTable<number>({
+  name: "nonces",
+  rt: 16,
+  encode: String,
+  decode: (text, { expiresAtMs = 0 }) => (text === "" ? expiresAtMs : Number(text)),
+});
+const notes = defineJsonTable<IdempotencyNote>("idempotency", 17);
+/** By push_id the seq that it was charged with; by the digest of a body the push that it was charged for. */
+const charged = defineTable<string>({
+  name: "charged pushes",
+  rt: 18,
+  encode: (text) => text,
+  decode: (text) => text,
+});
+
+export const integrationKeyActor = defineActor<"integration-key", typeof integrationKeyMachine>({
   kind: "integration-key",
   schemaVersion: 1,
   machine: integrationKeyMachine,
   durability: "journal",
   input: (id) => ({ keyId: id }),
   rows: rowsFor,
-  decide,
+  decide: {
+    "nonce.claim": claimNonce,
+    "idempotency.begin": beginIdempotent,
+    "idempotency.settle": settleIdempotent,
+    "idempotency.release": releaseIdempotent,
+    "caps.check": (command, view) => ({ reply: checkCaps(command, view) }),
+    "seq.check": (command, view) => ({ reply: checkSeq(command, view) }),
+    "push.charge": chargePush,
+    "key.retire": retire,
+  },
   effects: {},
-};
+});
 
 function rowsFor(command: IntegrationKeyCommand): readonly RowSelection[] {
   switch (command.type) {
     case "nonce.claim":
-      return [{ rt: rt.nonce, keys: [command.nonce] }];
+      return [nonces.select([command.nonce])];
     case "idempotency.begin":
     case "idempotency.settle":
     case "idempotency.release":
-      return [{ rt: rt.idempotency, keys: [command.scope] }];
+      return [notes.select([command.scope])];
     case "caps.check":
-      return [{ rt: rt.charged, keys: [digestKey(command.digest)] }];
+      return [charged.select([digestKey(command.digest)])];
     case "seq.check":
-      return [{ rt: rt.charged, keys: [pushKey(command.push_id)] }];
     case "push.charge":
-      return [{ rt: rt.charged, keys: [pushKey(command.push_id)] }];
+      return [charged.select([pushKey(command.push_id)])];
     case "key.retire":
       return [];
   }
 }
 
-function decide(command: IntegrationKeyCommand, view: ActorView): Decision<Reply> {
-  switch (command.type) {
-    case "nonce.claim":
-      return claimNonce(command, view);
-    case "idempotency.begin":
-      return beginIdempotent(command, view);
-    case "idempotency.settle":
-      return settleIdempotent(command, view);
-    case "idempotency.release":
-      return {
-        reply: { status: "done" },
-        deletes: isHolder(noteOf(command.scope, view), command.token)
-          ? [{ rt: rt.idempotency, k: 0, k2: command.scope }]
-          : [],
-      };
-    case "caps.check":
-      return { reply: checkCaps(command, view) };
-    case "seq.check":
-      return { reply: checkSeq(command, view) };
-    case "push.charge":
-      return chargePush(command, view);
-    case "key.retire":
-      return { reply: { status: "done" }, events: [{ type: "key.retired" }] };
-  }
-}
-
-function claimNonce(
-  command: Extract<IntegrationKeyCommand, { type: "nonce.claim" }>,
-  view: ActorView,
-): Decision<NonceReply> {
+function claimNonce(command: Asked<"nonce.claim">, view: View): Decided<NonceReply> {
   const { nonce, expires_ms: expiresMs } = command;
   if (expiresMs <= view.nowMs) return { reply: { status: "expired" } };
-  const row = view.row(rt.nonce, 0, nonce);
-  if (row !== undefined && heldUntilMs(row) > view.nowMs) return { reply: { status: "reused" } };
+  const heldUntilMs = nonces.read(view, nonce);
+  if (heldUntilMs !== undefined && heldUntilMs > view.nowMs) return { reply: { status: "reused" } };
   return {
     reply: { status: "claimed" },
-    puts: [{ rt: rt.nonce, k: 0, k2: nonce, body: String(expiresMs), expiresAtMs: expiresMs + nonceSpareMs }],
+    puts: [nonces.write(nonce, expiresMs, { expiresAtMs: expiresMs + nonceSpareMs })],
   };
 }
 
-/** Rows of earlier versions are empty, and hold their nonce for as long as they are there. */
-function heldUntilMs({ body, expiresAtMs = 0 }: PartitionRow): number {
-  return body === "" ? expiresAtMs : Number(body);
-}
-
-function beginIdempotent(
-  command: Extract<IntegrationKeyCommand, { type: "idempotency.begin" }>,
-  view: ActorView,
-): Decision<IdempotencyReply> {
+function beginIdempotent(command: Asked<"idempotency.begin">, view: View): Decided<IdempotencyReply> {
   const { scope, digest, token = withoutToken, renewal = false } = command;
   const note = noteOf(scope, view);
   if (note && note.digest !== digest) return { reply: { status: "conflict" } };
@@ -154,14 +145,11 @@ function isHolder(note: IdempotencyNote | undefined, token = withoutToken): bool
   return note?.answer === null && (note.claim?.token ?? withoutToken) === token;
 }
 
-function isClaimed({ epoch, claim }: IdempotencyNote, view: ActorView): boolean {
+function isClaimed({ epoch, claim }: IdempotencyNote, view: View): boolean {
   return epoch === view.epoch && (claim === undefined || claim.until_ms > view.nowMs);
 }
 
-function settleIdempotent(
-  command: Extract<IntegrationKeyCommand, { type: "idempotency.settle" }>,
-  view: ActorView,
-): Decision<{ status: "done" }> {
+function settleIdempotent(command: Asked<"idempotency.settle">, view: View): Decided<DoneReply> {
   const note = noteOf(command.scope, view);
   // The first answer stays, and another request's note is not this worker's.
   if (note && (note.answer || note.digest !== command.digest)) return { reply: { status: "done" } };
@@ -171,17 +159,24 @@ function settleIdempotent(
   };
 }
 
-type CapsCheck = Extract<IntegrationKeyCommand, { type: "caps.check" }>;
+function releaseIdempotent({ scope, token }: Asked<"idempotency.release">, view: View): Decided<DoneReply> {
+  return {
+    reply: { status: "done" },
+    deletes: isHolder(noteOf(scope, view), token) ? [notes.key(scope)] : [],
+  };
+}
 
-function checkCaps(command: CapsCheck, view: ActorView): CapsReply {
-  const known = live(view, view.row(rt.charged, 0, digestKey(command.digest)));
-  if (known) return { status: "within", known_push_id: known.body };
+type CapsCheck = Asked<"caps.check">;
+
+function checkCaps(command: CapsCheck, view: View): CapsReply {
+  const known = chargedOf(view, digestKey(command.digest));
+  if (known !== undefined) return { status: "within", known_push_id: known };
   return usedUp(view, command.caps, command.content_length) ?? { status: "within", known_push_id: null };
 }
 
 /** The cap that leaves no room for a body of so many bytes; null when none does. */
-function usedUp(view: ActorView, caps: CapsCheck["caps"], bytes: number): CapUsedUp | null {
-  const context = view.snapshot.context as IntegrationKeyContext;
+function usedUp(view: View, caps: CapsCheck["caps"], bytes: number): CapUsedUp | null {
+  const { context } = view.snapshot;
   const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
   if (hour.used >= caps.records_per_hour) return over("records_per_hour", view.nowMs, hourMs);
   const day = usageAt(context.bytesToday, view.nowMs, dayMs);
@@ -198,23 +193,21 @@ function over(cap: CapUsedUp["cap"], nowMs: number, windowMs: number): CapUsedUp
   };
 }
 
-function checkSeq(command: Extract<IntegrationKeyCommand, { type: "seq.check" }>, view: ActorView): SeqReply {
-  if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { status: "known" };
+function checkSeq(command: Asked<"seq.check">, view: View): SeqReply {
+  if (chargedOf(view, pushKey(command.push_id)) !== undefined) return { status: "known" };
   const lastSeq = lastSeqOf(view);
   return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
 }
 
 /** What a seq must exceed: the last accepted one; before there is any, every seq does. */
-function lastSeqOf(view: ActorView): number {
-  const { lastSeq, lastPushId } = view.snapshot.context as IntegrationKeyContext;
+function lastSeqOf(view: View): number {
+  const { lastSeq, lastPushId } = view.snapshot.context;
   return lastPushId === null ? -1 : lastSeq;
 }
 
-function chargePush(
-  command: Extract<IntegrationKeyCommand, { type: "push.charge" }>,
-  view: ActorView,
-): Decision<ChargeReply> {
-  if (live(view, view.row(rt.charged, 0, pushKey(command.push_id)))) return { reply: { status: "known" } };
+function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeReply> {
+  if (chargedOf(view, pushKey(command.push_id)) !== undefined) return { reply: { status: "known" } };
+  if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
   // The caps were within when they were checked; of several batches checked together only those that fit are charged.
@@ -231,33 +224,36 @@ function chargePush(
         records: command.records,
         bytes: command.bytes,
         at_ms: view.nowMs,
-      } as { type: string },
+      },
     ],
     puts: [
-      { rt: rt.charged, k: 0, k2: pushKey(command.push_id), body: String(command.seq), expiresAtMs },
-      { rt: rt.charged, k: 0, k2: digestKey(command.digest), body: command.push_id, expiresAtMs },
+      charged.write(pushKey(command.push_id), String(command.seq), { expiresAtMs }),
+      charged.write(digestKey(command.digest), command.push_id, { expiresAtMs }),
     ],
   };
 }
 
-function noteOf(scope: string, view: ActorView): IdempotencyNote | undefined {
-  const row = live(view, view.row(rt.idempotency, 0, scope));
-  return row && (JSON.parse(row.body) as IdempotencyNote);
+function retire(_command: Asked<"key.retire">, view: View): Decided<DoneReply> {
+  const retired: IntegrationKeyEvent = { type: "key.retired", at_ms: view.nowMs };
+  return { reply: { status: "done" }, events: view.snapshot.can(retired) ? [retired] : [] };
 }
 
-function noteRow(scope: string, view: ActorView, note: IdempotencyNote): PartitionRow {
-  return {
-    rt: rt.idempotency,
-    k: 0,
-    k2: scope,
-    body: JSON.stringify(note),
-    expiresAtMs: view.nowMs + idempotencyKeptMs,
-  };
+function noteOf(scope: string, view: View): IdempotencyNote | undefined {
+  return live(view, notes, scope);
+}
+
+function noteRow(scope: string, view: View, note: IdempotencyNote): PartitionRow {
+  return notes.write(scope, note, { expiresAtMs: view.nowMs + idempotencyKeptMs });
+}
+
+function chargedOf(view: View, key: string): string | undefined {
+  return live(view, charged, key);
 }
 
 /** A store may keep an expired row; it counts no longer. */
-function live(view: ActorView, row: PartitionRow | undefined): PartitionRow | undefined {
-  return row?.expiresAtMs !== undefined && row.expiresAtMs <= view.nowMs ? undefined : row;
+function live<V>(view: View, table: RowTable<V>, key: string): V | undefined {
+  const expiresAtMs = view.row(table.rt, 0, key)?.expiresAtMs;
+  return expiresAtMs !== undefined && expiresAtMs <= view.nowMs ? undefined : table.read(view, key);
 }
 
 function pushKey(pushId: string): string {

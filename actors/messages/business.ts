@@ -1,7 +1,10 @@
 // What is said to a business actor: one per party, a business or an AI company. Id: the party's uuid.
 
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { PublicJwk } from "../../protocol/jwk.ts";
 import type { Listings } from "../../protocol/listings.ts";
-import type { Message } from "../system/definition.ts";
+import type { HeldReason } from "../../protocol/wire/push.ts";
+import type { Commands } from "./protocol.ts";
 
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
@@ -28,7 +31,7 @@ export interface KeyFacts {
   readonly party_uuid: string;
   readonly role: KeyRole;
   readonly alg: string;
-  readonly public_key: Readonly<Record<string, string>>;
+  readonly public_key: PublicJwk;
   /** COSE_Key as registered, base64; passkeys only. */
   readonly cose: string | null;
   /** Passkeys only, and never published. Absent on those that were registered before there were roles: owners'. */
@@ -109,7 +112,7 @@ export interface LeafClaim {
   readonly listings: Listings;
 }
 
-export type { Listings };
+export type { HeldReason, Listings };
 
 export interface LeafAssignment {
   readonly leaf_index: number;
@@ -118,11 +121,6 @@ export interface LeafAssignment {
   /** 0 where nothing is published. */
   readonly generation: number;
   readonly change: number;
-}
-
-export interface HeldReason {
-  readonly code: "price_changes" | "price_jump" | "listings_removed";
-  readonly detail: string;
 }
 
 /** Who had a party's register changed, and why. Kept by the party's actor, and published nowhere. */
@@ -141,77 +139,110 @@ export interface KeptAct extends RegisterAct {
   readonly change: number;
 }
 
-export type BusinessCommand =
-  | (Message & { readonly type: "party.open"; readonly party: PartyFacts })
-  | (Message & {
-      readonly type: "certificate.issue";
-      readonly certificate: CertificateFacts;
-      /** cert_id that must be in force, null for none; nodes of earlier releases send none. */
-      readonly follows?: string | null;
-      readonly act?: RegisterAct;
-    })
-  | (Message & { readonly type: "key.register"; readonly key: KeyFacts })
-  | (Message & {
-      readonly type: "key.revoke";
-      readonly key_id: string;
-      readonly revoked_at: string;
-      readonly compromised_from: string | null;
-      readonly act?: RegisterAct;
-    })
-  | (Message & { readonly type: "mandate.accept"; readonly mandate: MandateFacts })
-  | (Message & {
-      readonly type: "mandate.revoke";
-      readonly mandate_id: string;
-      readonly revoked_at: string;
-      readonly act?: RegisterAct;
-    })
-  | (Message & {
-      readonly type: "policy.accept";
-      readonly policy: PolicyFacts;
-      /** In force since this timestamp in place of now: only while the business has published nothing. */
-      readonly since?: string;
-    })
-  | (Message & { readonly type: "custody.state"; readonly custody: CustodyFacts })
-  | (Message & { readonly type: "group.block"; readonly group: string })
-  | (Message & { readonly type: "group.unblock"; readonly group: string })
+/** What changes nothing is answered in every state; the rest is refused where the party's state does not allow it. */
+export interface BusinessProtocol {
+  "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
+  "certificate.issue"(command: {
+    readonly certificate: CertificateFacts;
+    /** cert_id that must be in force, null for none; nodes of earlier releases send none. */
+    readonly follows?: string | null;
+    readonly act?: RegisterAct;
+  }): RegisterReply;
+  "key.register"(command: { readonly key: KeyFacts }): RegisterReply;
+  "key.revoke"(command: {
+    readonly key_id: string;
+    readonly revoked_at: string;
+    readonly compromised_from: string | null;
+    readonly act?: RegisterAct;
+  }): RegisterReply;
+  "mandate.accept"(command: { readonly mandate: MandateFacts }): RegisterReply;
+  "mandate.revoke"(command: {
+    readonly mandate_id: string;
+    readonly revoked_at: string;
+    readonly act?: RegisterAct;
+  }): RegisterReply;
+  "policy.accept"(command: {
+    readonly policy: PolicyFacts;
+    /** In force since this timestamp in place of now: only while the business has published nothing. */
+    readonly since?: string;
+  }): RegisterReply;
+  "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
+  "group.block"(command: { readonly group: string }): RegisterReply;
+  "group.unblock"(command: { readonly group: string }): RegisterReply;
   /** Read-only: what publishing needs to know, from the actor that owns it. */
-  | (Message & { readonly type: "publishing.facts"; readonly key_id: string })
+  "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
   /** Numbers a push and decides its hold; repeatable by push_id. */
-  | (Message & {
-      readonly type: "push.admit";
-      readonly push_id: string;
-      readonly key_id: string;
-      readonly records: number;
-      /** False for a record that a person sealed alone: the price-shock hold is for machines. */
-      readonly may_hold: boolean;
-      /** Facts for the hold rule; null when the business said that there was nothing to hold against. */
-      readonly plan: PushPlan | null;
-    })
+  "push.admit"(command: {
+    readonly push_id: string;
+    readonly key_id: string;
+    readonly records: number;
+    /** False for a record that a person sealed alone: the price-shock hold is for machines. */
+    readonly may_hold: boolean;
+    /** Facts for the hold rule; null when the business said that there was nothing to hold against. */
+    readonly plan: PushPlan | null;
+  }): AdmitReply;
   /** Confirms or rejects a held push, decided in the business portal. */
-  | (Message & { readonly type: "hold.settle"; readonly push_id: string; readonly confirmed: boolean })
+  "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
   /** Gives generations and change numbers to a chunk; repeatable by (push_id, chunk). */
-  | (Message & {
-      readonly type: "chunk.assign";
-      readonly push_id: string;
-      readonly number: number;
-      readonly chunk: number;
-      readonly collection: string;
-      readonly leaves: readonly LeafClaim[];
-    })
+  "chunk.assign"(command: {
+    readonly push_id: string;
+    readonly number: number;
+    readonly chunk: number;
+    readonly collection: CollectionName;
+    readonly leaves: readonly LeafClaim[];
+  }): AssignReply;
   /** The push reached a final state: its repetition rows may go. */
-  | (Message & { readonly type: "push.finished"; readonly push_id: string; readonly chunks: number })
-  | (Message & {
-      readonly type: "record.remove";
-      readonly record_id: string;
-      readonly action: "withdraw" | "delete";
-      readonly at: string;
-      readonly document_hash: string;
-    })
+  "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
+  "record.remove"(command: {
+    readonly record_id: string;
+    readonly action: "withdraw" | "delete";
+    readonly at: string;
+    readonly document_hash: string;
+  }): RemoveReply;
   /** Read-only: bodies of register entries, for their projection. */
-  | (Message & { readonly type: "register.read"; readonly keys: readonly string[] })
+  "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
   /** Read-only: what was done with a name and a reason, after that change of the register, oldest first. */
-  | (Message & { readonly type: "acts.read"; readonly after: number; readonly limit: number })
-  | (Message & { readonly type: "record.read"; readonly record_id: string });
+  "acts.read"(command: { readonly after: number; readonly limit: number }): ActsReply;
+  /** Read-only. */
+  "record.read"(command: { readonly record_id: string }): { readonly head: RecordHeadFacts | null };
+}
+
+export type BusinessCommand = Commands<BusinessProtocol>;
+
+/** Commands that change the register and nothing else. */
+export type RegisterCommand = Extract<
+  BusinessCommand,
+  {
+    type:
+      | "party.open"
+      | "certificate.issue"
+      | "key.register"
+      | "key.revoke"
+      | "mandate.accept"
+      | "mandate.revoke"
+      | "policy.accept"
+      | "custody.state"
+      | "group.block"
+      | "group.unblock";
+  }
+>;
+
+/** What the business knows of one of its records. */
+export interface RecordHeadFacts {
+  readonly collection: CollectionName;
+  /** Versions published so far. */
+  readonly generation: number;
+  readonly change: number;
+  readonly live: boolean;
+  /** Number of the push, withdrawal or deletion that was applied last. */
+  readonly number: number;
+  readonly hash: string;
+  /** The business's own product id, where there is one. */
+  readonly bpid: string | null;
+  readonly listings: Listings;
+  /** Hash of the document that took the record out of serving; absent while it is live. */
+  readonly removed_by?: string;
+}
 
 /** A push seen by the hold rule: the listings it would leave for each record. */
 export interface PushPlan {
@@ -253,7 +284,9 @@ export type AdmitReply =
       readonly held_reasons: readonly HeldReason[];
     }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
-  | { readonly status: "busy"; readonly retry_after_seconds: number };
+  | { readonly status: "busy"; readonly retry_after_seconds: number }
+  /** The business is not in the state in which it publishes. */
+  | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 
 export interface AssignReply {
   /** When the chunk was published, the same for every repetition: what is signed from it is the same too. */
@@ -262,7 +295,7 @@ export interface AssignReply {
 }
 
 export type RemoveReply =
-  | { readonly status: "removed"; readonly change: number; readonly collection: string }
+  | { readonly status: "removed"; readonly change: number; readonly collection: CollectionName }
   | { readonly status: "unknown_record" };
 
 export interface RegisterReadReply {

@@ -8,6 +8,7 @@ describe("between nodes", () => {
     ["integration-key", "nonce.claim", "ask"],
     ["push", "push.accept", "ask"],
     ["push", "hold.release", "deliver"],
+    ["integration-key", "key.retire", "deliver"],
     ["region", "rows.index", "ask"],
   ] as const)("a %s is told %s, as %s and in no other way", (kind, type, how) => {
     expect(mayCross(kind, type, how)).toBe(true);
@@ -23,7 +24,6 @@ describe("between nodes", () => {
     ["region", "rows.failed"],
     ["region", "receipts.closed"],
     ["region", "region.open"],
-    ["integration-key", "key.retire"],
     // What no actor of that kind knows, and kinds that there are not.
     ["business", "push.accept"],
     ["push", "constructor"],

@@ -2,15 +2,15 @@
 // what an actor is told by its own node alone (the answers of its activities, its clock) does not: from outside it could only
 // be a lie about work that was never done.
 
-import type { BusinessCommand } from "./business.ts";
-import type { IntegrationKeyCommand } from "./integration-key.ts";
-import type { PushCommand } from "./push.ts";
-import type { RegionCommand } from "./region.ts";
+import type { BusinessProtocol } from "./business.ts";
+import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { PushProtocol } from "./push.ts";
+import type { RegionProtocol } from "./region.ts";
 
 /** As a question that is answered, as a message of another actor's outbox, or not at all. */
 type Crossing = "ask" | "deliver" | "never";
 
-const business: Readonly<Record<BusinessCommand["type"], Crossing>> = {
+const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {
   "party.open": "ask",
   "certificate.issue": "ask",
   "key.register": "ask",
@@ -32,7 +32,7 @@ const business: Readonly<Record<BusinessCommand["type"], Crossing>> = {
   "record.read": "ask",
 };
 
-const integrationKey: Readonly<Record<IntegrationKeyCommand["type"], Crossing>> = {
+const integrationKey: Readonly<Record<keyof IntegrationKeyProtocol, Crossing>> = {
   "nonce.claim": "ask",
   "idempotency.begin": "ask",
   "idempotency.settle": "ask",
@@ -40,10 +40,10 @@ const integrationKey: Readonly<Record<IntegrationKeyCommand["type"], Crossing>> 
   "caps.check": "ask",
   "seq.check": "ask",
   "push.charge": "ask",
-  "key.retire": "never",
+  "key.retire": "deliver",
 };
 
-const push: Readonly<Record<PushCommand["type"], Crossing>> = {
+const push: Readonly<Record<keyof PushProtocol, Crossing>> = {
   "push.accept": "ask",
   "push.references": "ask",
   "push.status": "ask",
@@ -54,7 +54,7 @@ const push: Readonly<Record<PushCommand["type"], Crossing>> = {
   "push.fail": "never",
 };
 
-const region: Readonly<Record<RegionCommand["type"], Crossing>> = {
+const region: Readonly<Record<keyof RegionProtocol, Crossing>> = {
   "rows.apply": "ask",
   "rows.index": "ask",
   "region.open": "never",

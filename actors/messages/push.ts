@@ -1,10 +1,18 @@
 // What is said to a push actor: one per push_id. A push is a sealed batch (path A), or one record sealed alone (path B).
 
-import type { Message } from "../system/definition.ts";
-import type { HeldReason } from "./business.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type {
+  HeldReason,
+  PublishOutcome,
+  PushCounts,
+  RecordFault,
+  RecordOutcome,
+} from "../../protocol/wire/push.ts";
+import type { Commands, DoneReply } from "./protocol.ts";
+
+export type { PublishOutcome, PushCounts, RecordFault, RecordOutcome };
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
-export type RecordOutcome = "accepted" | "updated" | "rejected" | "held" | "pending";
 
 /** Facts of a push that never change; small, kept in the machine's context. */
 export interface PushFacts {
@@ -15,7 +23,7 @@ export interface PushFacts {
   readonly key_id: string;
   /** What kind of key sealed: a system's under a mandate, a person's passkey, or one held by the service. */
   readonly sealer: "system" | "passkey" | "hosted";
-  readonly collection: string;
+  readonly collection: CollectionName;
   /** 0 on path B. */
   readonly seq: number;
   readonly source: "api" | "bulk" | "manual";
@@ -37,29 +45,6 @@ export interface PushFacts {
   readonly number: number;
 }
 
-export interface RecordFault {
-  readonly code: string;
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-export interface PublishOutcome {
-  readonly leaf_index: number;
-  readonly outcome: RecordOutcome;
-  readonly record_id: string | null;
-  /** Generation published; null where nothing was. */
-  readonly version: number | null;
-  readonly errors: readonly RecordFault[];
-}
-
-export interface PushCounts {
-  readonly accepted: number;
-  readonly updated: number;
-  readonly rejected: number;
-  readonly held: number;
-  readonly pending: number;
-}
-
 /** A row change by reference. */
 export interface RowReference {
   readonly record_id: string;
@@ -68,36 +53,36 @@ export interface RowReference {
   readonly change: number;
 }
 
-export type PushCommand =
-  | (Message & {
-      readonly type: "push.accept";
-      readonly facts: PushFacts;
-      readonly held_reasons: readonly HeldReason[];
-      /** Unix milliseconds. Later it is refused: what was staged may be gone. */
-      readonly accept_by_ms: number;
-    })
+export interface PushProtocol {
+  "push.accept"(command: {
+    readonly facts: PushFacts;
+    readonly held_reasons: readonly HeldReason[];
+    /** Unix milliseconds. Later it is refused: what was staged may be gone. */
+    readonly accept_by_ms: number;
+  }): AcceptReply;
   /** Answer of the chunk activity. `unindexed` names regions whose index must be told again. */
-  | (Message & {
-      readonly type: "chunk.settle";
-      readonly chunk: number;
-      readonly outcomes: readonly PublishOutcome[];
-      readonly references: readonly RowReference[];
-      readonly unindexed: readonly string[];
-    })
-  | (Message & { readonly type: "chunk.indexed"; readonly chunk: number; readonly region: string })
+  "chunk.settle"(command: {
+    readonly chunk: number;
+    readonly outcomes: readonly PublishOutcome[];
+    readonly references: readonly RowReference[];
+    readonly unindexed: readonly string[];
+  }): DoneReply;
+  "chunk.indexed"(command: { readonly chunk: number; readonly region: string }): DoneReply;
   /** Read-only: rows of a settled chunk, for an index that must be told again. */
-  | (Message & { readonly type: "push.references"; readonly chunk: number })
-  | (Message & { readonly type: "push.fail"; readonly code: string; readonly detail: string })
-  | (Message & { readonly type: "hold.release"; readonly confirmed: boolean })
+  "push.references"(command: { readonly chunk: number }): ReferencesReply;
+  "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
+  "hold.release"(command: { readonly confirmed: boolean }): DoneReply;
   /** Read-only. */
-  | (Message & {
-      readonly type: "push.status";
-      readonly outcome: RecordOutcome | null;
-      readonly from_leaf: number;
-      readonly limit: number;
-    })
+  "push.status"(command: {
+    readonly outcome: RecordOutcome | null;
+    readonly from_leaf: number;
+    readonly limit: number;
+  }): PushReport | null;
   /** As `push.status`, answered once every record is settled, or the push is held or failed. */
-  | (Message & { readonly type: "push.await" });
+  "push.await"(): PushReport | null;
+}
+
+export type PushCommand = Commands<PushProtocol>;
 
 /** Null when no such push was accepted. */
 export interface PushReport {
@@ -116,6 +101,16 @@ export interface PushReport {
   readonly next_leaf: number | null;
 }
 
+/** Rows of a settled chunk whose indexes must be told again; none when all have confirmed. */
+export interface ReferencesReply extends DoneReply {
+  readonly references: readonly RowReference[];
+}
+
 export type AcceptReply =
-  | { readonly status: "accepted" | "known"; readonly state: PushState }
+  | {
+      readonly status: "accepted" | "known";
+      readonly state: PushState;
+      /** Of a queued push that was just accepted, as `push.status` would tell; nodes of earlier releases send none. */
+      readonly report?: PushReport;
+    }
   | { readonly status: "late" };

@@ -1,34 +1,32 @@
 // What is said to a region actor: one per region. It has no journal: everything it does can be asked again.
 
+import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange } from "../../storage/row-index.ts";
-import type { Message } from "../system/definition.ts";
+import type { Commands, DoneReply } from "./protocol.ts";
 import type { RowReference } from "./push.ts";
 
-export type RegionCommand =
+export interface RegionProtocol {
   /** Starts the clock that closes receipt batches; harmless when repeated. */
-  | (Message & { readonly type: "region.open"; readonly region: string })
+  "region.open"(command: { readonly region: string }): DoneReply;
   /** Applies row changes to the region's index; answered when a search sees them. */
-  | (Message & {
-      readonly type: "rows.apply";
-      readonly work_id: string;
-      readonly changes: readonly RowChange[];
-    })
+  "rows.apply"(command: { readonly work_id: string; readonly changes: readonly RowChange[] }): RowsReply;
   /** As `rows.apply`, with rows that the region reads from its own store: answered when they are there and found. */
-  | (Message & {
-      readonly type: "rows.index";
-      readonly work_id: string;
-      readonly collection: string;
-      readonly references: readonly RowReference[];
-    })
-  | (Message & {
-      readonly type: "rows.applied";
-      readonly work_id: string;
-      readonly stale: number;
-      readonly rows: number;
-    })
-  | (Message & { readonly type: "rows.failed"; readonly work_id: string; readonly detail: string })
-  | (Message & { readonly type: "receipts.closed"; readonly batches: number })
-  | (Message & { readonly type: "receipts.forgotten"; readonly batches: number });
+  "rows.index"(command: {
+    readonly work_id: string;
+    readonly collection: CollectionName;
+    readonly references: readonly RowReference[];
+  }): RowsReply;
+  "rows.applied"(command: {
+    readonly work_id: string;
+    readonly stale: number;
+    readonly rows: number;
+  }): DoneReply;
+  "rows.failed"(command: { readonly work_id: string; readonly detail: string }): DoneReply;
+  "receipts.closed"(command: { readonly batches: number }): DoneReply;
+  "receipts.forgotten"(command: { readonly batches: number }): DoneReply;
+}
+
+export type RegionCommand = Commands<RegionProtocol>;
 
 export type RowsReply =
   | { readonly status: "applied"; readonly stale: number }

@@ -1,19 +1,23 @@
 import { describe, expect, it } from "vitest";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
 
 describe("a chunk that a region has not confirmed", () => {
   const indexChunk = async (regions: readonly string[]) => {
     const asked: string[] = [];
-    const { indexChunk: activity } = pushActivities({ regions: () => regions } as never);
+    const { indexChunk: activity } = pushActivities(part({ regions: () => regions }));
     const ask = async (to: { readonly kind: string; readonly id: string }) => {
       asked.push(`${to.kind}/${to.id}`);
       return to.kind === "push" ? { references: [] } : { status: "unavailable" };
     };
-    const context = { actor: { kind: "push", id: "u.bat_1" }, workId: "1", ask };
+    const context = part<ActivityContext>({
+      actor: { kind: "push", id: "u.bat_1" },
+      workId: "1",
+      ask: rubbish(ask),
+    });
     const params = { collection: "products", chunk: 3, region: "eu-west1" };
-    const outcome = await activity?.(params as never, context as never).catch(
-      (error: Error) => error.message,
-    );
+    const outcome = await activity?.(params, context).catch((error: Error) => error.message);
     return { asked, outcome };
   };
 

@@ -1,27 +1,28 @@
 // What a push actor has done outside.
 
-import type { BusinessCommand } from "../messages/business.ts";
-import type { PushCommand, PushFacts, RowReference } from "../messages/push.ts";
+import type { CollectionName } from "../../protocol/identifiers.ts";
+import type { PushCommand, PushFacts } from "../messages/push.ts";
 import { businessRef } from "../messages/refs.ts";
 import type { Activity, ActivityContext } from "../system/definition.ts";
-import { createChunkLine } from "./chunk-line.ts";
-import { chunksAhead, indexRows, type PushPorts, processChunk } from "./process-chunk.ts";
+import { createChunkPipelines } from "./chunk-pipeline.ts";
+import type { PushPorts } from "./ports.ts";
+import { chunksAhead, indexRows, type PublishedChunk, processChunk } from "./process-chunk.ts";
 
-export function pushActivities(given: Omit<PushPorts, "line">): Record<string, Activity> {
-  const ports: PushPorts = { ...given, line: createChunkLine(chunksAhead) };
+export function pushActivities(ports: PushPorts): Record<string, Activity> {
+  const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   return {
-    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext) =>
-      processChunk(ports, params, context),
-    indexChunk: (params: IndexChunk, context: ActivityContext) => indexChunk(ports, params, context),
+    processChunk: (params: { facts: PushFacts; chunk: number }, context: ActivityContext<"push">) =>
+      processChunk({ ports, pipelines }, params, context),
+    indexChunk: (params: IndexChunk, context: ActivityContext<"push">) => indexChunk(ports, params, context),
     finishPush: (
       params: { push_id: string; business_uuid: string; chunks: number },
-      context: ActivityContext,
+      context: ActivityContext<"push">,
     ) => finishPush(ports, params, context),
   };
 }
 
 interface IndexChunk {
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly chunk: number;
   readonly region: string;
 }
@@ -33,13 +34,12 @@ interface IndexChunk {
 async function indexChunk(
   ports: Pick<PushPorts, "regions">,
   params: IndexChunk,
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<PushCommand> {
   const indexed: PushCommand = { type: "chunk.indexed", chunk: params.chunk, region: params.region };
   if (!ports.regions().includes(params.region)) return indexed;
-  const question: PushCommand = { type: "push.references", chunk: params.chunk };
-  const { references } = await context.ask<{ references: readonly RowReference[] }>(context.actor, question);
   const { collection, chunk } = params;
+  const { references } = await context.ask(context.actor, { type: "push.references", chunk });
   if (!(await indexRows(params.region, { collection, chunk, references }, context)))
     throw new Error(`The index of region ${params.region} is unavailable.`);
   return indexed;
@@ -49,10 +49,10 @@ async function indexChunk(
 async function finishPush(
   ports: PushPorts,
   params: { push_id: string; business_uuid: string; chunks: number },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<null> {
-  const command: BusinessCommand = { type: "push.finished", push_id: params.push_id, chunks: params.chunks };
-  await context.ask(businessRef(params.business_uuid), command);
+  const { push_id, chunks } = params;
+  await context.ask(businessRef(params.business_uuid), { type: "push.finished", push_id, chunks });
   await ports.records.dropStaged(context.actor.id);
   ports.trees.drop(context.actor.id);
   ports.parsed.drop(context.actor.id);

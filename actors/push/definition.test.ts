@@ -1,19 +1,25 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
-import type { PublishOutcome, PushReport } from "../messages/push.ts";
+import { pushFacts } from "../facts.fixture.ts";
+import type { HeldReason } from "../messages/business.ts";
+import type { PublishOutcome, PushCommand, PushReport, RecordOutcome } from "../messages/push.ts";
+import type { ActorView } from "../system/definition.ts";
 import { pushActor } from "./definition.ts";
 
-const facts = (records: number) => ({
-  push_id: "bat_0",
-  business_uuid: "b",
-  collection: "products",
-  records,
-  received_at: "2026-01-01T00:00:00.000Z",
-});
+const facts = (records: number) => pushFacts({ records });
 
-const open = (records: number, held: readonly unknown[] = []) => {
-  const push = driveActor(pushActor as never, "bat_0");
-  push.send({ type: "push.accept", facts: facts(records), held_reasons: held } as never);
+const accept = (records: number, held_reasons: readonly HeldReason[] = []) =>
+  ({
+    type: "push.accept",
+    facts: facts(records),
+    held_reasons,
+    accept_by_ms: Number.POSITIVE_INFINITY,
+  }) as const;
+
+const open = (records: number, held: readonly HeldReason[] = []) => {
+  const push = driveActor(pushActor, "bat_0");
+  push.send(accept(records, held));
   return push;
 };
 
@@ -33,12 +39,18 @@ const settle = (push: Push, chunk: number, count: number, unindexed: readonly st
     type: "chunk.settle",
     chunk,
     outcomes: outcomes(chunk, count),
-    references: [{ record_id: "svc_1", hash: "h", change: 1 }],
+    references: [{ record_id: "svc_1", generation: 1, hash: "h", change: 1 }],
     unindexed,
-  } as never);
+  });
 
-const status = (push: Push, from = 0, outcome: string | null = null, limit = 100) =>
-  push.send({ type: "push.status", outcome, from_leaf: from, limit } as never) as PushReport;
+const report = (push: Push, from = 0, outcome: RecordOutcome | null = null, limit = 100) =>
+  push.send({ type: "push.status", outcome, from_leaf: from, limit });
+
+const status = (...asked: Parameters<typeof report>): PushReport => {
+  const found = report(...asked);
+  if (found === null) throw new Error("no push was accepted");
+  return found;
+};
 
 const activities = (push: Push) =>
   push.effects.map((effect) =>
@@ -73,9 +85,19 @@ describe("a queued push", () => {
     ]);
   });
 
+  it.each<readonly [string, readonly HeldReason[]]>([
+    ["queued", []],
+    ["held", [{ code: "price_jump", detail: "d" }]],
+  ])("that is %s says with its acceptance what its status says then", (state, held) => {
+    const push = driveActor(pushActor, "bat_0");
+    const said = push.send(accept(450, held));
+    expect(said).toEqual({ status: "accepted", state, report: status(push) });
+    expect(status(push).results.length).toBe(100);
+  });
+
   it("is accepted once, whoever accepts it again (U1)", () => {
     const push = open(10);
-    expect(push.send({ type: "push.accept", facts: facts(99), held_reasons: [] } as never)).toEqual({
+    expect(push.send(accept(99))).toEqual({
       status: "known",
       state: "queued",
     });
@@ -83,21 +105,19 @@ describe("a queued push", () => {
   });
 
   it("is not accepted when it is too late, but known as before (U1, U4)", () => {
-    const push = driveActor(pushActor as never, "bat_0");
-    const accept = (accept_by_ms: number) =>
-      push.send({ type: "push.accept", facts: facts(10), held_reasons: [], accept_by_ms } as never);
-    expect(accept(push.nowMs - 1)).toEqual({ status: "late" });
-    expect([status(push), push.effects]).toEqual([null, []]);
-    expect(accept(push.nowMs)).toEqual({ status: "accepted", state: "queued" });
-    expect(accept(push.nowMs - 1)).toEqual({ status: "known", state: "queued" });
+    const push = driveActor(pushActor, "bat_0");
+    const acceptBy = (accept_by_ms: number) => push.send({ ...accept(10), accept_by_ms });
+    expect(acceptBy(push.nowMs - 1)).toEqual({ status: "late" });
+    expect([report(push), push.effects]).toEqual([null, []]);
+    expect(acceptBy(push.nowMs)).toMatchObject({ status: "accepted", state: "queued" });
+    expect(acceptBy(push.nowMs - 1)).toEqual({ status: "known", state: "queued" });
   });
 
   it("that is over clears up again after whoever accepts it once more", () => {
     const push = open(1);
     settle(push, 0, 1);
     const before = push.effects.length;
-    const accept = { type: "push.accept", facts: facts(1), held_reasons: [] };
-    expect(push.send(accept as never)).toEqual({ status: "known", state: "complete" });
+    expect(push.send(accept(1))).toEqual({ status: "known", state: "complete" });
     expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
   });
 
@@ -110,13 +130,13 @@ describe("a queued push", () => {
       ["indexChunk", 0],
       ["finishPush", undefined],
     ]);
-    expect(push.send({ type: "push.references", chunk: 0 } as never)).toMatchObject({
+    expect(push.send({ type: "push.references", chunk: 0 })).toMatchObject({
       references: [{ record_id: "svc_1" }],
     });
-    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
-    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" } as never);
+    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" });
+    push.send({ type: "chunk.indexed", chunk: 0, region: "eu-west1" });
     expect(status(push).state).toBe("processing");
-    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" } as never);
+    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" });
     expect(status(push).state).toBe("complete");
   });
 
@@ -127,8 +147,7 @@ describe("a queued push", () => {
     settle(push, 1, 50);
     expect(activities(push).slice(-1)).toEqual([["finishPush", undefined]]);
     const before = push.effects.length;
-    const accept = { type: "push.accept", facts: facts(250), held_reasons: [] };
-    expect(push.send(accept as never)).toEqual({ status: "known", state: "processing" });
+    expect(push.send(accept(250))).toEqual({ status: "known", state: "processing" });
     expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
   });
 
@@ -136,7 +155,7 @@ describe("a queued push", () => {
     const push = open(10);
     settle(push, 0, 10, ["us-east1"]);
     const before = push.effects.length;
-    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" } as never);
+    push.send({ type: "chunk.indexed", chunk: 0, region: "us-east1" });
     expect(activities(push).slice(before)).toEqual([["finishPush", undefined]]);
   });
 
@@ -161,7 +180,7 @@ describe("a queued push", () => {
       completed_at: null,
       results: { length: 250 },
     });
-    for (const chunk of [0, 1]) push.send({ type: "chunk.indexed", chunk, region: "us-east1" } as never);
+    for (const chunk of [0, 1]) push.send({ type: "chunk.indexed", chunk, region: "us-east1" });
     expect(push.send({ type: "push.await" })).toMatchObject({ state: "complete" });
   });
 
@@ -173,7 +192,7 @@ describe("a queued push", () => {
   });
 
   it("does not exist before it was accepted", () => {
-    expect(status(driveActor(pushActor as never, "bat_1"))).toBeNull();
+    expect(report(driveActor(pushActor, "bat_1"))).toBeNull();
   });
 });
 
@@ -184,9 +203,9 @@ describe("pages of outcomes (U3)", () => {
     const seen: number[] = [];
     let from: number | null = 0;
     while (from !== null) {
-      const report: PushReport = status(push, from);
-      seen.push(...report.results.map((result) => result.leaf_index));
-      from = report.next_leaf;
+      const page = status(push, from);
+      seen.push(...page.results.map((result) => result.leaf_index));
+      from = page.next_leaf;
     }
     expect(seen).toEqual(Array.from({ length: 450 }, (_, index) => index));
     expect(status(push, 100).results).toHaveLength(100);
@@ -206,7 +225,7 @@ describe("pages of outcomes (U3)", () => {
 });
 
 describe("a held push", () => {
-  const reasons = [{ code: "price_jump", detail: "d" }];
+  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
 
   it("waits, then goes its way when confirmed", () => {
     const push = open(10, reasons);
@@ -217,7 +236,7 @@ describe("a held push", () => {
     });
     expect(status(push).results[0]?.outcome).toBe("held");
     expect(push.effects).toEqual([]);
-    push.send({ type: "hold.release", confirmed: true } as never);
+    push.send({ type: "hold.release", confirmed: true });
     expect(activities(push)).toEqual([["processChunk", 0]]);
     settle(push, 0, 10);
     expect(status(push).state).toBe("complete");
@@ -225,17 +244,43 @@ describe("a held push", () => {
 
   it("fails when rejected, with its reason", () => {
     const push = open(10, reasons);
-    push.send({ type: "hold.release", confirmed: false } as never);
+    push.send({ type: "hold.release", confirmed: false });
     expect(status(push)).toMatchObject({ state: "failed", error: { code: "hold_rejected" } });
     expect(activities(push)).toEqual([["finishPush", undefined]]);
   });
 
   it("says of every record that it will not be published, once rejected", () => {
     const push = open(10, reasons);
-    push.send({ type: "hold.release", confirmed: false } as never);
+    push.send({ type: "hold.release", confirmed: false });
     expect(status(push).counts).toEqual({ accepted: 0, updated: 0, rejected: 10, held: 0, pending: 0 });
     const { results } = status(push, 0, "rejected");
     expect(results).toHaveLength(10);
     expect(results[9]).toMatchObject({ outcome: "rejected", errors: [{ code: "hold_rejected" }] });
+  });
+});
+
+describe("what the state of a push does not allow", () => {
+  const reasons: readonly HeldReason[] = [{ code: "price_jump", detail: "d" }];
+
+  it("leaves nothing behind: a chunk of a held push, and one of a push that failed", () => {
+    const push = open(10, reasons);
+    expect(settle(push, 0, 10)).toEqual({ status: "done" });
+    expect([status(push).state, push.rows(16)]).toEqual(["held", []]);
+    push.send({ type: "hold.release", confirmed: false });
+    settle(push, 0, 10);
+    expect([status(push).state, push.rows(16)]).toEqual(["failed", []]);
+  });
+
+  it("is no event of its journal: a hold that is settled, and a failure, where there is none to settle and nothing to fail", () => {
+    const push = open(10);
+    const view = () => part<ActorView>({ snapshot: push.snapshot, nowMs: push.nowMs });
+    const events = (command: PushCommand) => pushActor.decide(command, view()).events ?? [];
+    const release: PushCommand = { type: "hold.release", confirmed: true };
+    const fail: PushCommand = { type: "push.fail", code: "c", detail: "d" };
+    expect(events(release)).toEqual([]);
+    expect(events(fail)).toHaveLength(1);
+    settle(push, 0, 10);
+    expect(status(push).state).toBe("complete");
+    expect([events(release), events(fail)]).toEqual([[], []]);
   });
 });

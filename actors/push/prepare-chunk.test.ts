@@ -1,25 +1,26 @@
 import { describe, expect, it } from "vitest";
+import type { Signer } from "../../crypto/port.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { hashOf, sha256 } from "../../protocol/hash.ts";
 import type { PackedMessages } from "../../protocol/packed-messages.ts";
 import { type CertifiedNames, noCertifiedNames } from "../../protocol/records/content-lists.ts";
 import { createNameIndex } from "../../protocol/records/name-index.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
-import type { BusinessCommand, LeafAssignment } from "../messages/business.ts";
-import { prepareChunk } from "./prepare-chunk.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
+import { pushFacts } from "../facts.fixture.ts";
+import type { BusinessProtocol, LeafAssignment } from "../messages/business.ts";
+import type { CommandOf, Message } from "../messages/protocol.ts";
+import type { PushFacts } from "../messages/push.ts";
+import type { PushPorts } from "./ports.ts";
+import { assignChunk, signChunk } from "./prepare-chunk.ts";
 
 describe("a chunk whose leaves are not all there", () => {
   it("is not begun: its outcomes would be settled without them", async () => {
     const asked: unknown[] = [];
-    const ports = { records: { loadLeaves: async () => [new Uint8Array(), new Uint8Array()] } };
-    const facts = { push_id: "bat_0", records: 203 };
-    const note = (what: unknown) => {
-      asked.push(what);
-    };
-    const prepared = prepareChunk(
-      ports as never,
-      { facts: facts as never, chunk: 1 },
-      { ask: async (to) => note(to) as never, assigned: () => note("assigned") },
+    const loadLeaves = async () => [new Uint8Array(), new Uint8Array()];
+    const ports = part<PushPorts>({ records: part({ loadLeaves }) });
+    const prepared = assignChunk(ports, { facts: pushFacts({ records: 203 }), chunk: 1 }, async (to) =>
+      rubbish(asked.push(to)),
     );
     await expect(prepared).rejects.toThrow("A leaf of chunk 1 of bat_0 is not staged.");
     expect(asked).toEqual([]);
@@ -30,13 +31,13 @@ const names = ["Fellside Shoe", "Moorland Shoe", "Plain Shoe"];
 const records = names.map((name, index) =>
   canonicalBytes({ ...sampleRecords.products, product_name: name, business_product_id: `p${index}` }),
 );
-const facts = { push_id: "bat_0", business_uuid: "u", collection: "products", records: 3, countries: null };
+const facts = pushFacts({ business_uuid: "u", records: 3 });
 /** Of a push that was accepted while names were protected. */
 const named = { ...facts, own_names: [] };
-const signer = {
+const signer = part<Signer>({
   keyId: "k",
   signMany: async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64)),
-};
+});
 
 const assignmentOf = (leaf: number): LeafAssignment => ({
   leaf_index: leaf,
@@ -50,31 +51,26 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
 async function prepare(
   protectedNames: readonly string[],
   remembered?: readonly LeafAssignment[],
-  of: object = named,
+  of: PushFacts = named,
   certified: CertifiedNames = noCertifiedNames,
 ) {
   const asked: number[] = [];
-  const prepared = await prepareChunk(
-    {
-      records: { loadLeaves: async () => records },
-      parsed: { take: () => undefined },
-      lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
-      crypto: { sha256 },
-      recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
-      projection: () => signer,
-      sidecar: () => signer,
-    } as never,
-    { facts: of as never, chunk: 0 },
-    {
-      ask: async (_to, message) => {
-        const { leaves } = message as Extract<BusinessCommand, { type: "chunk.assign" }>;
-        asked.push(...leaves.map((leaf) => leaf.leaf_index));
-        const assignments = remembered ?? asked.map(assignmentOf);
-        return { assigned_at_ms: 0, assignments } as never;
-      },
-      assigned: () => {},
-    },
-  );
+  const ports = part<PushPorts>({
+    records: part({ loadLeaves: async () => records }),
+    parsed: { take: () => undefined, drop: () => {} },
+    lists: { protectedNames, exemptNames: [], blockedHosts: [], certified },
+    crypto: part({ sha256 }),
+    recordIdOf: (_business: string, _collection: string, id: string) => `svc_${id}`,
+    projection: () => signer,
+    sidecar: () => signer,
+  });
+  const assigned = await assignChunk(ports, { facts: of, chunk: 0 }, async (_to, message: Message) => {
+    const { leaves } = message as CommandOf<BusinessProtocol, "chunk.assign">;
+    asked.push(...leaves.map((leaf) => leaf.leaf_index));
+    const assignments = remembered ?? asked.map(assignmentOf);
+    return rubbish({ assigned_at_ms: 0, assignments });
+  });
+  const prepared = await signChunk(ports, of, assigned);
   return {
     asked,
     outcomes: prepared.outcomes.map(({ outcome, errors }) => [outcome, ...errors.map((each) => each.code)]),

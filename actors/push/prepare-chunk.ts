@@ -6,14 +6,14 @@
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { hashOf } from "../../protocol/hash.ts";
-import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { listingsOf } from "../../protocol/listings.ts";
 import { judgeRecord } from "../../protocol/records/judge-record.ts";
-import type { AssignReply, BusinessCommand, LeafAssignment, LeafClaim } from "../messages/business.ts";
+import type { AssignReply, LeafAssignment, LeafClaim } from "../messages/business.ts";
 import type { PublishOutcome, PushFacts, RecordFault } from "../messages/push.ts";
 import { businessRef, pushRef } from "../messages/refs.ts";
-import type { ActivityContext } from "../system/definition.ts";
-import type { PushPorts } from "./process-chunk.ts";
+import type { Ask } from "../system/definition.ts";
+import type { PushPorts } from "./ports.ts";
 import { type SignedVersion, signVersions, type UnsignedVersion } from "./sign-versions.ts";
 
 export interface Leaf {
@@ -28,6 +28,12 @@ export interface PreparedLeaf {
   readonly signed: SignedVersion;
 }
 
+/** A chunk whose records were judged, and to whose leaves the business gave their generations. */
+export interface AssignedChunk extends AssignReply {
+  readonly chunk: number;
+  readonly judged: readonly JudgedLeaf[];
+}
+
 export interface PreparedChunk {
   /** Of all leaves, in leaf order. */
   readonly outcomes: readonly PublishOutcome[];
@@ -35,30 +41,40 @@ export interface PreparedChunk {
   readonly publishedAtMs: number;
 }
 
-/** `assigned` is called once the business gave the generations. */
-export async function prepareChunk(
+/** Judges the records and has the business give them their generations. */
+export async function assignChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
-  { ask, assigned: tell }: { readonly ask: ActivityContext["ask"]; readonly assigned: () => void },
-): Promise<PreparedChunk> {
+  ask: Ask,
+): Promise<AssignedChunk> {
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
   const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
   // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
-  const claims = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
-  const assigned = await assign(facts, chunk, claims, ask);
-  tell();
-  const { outcomes, kept } = settle(ports, judged, assigned.assignments);
+  const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
+  const { push_id, number, collection } = facts;
+  const command = { type: "chunk.assign", push_id, number, chunk, collection, leaves } as const;
+  const assigned = await ask(businessRef(facts.business_uuid), command);
+  return { chunk, judged, ...assigned };
+}
+
+/** Signs the rows and sidecars of what is published. */
+export async function signChunk(
+  ports: PushPorts,
+  facts: PushFacts,
+  { judged, assignments, assigned_at_ms }: AssignedChunk,
+): Promise<PreparedChunk> {
+  const { outcomes, kept } = settle(ports, judged, assignments);
   // By the keys that stood when the generations were given: judged again after a crash, a chunk is signed by the same.
-  const publishedAt = formatTimestamp(assigned.assigned_at_ms);
+  const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
-  const signed = await signVersions(signers, facts, kept.map(unsignedOf), assigned.assigned_at_ms);
+  const signed = await signVersions(signers, facts, kept.map(unsignedOf), assigned_at_ms);
   return {
     outcomes,
     published: kept.map((each, index) => ({ ...each, signed: signed[index] as SignedVersion })),
-    publishedAtMs: assigned.assigned_at_ms,
+    publishedAtMs: assigned_at_ms,
   };
 }
 
@@ -124,7 +140,7 @@ interface JudgedLeaf {
 }
 
 function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uint8Array): JudgedLeaf {
-  const collection = facts.collection as CollectionName;
+  const { collection } = facts;
   const known = ports.parsed.take(pushRef(facts.business_uuid, facts.push_id).id, leafIndex);
   const { countries, own_names: ownNames = null } = facts;
   const rules = { collection, countries, lists: ports.lists, ownNames };
@@ -141,23 +157,6 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
     listings: listingsOf(judged.record),
   };
   return { leafIndex, bytes, record, claim, faults: [] };
-}
-
-async function assign(
-  facts: PushFacts,
-  chunk: number,
-  leaves: readonly LeafClaim[],
-  ask: ActivityContext["ask"],
-): Promise<AssignReply> {
-  const command: BusinessCommand = {
-    type: "chunk.assign",
-    push_id: facts.push_id,
-    number: facts.number,
-    chunk,
-    collection: facts.collection,
-    leaves,
-  };
-  return ask<AssignReply>(businessRef(facts.business_uuid), command);
 }
 
 function rejected(

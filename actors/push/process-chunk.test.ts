@@ -1,20 +1,21 @@
 import { describe, expect, it } from "vitest";
+import type { Signer } from "../../crypto/port.ts";
 import { canonicalBytes } from "../../protocol/canonical-json.ts";
 import { sha256 } from "../../protocol/hash.ts";
 import { buildTree, leafHash } from "../../protocol/merkle.ts";
 import type { PackedMessages } from "../../protocol/packed-messages.ts";
 import { noCertifiedNames } from "../../protocol/records/content-lists.ts";
 import { sampleRecords } from "../../protocol/records/records.fixture.ts";
+import { part, rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
-import type { PushCommand } from "../messages/push.ts";
-import type { ActivityContext, Message } from "../system/definition.ts";
+import type { ActivityContext } from "../system/definition.ts";
 import { pushActivities } from "./activities.ts";
 
 const record = canonicalBytes({ ...sampleRecords.products });
-const signer = {
+const signer = part<Signer>({
   keyId: "k",
   signMany: async ({ ends }: PackedMessages) => [...ends].map(() => new Uint8Array(64)),
-};
+});
 
 interface Told {
   readonly region: string;
@@ -28,8 +29,11 @@ function activitiesOf(stored: string[]) {
   const told: Told[] = [];
   const tree = buildTree([leafHash(record, sha256)], sha256);
   const activities = pushActivities({
-    records: { loadLeaves: async () => [record], putVersions: async () => void stored.push("stored") },
-    crypto: { sha256 },
+    records: part({
+      loadLeaves: async () => [record],
+      putVersions: async () => void stored.push("stored"),
+    }),
+    crypto: part({ sha256 }),
     projection: () => signer,
     sidecar: () => signer,
     trees: { load: async () => tree, drop: () => {} },
@@ -38,21 +42,25 @@ function activitiesOf(stored: string[]) {
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: noCertifiedNames },
     region: "eu-west1",
     regions: () => ["eu-west1", "us-east1"],
-  } as never);
-  const ask = async (to: ActorRef, message: Message, options?: { readonly timeoutMs?: number }) => {
+  });
+  const ask = async (
+    to: ActorRef,
+    message: { readonly work_id: string },
+    options?: { readonly timeoutMs?: number },
+  ) => {
     if (to.kind === "push") return { references: [{ record_id: "svc_p", generation: 1 }] };
     if (to.kind !== "region") {
       const assigned = { leaf_index: 0, record_id: "svc_p", outcome: "accepted", generation: 1, change: 1 };
       return { assigned_at_ms: 0, assignments: [assigned] };
     }
-    const { work_id } = message as Message & { readonly work_id: string };
+    const { work_id } = message;
     told.push({ region: to.id, workId: work_id, waitMs: options?.timeoutMs ?? null });
     if (to.id === "us-east1") throw new Error("actor unavailable: timeout");
     return { status: "applied", stale: 0 };
   };
-  const context = { actor: { kind: "push", id: "u.bat_0" }, workId: "push/u.bat_0#1", ask };
-  const run = async (name: string, params: object) =>
-    (await activities[name]?.(params as never, context as unknown as ActivityContext)) as PushCommand;
+  const actor = { kind: "push", id: "u.bat_0" };
+  const context = part<ActivityContext>({ actor, workId: "push/u.bat_0#1", ask: rubbish(ask) });
+  const run = async (name: string, params: object) => activities[name]?.(params, context);
   return { told, run };
 }
 

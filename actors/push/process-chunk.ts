@@ -8,46 +8,19 @@
 //       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
 //       chunks in their order.
 
-import type { CryptoPort, SignerAt } from "../../crypto/port.ts";
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
-import type { JsonObject } from "../../protocol/canonical-json.ts";
 import type { CollectionName } from "../../protocol/identifiers.ts";
-import type { MerkleTree } from "../../protocol/merkle.ts";
-import type { ContentLists } from "../../protocol/records/content-lists.ts";
-import type { RecordHead, RecordStore, RecordVersion } from "../../storage/record-store.ts";
+import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
 import type { RowChange } from "../../storage/row-index.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type { PublishOutcome, PushCommand, PushFacts, RowReference } from "../messages/push.ts";
 import { pushRef, regionRef } from "../messages/refs.ts";
-import type { RegionCommand, RowsReply } from "../messages/region.ts";
+import type { RegionProtocol } from "../messages/region.ts";
 import type { ActivityContext } from "../system/definition.ts";
-import type { ChunkLimits, ChunkLine } from "./chunk-line.ts";
-import { type PreparedChunk, prepareChunk } from "./prepare-chunk.ts";
-
-export interface PushPorts {
-  readonly records: RecordStore;
-  readonly crypto: CryptoPort;
-  readonly projection: SignerAt;
-  readonly sidecar: SignerAt;
-  readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
-  /** Leaves that were judged at admission and are still at hand, with their record ids; given once each. */
-  readonly parsed: {
-    take(
-      push: string,
-      leafIndex: number,
-    ): { readonly record: JsonObject; readonly recordId: string } | undefined;
-    drop(push: string): void;
-  };
-  readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  /** Lists that the content rules judge by. */
-  readonly lists: ContentLists;
-  /** The region that pushes are processed in: their business is at home here. */
-  readonly region: string;
-  /** Regions whose indexes are told now. */
-  readonly regions: () => readonly string[];
-  /** Chunks published before their turn. */
-  readonly line: ChunkLine<PublishedChunk>;
-}
+import type { ChunkLimits, ChunkPipelines } from "./chunk-pipeline.ts";
+import type { PushPorts } from "./ports.ts";
+import { type AssignedChunk, assignChunk, type PreparedChunk, signChunk } from "./prepare-chunk.ts";
 
 /**
  * How long an index is waited for while a caller waits for the answer: long enough that what was answered is found at once
@@ -67,26 +40,26 @@ export interface PublishedChunk {
 
 /** Answers with the settlement of the chunk. Chunks behind it are published meanwhile (C4). */
 export async function processChunk(
-  ports: PushPorts,
-  params: { readonly facts: PushFacts; readonly chunk: number },
-  context: ActivityContext,
+  { ports, pipelines }: { readonly ports: PushPorts; readonly pipelines: ChunkPipelines<PublishedChunk> },
+  { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
+  context: ActivityContext<"push">,
 ): Promise<PushCommand> {
-  const { facts, chunk } = params;
   const { id } = pushRef(facts.business_uuid, facts.push_id);
   const place = { chunk, chunks: chunkCount(facts.records) };
-  const published = await ports.line.take(id, place, (each, assigned) =>
-    publishChunk(ports, { facts, chunk: each }, { context, assigned }),
-  );
+  const published = await pipelines.take(id, place, {
+    begin: (each) => assignChunk(ports, { facts, chunk: each }, context.ask),
+    finish: (assigned) => publishChunk(ports, { facts, assigned }, context),
+  });
   return { type: "chunk.settle", chunk, ...published };
 }
 
 async function publishChunk(
   ports: PushPorts,
-  params: { readonly facts: PushFacts; readonly chunk: number },
-  { context, assigned }: { readonly context: ActivityContext; readonly assigned: () => void },
+  { facts, assigned }: { readonly facts: PushFacts; readonly assigned: AssignedChunk },
+  context: ActivityContext<"push">,
 ): Promise<PublishedChunk> {
-  const { facts, chunk } = params;
-  const prepared = await prepareChunk(ports, params, { ask: context.ask, assigned });
+  const { chunk } = assigned;
+  const prepared = await signChunk(ports, facts, assigned);
   const changes = await storeVersions(ports, facts, prepared);
   const references = prepared.published.map(({ leaf, assignment }) => ({
     record_id: assignment.record_id,
@@ -99,7 +72,7 @@ async function publishChunk(
   const told = await Promise.all(
     regions.map((region) => {
       const work_id = indexWork(context, chunk);
-      const command: RegionCommand =
+      const command: TellRows =
         region === ports.region
           ? { type: "rows.apply", work_id, changes }
           : { type: "rows.index", work_id, collection: facts.collection, references };
@@ -164,29 +137,31 @@ async function storeVersions(
 export function indexRows(
   region: string,
   rows: {
-    readonly collection: string;
+    readonly collection: CollectionName;
     readonly chunk: number;
     readonly references: readonly RowReference[];
   },
-  context: ActivityContext,
+  context: ActivityContext<"push">,
 ): Promise<boolean> {
   const { chunk, ...told } = rows;
-  const command: RegionCommand = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
+  const command: TellRows = { type: "rows.index", work_id: indexWork(context, chunk), ...told };
   return tell(region, command, { context });
 }
 
 /** One name for a chunk, however often a region is told: what is still under way there is waited for, not done twice. */
-function indexWork({ actor }: ActivityContext, chunk: number): string {
+function indexWork({ actor }: ActivityContext<"push">, chunk: number): string {
   return `${actor.id}/chunk ${chunk}`;
 }
 
+type TellRows = CommandOf<RegionProtocol, "rows.apply"> | CommandOf<RegionProtocol, "rows.index">;
+
 async function tell(
   region: string,
-  command: RegionCommand,
-  { context, waitMs }: { readonly context: ActivityContext; readonly waitMs?: number | undefined },
+  command: TellRows,
+  { context, waitMs }: { readonly context: ActivityContext<"push">; readonly waitMs?: number | undefined },
 ): Promise<boolean> {
   try {
-    const reply = await context.ask<RowsReply>(regionRef(region), command, { timeoutMs: waitMs });
+    const reply = await context.ask(regionRef(region), command, { timeoutMs: waitMs });
     return reply.status === "applied";
   } catch {
     return false;

@@ -1,18 +1,22 @@
 // What a push says of itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
-import { chunkSize, type PushContext } from "../../machines/push.ts";
+import { chunkSize, type PushContext, type pushMachine } from "../../machines/push.ts";
+import type { CommandOf } from "../messages/protocol.ts";
 import type {
   PublishOutcome,
   PushCounts,
   PushFacts,
+  PushProtocol,
   PushReport,
   PushState,
   RecordFault,
   RecordOutcome,
+  RowReference,
 } from "../messages/push.ts";
-import type { ActorView } from "../system/definition.ts";
+import type { ViewOf } from "../system/definition.ts";
+import { defineJsonTable, defineTable } from "../system/row-table.ts";
 
-export const rt = { outcomes: 16, references: 17 } as const;
+export type PushView = ViewOf<typeof pushMachine>;
 
 interface Page {
   readonly outcome: RecordOutcome | null;
@@ -20,20 +24,56 @@ interface Page {
   readonly limit: number;
 }
 
+/** Outcomes are kept without the empty members that most of them have. */
 type Packed = readonly [number, RecordOutcome, string | null, number | null, (readonly RecordFault[])?];
 
+/** Outcomes of a settled chunk, in leaf order; its number is the key. */
+export const outcomes = defineTable<readonly PublishOutcome[]>({
+  name: "outcomes",
+  rt: 16,
+  encode: (chunk) => JSON.stringify(chunk.map(pack)),
+  decode: (text) => (JSON.parse(text) as Packed[]).map(unpack),
+});
+/** Rows of a settled chunk that an index must be told again. */
+export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
+
+/** What a report is made of. */
+interface Reported {
+  readonly context: PushContext;
+  readonly facts: PushFacts;
+  readonly state: PushState;
+  /** Outcomes of the settled chunks that were read. */
+  readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
+}
+
 /** Null when no such push was accepted. */
-export function reportPush(view: ActorView, page: Page): PushReport | null {
-  const context = view.snapshot.context as PushContext<PushFacts>;
-  const { facts } = context;
-  if (!facts) return null;
-  const state = reportedState(view);
+export function reportPush(view: PushView, page: Page): PushReport | null {
+  const { context } = view.snapshot;
+  if (!context.facts) return null;
+  const chunks = new Map(outcomes.readAll(view).map(({ k, value }) => [k, value]));
+  return reportOf({ context, facts: context.facts, state: reportedState(view), chunks }, page);
+}
+
+/** What a push says of itself when it has just been accepted: nothing of it is settled. */
+export function reportAccepted(
+  view: PushView,
+  { facts, held_reasons }: CommandOf<PushProtocol, "push.accept">,
+  page: Page,
+): PushReport {
+  const heldReasons = held_reasons;
+  const context = { ...view.snapshot.context, facts, heldReasons, updatedAtMs: view.nowMs };
+  const state = held_reasons.length > 0 ? "held" : "queued";
+  return reportOf({ context, facts, state, chunks: new Map() }, page);
+}
+
+function reportOf(reported: Reported, page: Page): PushReport {
+  const { context, facts, state } = reported;
   const settled = Math.min(context.chunksSettled * chunkSize, facts.records);
-  const { results, nextLeaf } = pageOf(view, page, settled);
+  const { results, nextLeaf } = pageOf(reported, page, settled);
   return {
     facts,
     state,
-    held_reasons: context.heldReasons as PushReport["held_reasons"],
+    held_reasons: context.heldReasons,
     counts: countsOf(context, facts, settled, state),
     settled,
     stalled: context.stalled,
@@ -45,22 +85,18 @@ export function reportPush(view: ActorView, page: Page): PushReport | null {
   };
 }
 
-export function reportedState(view: ActorView): PushState {
+export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
-  if (typeof value === "object" && "working" in value) return value["working"] as PushState;
-  return value === "indexing" ? "processing" : (value as PushState);
+  if (typeof value === "object") return value.working;
+  // `settled` is left as soon as it is entered.
+  return value === "indexing" || value === "settled" ? "processing" : value;
 }
 
 function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function countsOf(
-  context: PushContext<PushFacts>,
-  facts: PushFacts,
-  settled: number,
-  state: PushState,
-): PushCounts {
+function countsOf(context: PushContext, facts: PushFacts, settled: number, state: PushState): PushCounts {
   const open = facts.records - settled;
   const { rejected } = context.tally;
   return {
@@ -71,15 +107,15 @@ function countsOf(
   };
 }
 
-function pageOf(view: ActorView, page: Page, settled: number) {
-  const { facts, error } = view.snapshot.context as PushContext<PushFacts>;
-  const records = facts?.records ?? 0;
-  const state = reportedState(view);
+function pageOf(
+  { context: { error }, facts: { records }, state, chunks }: Reported,
+  page: Page,
+  settled: number,
+) {
   const results: PublishOutcome[] = [];
-  const bodies = new Map(view.rowsOf(rt.outcomes).map((row) => [row.k, row.body]));
   let leaf = page.from_leaf;
   let chunk = -1;
-  let packed: readonly Packed[] = [];
+  let settledOnes: readonly PublishOutcome[] = [];
   for (; leaf < records && results.length < page.limit; leaf += 1) {
     if (leaf >= settled) {
       const outcome = openOutcome(leaf, state, error);
@@ -88,12 +124,12 @@ function pageOf(view: ActorView, page: Page, settled: number) {
     }
     if (Math.floor(leaf / chunkSize) !== chunk) {
       chunk = Math.floor(leaf / chunkSize);
-      const body = bodies.get(chunk);
-      if (body === undefined) break;
-      packed = JSON.parse(body) as Packed[];
+      const known = chunks.get(chunk);
+      if (known === undefined) break;
+      settledOnes = known;
     }
-    const entry = packed[leaf % chunkSize];
-    if (entry && (page.outcome === null || page.outcome === entry[1])) results.push(unpack(entry));
+    const entry = settledOnes[leaf % chunkSize];
+    if (entry && (page.outcome === null || page.outcome === entry.outcome)) results.push(entry);
   }
   return { results, nextLeaf: leaf < records ? leaf : null };
 }
@@ -108,6 +144,11 @@ function openOutcome(leafIndex: number, state: PushState, error: PushContext["er
     version: null,
     errors: failed ? [{ code: error.code, pointer: "", detail: error.detail }] : [],
   };
+}
+
+function pack({ leaf_index, outcome, record_id, version, errors }: PublishOutcome): Packed {
+  const packed = [leaf_index, outcome, record_id, version] as const;
+  return errors.length > 0 ? [...packed, errors] : packed;
 }
 
 function unpack([leaf_index, outcome, record_id, version, errors]: Packed): PublishOutcome {

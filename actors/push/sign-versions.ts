@@ -4,7 +4,7 @@ import type { Signer } from "../../crypto/port.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { payloadTypes } from "../../protocol/dsse.ts";
-import { type CollectionName, formatTimestamp } from "../../protocol/identifiers.ts";
+import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { MessagePacker } from "../../protocol/packed-messages.ts";
 import { type ProjectedRow, projectedRowText, projectRecord } from "../../protocol/projection/project.ts";
 import { signedRowText } from "../../protocol/row.ts";
@@ -74,7 +74,7 @@ function project(
   publishedAtMs: number,
 ): ProjectedRow {
   return projectRecord({
-    collection: facts.collection as CollectionName,
+    collection: facts.collection,
     record: version.record,
     recordId: version.recordId,
     businessUuid: facts.business_uuid,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { noPolicyMasks } from "../../protocol/ai-policy.ts";
 import { sha256 } from "../../protocol/hash.ts";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import type { ReceiptStore } from "../../storage/receipt-store.ts";
 import type { RowReference } from "../messages/push.ts";
 import { forgetExpired, regionActivities } from "./activities.ts";
@@ -29,7 +30,7 @@ function region(readable: readonly string[]) {
       search: async () => [],
       count: async () => 0,
     },
-    receipts: {} as never,
+    receipts: part({}),
     records: {
       readRows: async (ids) => {
         state.reads.push(ids.map(({ record_id }) => record_id));
@@ -43,8 +44,8 @@ function region(readable: readonly string[]) {
   });
   const indexRows = (references: readonly RowReference[]) =>
     activities["indexRows"]?.(
-      { work_id: "w", collection: "updates", references, asked_at_ms: 0 } as never,
-      { nowMs: () => state.nowMs } as never,
+      { work_id: "w", collection: "updates", references, asked_at_ms: 0 },
+      part({ nowMs: () => state.nowMs }),
     );
   return { state, indexRows };
 }

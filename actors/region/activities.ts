@@ -38,7 +38,7 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
     applyRows: async (params: { work_id: string; changes: readonly RowChange[] }): Promise<RegionCommand> => {
       return apply(ports.index, params.work_id, params.changes);
     },
-    indexRows: async (params: IndexRows, context: ActivityContext): Promise<RegionCommand> => {
+    indexRows: async (params: IndexRows, context: ActivityContext<"region">): Promise<RegionCommand> => {
       const changes = await readChanges(ports, params);
       if (changes.length === params.references.length) return apply(ports.index, params.work_id, changes);
       const detail = `${params.references.length - changes.length} rows are not readable in this region yet.`;
@@ -46,11 +46,17 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
     },
-    closeReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
+    closeReceipts: async (
+      params: { region: string },
+      context: ActivityContext<"region">,
+    ): Promise<RegionCommand> => {
       const closed = await closeReceiptBatches(ports, params.region, context.nowMs());
       return { type: "receipts.closed", batches: closed };
     },
-    forgetReceipts: async (params: { region: string }, context: ActivityContext): Promise<RegionCommand> => {
+    forgetReceipts: async (
+      params: { region: string },
+      context: ActivityContext<"region">,
+    ): Promise<RegionCommand> => {
       const batches = await forgetExpired(ports, params.region, context);
       return { type: "receipts.forgotten", batches };
     },
@@ -59,7 +65,7 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
 
 interface IndexRows {
   readonly work_id: string;
-  readonly collection: string;
+  readonly collection: CollectionName;
   readonly references: readonly RowReference[];
   readonly asked_at_ms: number;
 }
@@ -78,7 +84,7 @@ async function readChanges(ports: RegionPorts, params: IndexRows): Promise<reado
   }
   return params.references.flatMap((reference) => {
     const row = byVersion.get(`${reference.record_id} ${reference.generation}`);
-    return row === undefined ? [] : [rowPut(params.collection as CollectionName, reference, row)];
+    return row === undefined ? [] : [rowPut(params.collection, reference, row)];
   });
 }
 

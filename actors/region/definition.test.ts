@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { part } from "../../protocol/rubbish.fixture.ts";
 import { driveActor } from "../actor.fixture.ts";
 import { minuteName } from "./activities.ts";
 import { regionActor } from "./definition.ts";
 
-const apply = (id: string) => ({ type: "rows.apply", work_id: id, changes: [] });
-const applied = (id: string) => ({ type: "rows.applied", work_id: id, stale: 1, rows: 3 });
+const apply = (id: string) => ({ type: "rows.apply", work_id: id, changes: [] }) as const;
+const applied = (id: string) => ({ type: "rows.applied", work_id: id, stale: 1, rows: 3 }) as const;
 
 describe("region", () => {
   it("answers when the rows are in the index, and starts a piece of work once (R1)", () => {
-    const region = driveActor(regionActor as never, "eu-west1");
+    const region = driveActor(regionActor, "eu-west1");
     expect(region.send(apply("w"))).toBeUndefined();
     expect(region.send(apply("w"))).toBeUndefined();
     expect(region.effects).toHaveLength(1);
@@ -18,9 +19,9 @@ describe("region", () => {
   });
 
   it("says unavailable when the index fails, and is serving again after a success", () => {
-    const region = driveActor(regionActor as never, "eu-west1");
+    const region = driveActor(regionActor, "eu-west1");
     region.send(apply("w"));
-    region.send({ type: "rows.failed", work_id: "w", detail: "no disk" } as never);
+    region.send({ type: "rows.failed", work_id: "w", detail: "no disk" });
     expect(region.send(apply("w"))).toMatchObject({ status: "unavailable" });
     expect(region.snapshot.value).toMatchObject({ index: "catching_up" });
     region.send(apply("v"));
@@ -29,13 +30,13 @@ describe("region", () => {
   });
 
   it("takes a bounded number of pieces of work at once", () => {
-    const region = driveActor(regionActor as never, "eu-west1");
+    const region = driveActor(regionActor, "eu-west1");
     for (let index = 0; index < 64; index += 1) expect(region.send(apply(`w${index}`))).toBeUndefined();
     expect(region.send(apply("one more"))).toMatchObject({ status: "unavailable" });
   });
 
   it("keeps no place for work that was answered to nobody", () => {
-    const region = driveActor(regionActor as never, "eu-west1");
+    const region = driveActor(regionActor, "eu-west1");
     for (let index = 0; index < 200; index += 1) {
       expect(region.send(apply(`w${index}`))).toBeUndefined();
       region.send(applied(`w${index}`));
@@ -47,15 +48,15 @@ describe("region", () => {
   });
 
   it("closes receipt batches once a minute, and forgets those that are old enough (R2, R3)", () => {
-    const region = driveActor(regionActor as never, "eu-west1");
-    region.send({ type: "region.open", region: "eu-west1" } as never);
-    expect(regionActor.effects["closeReceipts"]?.({} as never, { id: "eu-west1" } as never)).toEqual([
+    const region = driveActor(regionActor, "eu-west1");
+    region.send({ type: "region.open", region: "eu-west1" });
+    expect(regionActor.effects["closeReceipts"]?.({}, part({ id: "eu-west1" }))).toEqual([
       { kind: "activity", name: "closeReceipts", params: { region: "eu-west1" } },
     ]);
-    expect(regionActor.effects["forgetReceipts"]?.({} as never, { id: "eu-west1" } as never)).toEqual([
+    expect(regionActor.effects["forgetReceipts"]?.({}, part({ id: "eu-west1" }))).toEqual([
       { kind: "activity", name: "forgetReceipts", params: { region: "eu-west1" } },
     ]);
-    expect(region.send({ type: "receipts.forgotten", batches: 2 } as never)).toEqual({ status: "done" });
+    expect(region.send({ type: "receipts.forgotten", batches: 2 })).toEqual({ status: "done" });
     expect(region.snapshot.context).toMatchObject({ batchesForgotten: 2 });
     expect(minuteName(Date.UTC(2026, 0, 2, 3, 4, 59))).toBe("202601020304");
   });

@@ -1,70 +1,58 @@
 // The region actor: the only writer of its region's index. No journal: who asked asks again (R1, R2 of the machine).
 
-import { type RegionContext, regionMachine } from "../../machines/region.ts";
-import type { RegionCommand, RowsReply } from "../messages/region.ts";
-import type { ActorDefinition, ActorView, Decision, Effect, Message } from "../system/definition.ts";
+import { type RegionEvent, regionMachine } from "../../machines/region.ts";
+import type { RowsReply } from "../messages/region.ts";
+import { type Decision, defineActor, type Effect, type ViewOf } from "../system/definition.ts";
 
 /** Pieces of work under way at once; above it the asker waits. */
 export const workMax = 64;
 
-type Reply = RowsReply | { readonly status: "done" };
+type View = ViewOf<typeof regionMachine>;
 
-export const regionActor: ActorDefinition<RegionCommand, Reply> = {
+export const regionActor = defineActor<"region", typeof regionMachine>({
   kind: "region",
   schemaVersion: 1,
   machine: regionMachine,
   durability: "memory",
   input: (id) => ({ region: id }),
-  decide,
+  decide: {
+    "region.open": () => ({ reply: { status: "done" } }),
+    "rows.apply": ({ work_id, changes }, view) =>
+      work(work_id, view, { kind: "activity", name: "applyRows", params: { work_id, changes } }),
+    "rows.index": ({ work_id, collection, references }, view) =>
+      work(work_id, view, {
+        kind: "activity",
+        name: "indexRows",
+        params: { work_id, collection, references, asked_at_ms: view.nowMs },
+      }),
+    "rows.applied": note,
+    "rows.failed": note,
+    "receipts.closed": note,
+    "receipts.forgotten": note,
+  },
   effects: {
-    closeReceipts: (_params: unknown, view: ActorView): readonly Effect[] => [
+    closeReceipts: (_params, view) => [
       { kind: "activity", name: "closeReceipts", params: { region: view.id } },
     ],
-    forgetReceipts: (_params: unknown, view: ActorView): readonly Effect[] => [
+    forgetReceipts: (_params, view) => [
       { kind: "activity", name: "forgetReceipts", params: { region: view.id } },
     ],
   },
-};
+});
 
-function decide(command: RegionCommand, view: ActorView): Decision<Reply> {
-  switch (command.type) {
-    case "region.open":
-      return { reply: { status: "done" } };
-    case "rows.apply":
-      return work(command.work_id, view, {
-        name: "applyRows",
-        params: { work_id: command.work_id, changes: command.changes },
-      });
-    case "rows.index":
-      return work(command.work_id, view, {
-        name: "indexRows",
-        params: {
-          work_id: command.work_id,
-          collection: command.collection,
-          references: command.references,
-          asked_at_ms: view.nowMs,
-        },
-      });
-    case "rows.applied":
-      return { reply: { status: "done" }, events: [command] };
-    case "rows.failed":
-      return { reply: { status: "done" }, events: [command] };
-    case "receipts.closed":
-    case "receipts.forgotten":
-      return { reply: { status: "done" }, events: [command] };
-  }
+/** What an activity answered is what happened. */
+function note<E extends RegionEvent>(
+  answer: E,
+): { readonly reply: { readonly status: "done" }; readonly events: readonly E[] } {
+  return { reply: { status: "done" }, events: [answer] };
 }
 
 /** Begins a piece of work, or answers what became of it. */
-function work(
-  workId: string,
-  view: ActorView,
-  activity: { readonly name: string; readonly params: unknown },
-): Decision<Reply> {
-  const { work: known } = view.snapshot.context as RegionContext;
+function work(workId: string, view: View, activity: Effect): Decision<RowsReply, RegionEvent> {
+  const { work: known } = view.snapshot.context;
   const result = known[workId];
   if (result) {
-    const answered: Message = { type: "rows.answered", work_id: workId } as Message;
+    const answered: RegionEvent = { type: "rows.answered", work_id: workId };
     return result.status === "applied"
       ? { reply: { status: "applied", stale: result.stale }, events: [answered] }
       : { reply: { status: "unavailable", retry_after_seconds: 1 }, events: [answered] };
@@ -72,9 +60,5 @@ function work(
   if (result === null) return { wait: true };
   if (Object.values(known).filter((each) => each === null).length >= workMax)
     return { reply: { status: "unavailable", retry_after_seconds: 1 } };
-  return {
-    wait: true,
-    events: [{ type: "rows.queued", work_id: workId } as Message],
-    effects: [{ kind: "activity", ...activity }],
-  };
+  return { wait: true, events: [{ type: "rows.queued", work_id: workId }], effects: [activity] };
 }

@@ -5,10 +5,11 @@
 //   V3. Whatever happens, a caller is answered exactly once.
 
 import type { ActorRef, RowSelection } from "../../storage/actor-store.ts";
+import type { ActorState, Timer } from "./actor-state.ts";
 import { type ActorUnavailable, actorUnavailable, type Message } from "./definition.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
 import type { ActorHost } from "./host.ts";
-import { type ActorState, remember, type Timer } from "./journal.ts";
+import { remember } from "./journal.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import { Outbox } from "./outbox.ts";
 import { stillWaiting, Turn } from "./turn.ts";

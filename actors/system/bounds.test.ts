@@ -70,6 +70,23 @@ describe("A7: everything is bounded", () => {
     expect(await ask(node, "a", read)).toMatchObject({ n: 1, epoch: 2 });
   });
 
+  it("an actor whose effects are on their way stays until their rows are gone, however long it is idle", async () => {
+    const { system, time } = newWorld();
+    const work = Promise.withResolvers<null>();
+    const limits = { idleMs: 5_000, idleSweepMs: 1_000, ackFlushMs: 20_000 };
+    const node = system({ limits, activities: { work: () => work.promise } });
+    await ask(node, "a", { type: "work", job: "1" });
+    await time.advance(30_000);
+    expect(node.stats().active).toBe(1);
+    work.resolve(null);
+    await time.advance(19_000);
+    expect(node.stats().active).toBe(1);
+    await time.advance(20_000);
+    expect(node.stats().active).toBe(0);
+    // Left in the middle, it would have begun its work again.
+    expect(await ask(node, "a", read)).toMatchObject({ epoch: 2 });
+  });
+
   it("an actor with a timer due soon stays; one with a far timer leaves and is woken", async () => {
     const { system, time } = newWorld();
     const node = system({

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { businessRef } from "../messages/refs.ts";
 import { createCurrentActors } from "./current-actors.ts";
 import type { ActorSystemStats } from "./definition.ts";
 import type { LocalActorSystem } from "./ports.ts";
 
-const ref = { kind: "counter", id: "a" };
-const command = { type: "add" };
+const ref = businessRef("a");
+const command = { type: "group.block", group: "g" } as const;
 
 /** Systems that answer by their owner's name and count what they were asked. */
 function systems() {

@@ -5,10 +5,12 @@
 //       refused an incarnation only when the next one had begun.
 
 import type { ActorRef } from "../../storage/actor-store.ts";
+import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
+import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import {
   type ActorReport,
   type ActorSystemStats,
-  type AheadOfReply,
+  type AskedAhead,
   type AskOptions,
   actorUnavailable,
   type Message,
@@ -19,6 +21,8 @@ export interface CurrentActors extends LocalActorSystem {
   /** Makes the system of the next incarnation. The one before must have been halted or drained. */
   begin(owner: string): void;
 }
+
+type Kind = KindOf<ActorProtocols>;
 
 const nothing: ActorSystemStats = {
   active: 0,
@@ -56,13 +60,20 @@ class Current implements CurrentActors {
     if (this.#isStarted) this.#system.start().catch(() => {});
   }
 
-  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> {
-    return this.#system?.ask<R>(to, command, options) ?? refused();
+  ask<K extends Kind, T extends CommandType<ActorProtocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<ActorProtocols[K], T>,
+    options?: AskOptions,
+  ): Promise<ReplyOf<ActorProtocols[K], T>> {
+    return this.#system?.ask(to, command, options) ?? refused();
   }
 
-  askAhead<R>(to: ActorRef, command: Message) {
-    if (this.#system !== null) return this.#system.askAhead<R>(to, command);
-    const [decided, reply] = [refused<AheadOfReply<R>>(), refused<R>()];
+  askAhead<K extends Kind, T extends CommandType<ActorProtocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<ActorProtocols[K], T>,
+  ): AskedAhead<ReplyOf<ActorProtocols[K], T>> {
+    if (this.#system !== null) return this.#system.askAhead(to, command);
+    const [decided, reply] = [refused(), refused()];
     // Whoever looks at one of them is told.
     for (const each of [decided, reply]) each.catch(() => {});
     return { decided, reply };
@@ -72,7 +83,10 @@ class Current implements CurrentActors {
     return this.#system?.askHere(to, command, timeoutMs) ?? refused();
   }
 
-  tell(to: ActorRef, command: Message): boolean {
+  tell<K extends Kind, T extends CommandType<ActorProtocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<ActorProtocols[K], T>,
+  ): boolean {
     return this.#system?.tell(to, command) ?? false;
   }
 
@@ -129,6 +143,6 @@ function counted(now: ActorSystemStats, all: readonly ActorSystemStats[]): Actor
   };
 }
 
-function refused<R>(): Promise<R> {
+function refused(): Promise<never> {
   return Promise.reject(actorUnavailable("restarting", { retryAfterSeconds: 1, effect: "not_applied" }));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { rowTable } from "../../storage/actor-store.ts";
 import type { MemoryActorStore } from "../../storage/memory/actor-store.ts";
 import { ask, Bench, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
@@ -31,6 +32,17 @@ describe("A3: messages are repeated until acknowledged, and count once", () => {
     await time.advance(1);
     expect(await outboxRows(store, "a")).toBe(0);
     expect(await store.dueActors(Number.MAX_SAFE_INTEGER, 9)).toEqual([]);
+  });
+
+  it("an acknowledgement that rode on another commit gets none of its own", async () => {
+    const { system, store, time } = newWorld();
+    const node = system({ limits: { ackFlushMs: 200 } });
+    await ask(node, "a", { type: "forward", to: "b", by: 5 });
+    await time.settle();
+    await ask(node, "a", { type: "add", by: 1 });
+    expect(await outboxRows(store, "a")).toBe(0);
+    await time.advance(1_000);
+    expect((await store.readHead(counter("a")))?.head).toBe(2);
   });
 
   it("sent before a crash and after it, a message counts once", async () => {
@@ -256,7 +268,8 @@ describe("A3: activities are repeated until their answer is committed", () => {
     const node = system({ activities: { work: bench.activity } });
     await node.adopt();
     await time.settle();
-    answer.resolve({ type: "work.done", job: "j" } as { type: string });
+    const done: CounterCommand = { type: "work.done", job: "j" };
+    answer.resolve(done);
     await time.settle();
     expect(await ask(node, "a", read)).toMatchObject({ done: ["j"] });
     expect(zombie.stats().refusedCommits).toBe(1);
@@ -278,8 +291,8 @@ describe("A3: activities are repeated until their answer is committed", () => {
       activities: {
         work: async (_params: unknown, context) => {
           const command: CounterCommand = { type: "add", by: 3 };
-          await context.ask(context.actor, command);
-          await context.ask(counter("b"), command);
+          await context.ask(rubbish(context.actor), rubbish(command));
+          await context.ask(rubbish(counter("b")), rubbish(command));
           return null;
         },
       },

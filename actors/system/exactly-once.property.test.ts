@@ -9,7 +9,14 @@ import type { MemoryActorStore, StoreFault } from "../../storage/memory/actor-st
 import type { Message } from "./definition.ts";
 import type { ManualTime } from "./manual-time.fixture.ts";
 import type { LocalActorSystem } from "./ports.ts";
-import { ask, type CounterCommand, counter, newWorld, type World } from "./world.fixture.ts";
+import {
+  ask,
+  type CounterCommand,
+  counter,
+  newWorld,
+  type TestProtocols,
+  type World,
+} from "./world.fixture.ts";
 
 type Told = "applied" | "not_applied" | "unknown";
 
@@ -47,7 +54,10 @@ const faults: fc.Arbitrary<Fault> = fc.oneof(
 );
 
 /** A node that can be killed at any moment. */
-function newNode(world: World, slowMs: number): { system: LocalActorSystem; kill: () => void } {
+function newNode(
+  world: World,
+  slowMs: number,
+): { system: LocalActorSystem<TestProtocols>; kill: () => void } {
   let isAlive = true;
   const whileAlive = <T>(promise: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -72,7 +82,7 @@ function newNode(world: World, slowMs: number): { system: LocalActorSystem; kill
     activities: {
       work: async (params: { job: string }) => {
         await new Promise<void>((resolve) => time.schedule(slowMs, resolve));
-        return { type: "work.done", job: params.job } as Message;
+        return { type: "work.done", job: params.job };
       },
     },
     limits: {
@@ -150,7 +160,7 @@ class Callers {
   #count = 0;
 
   /** Sends a command and notes what its caller is told; nothing, if its node dies first. */
-  send(system: LocalActorSystem, step: Extract<Step, { at: number }>): void {
+  send(system: LocalActorSystem<TestProtocols>, step: Extract<Step, { at: number }>): void {
     this.#count += 1;
     const name = `${step.do}-${step.at}-${this.#count}`;
     const commands: Record<typeof step.do, CounterCommand> = {
@@ -185,7 +195,11 @@ async function eventsOf(
   return rows.flatMap((row) => (JSON.parse(row.body) as { e: Message[] }).e);
 }
 
-async function checkActors(world: World, last: LocalActorSystem, callers: Callers): Promise<void> {
+async function checkActors(
+  world: World,
+  last: LocalActorSystem<TestProtocols>,
+  callers: Callers,
+): Promise<void> {
   for (const at of [0, 1]) {
     const rows = await world.store.readRows(counter(`add-${at}`), [{ rt: 16, limit: 10_000 }]);
     const added = new Set(rows.map((row) => row.k2));

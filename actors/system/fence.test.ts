@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StoreError } from "../../storage/actor-store.ts";
+import { type ActorStore, StoreError } from "../../storage/actor-store.ts";
 import type { StoreInterceptor } from "../../storage/memory/actor-store.ts";
 import { ask, type CounterCommand, counter, newWorld } from "./world.fixture.ts";
 
@@ -156,6 +156,26 @@ describe("A5: unknown is not failed", () => {
     expect(await ask(node, "a", read)).toMatchObject({ n: 1 });
   });
 
+  it.each([
+    ["a timer comes back unasked", { type: "arm" }, 1],
+    ["work under way comes back unasked", { type: "work", job: "1" }, 1],
+    ["nothing of its own to do waits until it is asked", add, 0],
+  ] as const)("when its commit failed, an actor with %s", async (_what, command, active) => {
+    const { system, store, time } = newWorld();
+    const node = system({
+      limits: { commitResendsMax: 0 },
+      activities: { work: () => new Promise(() => {}) },
+    });
+    await ask(node, "a", command);
+    store.failNext("commit", "before");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "not_applied" });
+    await time.settle();
+    await outcome;
+    expect(node.stats().active).toBe(0);
+    await time.advance(30_000);
+    expect(node.stats().active).toBe(active);
+  });
+
   it("a doubt that another writer has overtaken stays a doubt", async () => {
     const { system, store, time } = newWorld();
     const node = system({ limits: { commitResendsMax: 1 } });
@@ -172,6 +192,28 @@ describe("A5: unknown is not failed", () => {
     await time.advance(5_000);
     await outcome;
     expect(await ask(node, "a", read)).toMatchObject({ n: 12 });
+  });
+
+  it("a doubt stays a doubt where as many commits were made of which the last is another", async () => {
+    const { system, store, time } = newWorld();
+    const stays: ActorStore = {
+      claim: async (ref, owner) => {
+        const activation = await store.claim(ref, owner);
+        const { head } = activation;
+        return head.head === 0 ? activation : { ...activation, head: { ...head, op: "of another line" } };
+      },
+      commit: (commit) => store.commit(commit),
+      readRows: (ref, selections) => store.readRows(ref, selections),
+      readHead: (ref) => store.readHead(ref),
+      dueActors: (nowMs, limit) => store.dueActors(nowMs, limit),
+      listActors: (kind, afterId, limit) => store.listActors(kind, afterId, limit),
+    };
+    const node = system({ store: stays, limits: { commitResendsMax: 0 } });
+    await ask(node, "a", add);
+    store.failNext("commit", "unknown_not_applied");
+    const outcome = expect(ask(node, "a", add)).rejects.toMatchObject({ effect: "unknown" });
+    await time.advance(1_000);
+    await outcome;
   });
 
   it("a claim that fails is repeated; one that keeps failing refuses the callers", async () => {

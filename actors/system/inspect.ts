@@ -2,8 +2,9 @@
 
 import { type ActorHead, type ActorRef, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { Activation } from "./activation.ts";
+import type { ActorState } from "./actor-state.ts";
 import type { ActorReport, Effect } from "./definition.ts";
-import { type ActorState, parseOutbox, rebuildState } from "./journal.ts";
+import { parseOutbox, rebuildState } from "./journal.ts";
 import type { ActorLimits } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import type { CrashCase } from "./supervision.ts";

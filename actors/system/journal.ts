@@ -4,7 +4,6 @@
 //   J3. One event row a commit, keyed by its last event, so that pruning up to a sequence is pruning whole rows.
 //   J4. Outbox sequences follow from the head, so they grow for ever although rows are deleted, across activations.
 
-import type { AnyMachineSnapshot } from "xstate";
 import {
   type ActorCommit,
   type ActorRef,
@@ -13,44 +12,15 @@ import {
   rowTable,
   type Activation as StoredActivation,
 } from "../../storage/actor-store.ts";
+import type { ActorState, Timer } from "./actor-state.ts";
 import type { Effect, Message } from "./definition.ts";
-import type { ActorLimits } from "./limits.ts";
+import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import type { Turn } from "./turn.ts";
-
-/** Outbox sequences that one commit may use (J4). */
-export const effectsPerCommitMax = 4_096;
-
-export interface Timer {
-  readonly id: string;
-  /** Unix milliseconds. */
-  readonly dueMs: number;
-  readonly event: Message;
-}
-
-/** How far a sender was heard, and until when that is remembered. */
-export interface Heard {
-  readonly seq: number;
-  readonly expiresAtMs: number;
-}
 
 export interface OutboxItem {
   readonly seq: number;
   readonly effect: Effect;
-}
-
-export interface ActorState {
-  epoch: number;
-  head: number;
-  op: string;
-  /** Sequence of the last event. */
-  seq: number;
-  snapshotSeq: number;
-  snapshot: AnyMachineSnapshot;
-  timers: Map<string, Timer>;
-  inbox: Map<string, Heard>;
-  /** Newest events, oldest first, for operators. */
-  recent: unknown[];
 }
 
 interface EventBody {

@@ -1,5 +1,8 @@
 // Every bound of the actor system, by name (A7). A system may be given others, tests and the simulator do.
 
+/** Outbox sequences that one commit may use (J4 in journal.ts): part of the stored format, so it is the same for all. */
+export const effectsPerCommitMax = 4_096;
+
 export interface ActorLimits {
   /** Commands decided in one turn, and so sharing one commit. */
   readonly batchCommandsMax: number;

@@ -48,7 +48,7 @@ describe("machines as pure functions", () => {
     expect(driver.hasActions).toBe(false);
     driver.next(armed, { type: "disarmed" });
     expect(driver.takeActions()).toEqual([{ kind: "cancel", id: "xstate.after.alarm.counter.armed" }]);
-    const forwarded = { type: "forwarded", to: "b", by: 2 } as { type: string };
+    const forwarded = { type: "forwarded", to: "b", by: 2 };
     driver.next(initial, forwarded);
     expect(driver.takeActions()).toEqual([{ kind: "effect", name: "forward", params: { to: "b", by: 2 } }]);
   });
@@ -57,7 +57,8 @@ describe("machines as pure functions", () => {
     const driver = new MachineDriver(counterActor);
     const one = driver.initial("1");
     const two = driver.initial("2");
-    const added = driver.next(one, { type: "added", by: 3 } as { type: string });
+    const event = { type: "added", by: 3 };
+    const added = driver.next(one, event);
     expect([one.context, two.context, added.context]).toMatchObject([{ n: 0 }, { n: 0 }, { n: 3 }]);
   });
 

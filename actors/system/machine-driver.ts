@@ -4,6 +4,10 @@
 //   M3. A delayed event has an id and a delay in milliseconds; a delay name without a value is an error, where
 //       XState would take the transition at once.
 //   M4. Context given as one object in the machine's configuration is shared by all its actors: it is frozen.
+// XState's public `transition()` makes an actor, a system and a scope for each call. With one scope for all of them the machine
+// of a business takes 234,000 events a second where `transition()` takes 17,000 (one thread of a shared core), and every event
+// of every actor goes through here. The scope is XState's own affair, so a test holds the driver to `transition()` over random
+// events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
 
 import type { AnyMachineSnapshot, AnyStateMachine, ExecutableActionObject, StateNode } from "xstate";
 import type { ActorDefinition, Message } from "./definition.ts";

@@ -2,9 +2,10 @@
 // Its messages are sent once and its activities repeated only while it lives; whoever needs more asks again.
 
 import { Activation, TurnFailure } from "./activation.ts";
+import type { ActorState } from "./actor-state.ts";
 import type { Effect } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
-import { type ActorState, applyTurn, initialState, numberEffects, type OutboxItem } from "./journal.ts";
+import { applyTurn, initialState, numberEffects, type OutboxItem } from "./journal.ts";
 import type { Turn } from "./turn.ts";
 
 export class MemoryActivation extends Activation {

@@ -4,7 +4,9 @@
 import type { Clock } from "../../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { Delivery, RemoteTarget } from "../../transport/actor-transport.ts";
-import type { Activity, ActorDefinition, ActorSystem, Message } from "./definition.ts";
+import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
+import type { CommandOf, CommandType, Message } from "../messages/protocol.ts";
+import type { Activity, ActorDefinition, ActorSystem } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
 export type { Delivery, RemoteTarget };
@@ -42,9 +44,12 @@ export interface ActorSystemOptions {
 }
 
 /** The system as its own node sees it. */
-export interface LocalActorSystem extends ActorSystem {
+export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSystem<Protocols> {
   /** Sends a command nobody waits for. False when it was refused; nothing else is promised, see outbox effects. */
-  tell(to: ActorRef, command: Message): boolean;
+  tell<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<Protocols[K], T>,
+  ): boolean;
   /** As `ask`, for commands that another node routed here: never routed on. */
   askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
   /** Receives from another node's outbox; see {@link RemoteTarget.deliver}. */

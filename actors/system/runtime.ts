@@ -4,6 +4,8 @@
 // machine-driver.ts (A9), inspect.ts (A10).
 
 import type { ActorRef } from "../../storage/actor-store.ts";
+import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
+import type { CommandOf, CommandType, ReplyOf } from "../messages/protocol.ts";
 import type { Activation } from "./activation.ts";
 import { ActivationTable } from "./activation-table.ts";
 import {
@@ -11,6 +13,8 @@ import {
   type ActorSystemStats,
   type ActorUnavailable,
   type AheadOfReply,
+  type Ask,
+  type AskedAhead,
   type AskOptions,
   actorUnavailable,
   type Message,
@@ -30,11 +34,13 @@ import { Waker } from "./wake.ts";
 import { WorkPool } from "./work-pool.ts";
 
 /** Makes an actor system. Throws when a definition is not a pure machine with named effects. */
-export function createActorSystem(options: ActorSystemOptions): LocalActorSystem {
-  return new Runtime(options);
+export function createActorSystem<Protocols = ActorProtocols>(
+  options: ActorSystemOptions,
+): LocalActorSystem<Protocols> {
+  return new Runtime<Protocols>(options);
 }
 
-class Runtime implements LocalActorSystem {
+class Runtime<Protocols> implements LocalActorSystem<Protocols> {
   readonly #options: ActorSystemOptions;
   readonly #limits: ActorLimits;
   readonly #drivers = new Map<string, MachineDriver>();
@@ -68,26 +74,37 @@ class Runtime implements LocalActorSystem {
     this.#waker = new Waker({ store, clock, timers, limits: this.#limits, wake, log: this.#host.log });
   }
 
-  ask<R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> {
-    const timeoutMs = options?.timeoutMs ?? this.#limits.askTimeoutMs;
-    const target = this.#options.route?.(to) ?? "local";
-    // The reply's type is the caller's claim about the actor kind; messages carry no types at run time.
-    return (
-      target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs)
-    ) as Promise<R>;
+  ask<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<Protocols[K], T>,
+    options?: AskOptions,
+  ): Promise<ReplyOf<Protocols[K], T>> {
+    return this.#ask(to, command, options?.timeoutMs) as Promise<ReplyOf<Protocols[K], T>>;
   }
 
-  askAhead<R>(to: ActorRef, command: Message): { decided: Promise<AheadOfReply<R>>; reply: Promise<R> } {
-    const ahead = Promise.withResolvers<AheadOfReply<R>>();
+  askAhead<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<Protocols[K], T>,
+  ): AskedAhead<ReplyOf<Protocols[K], T>> {
+    return this.#askAhead(to, command) as AskedAhead<ReplyOf<Protocols[K], T>>;
+  }
+
+  // Messages carry no types at run time. What the kind of an actor answers was checked where the kind was defined.
+  #ask(to: ActorRef, command: Message, timeoutMs = this.#limits.askTimeoutMs): Promise<unknown> {
+    const target = this.#options.route?.(to) ?? "local";
+    return target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs);
+  }
+
+  #askAhead(to: ActorRef, command: Message): AskedAhead<unknown> {
+    const ahead = Promise.withResolvers<AheadOfReply<unknown>>();
     // A failure is the reply's; whoever looks at both is told once.
     ahead.promise.catch(() => {});
     const isHere = (this.#options.route?.(to) ?? "local") === "local";
     const reply = isHere
-      ? (this.#askHere(to, command, this.#limits.askTimeoutMs, (early, commit) =>
-          // The reply's type is the caller's claim about the actor kind, as with ask.
-          ahead.resolve({ reply: early as R, commit }),
-        ) as Promise<R>)
-      : this.ask<R>(to, command);
+      ? this.#askHere(to, command, this.#limits.askTimeoutMs, (early, commit) =>
+          ahead.resolve({ reply: early, commit }),
+        )
+      : this.#ask(to, command);
     reply.then((known) => ahead.resolve({ reply: known, commit: null }), ahead.reject);
     return { decided: ahead.promise, reply };
   }
@@ -119,7 +136,14 @@ class Runtime implements LocalActorSystem {
     });
   }
 
-  tell(to: ActorRef, command: Message): boolean {
+  tell<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<Protocols[K], T>,
+  ): boolean {
+    return this.#tell(to, command);
+  }
+
+  #tell(to: ActorRef, command: Message): boolean {
     const target = this.#options.route?.(to) ?? "local";
     if (target === "local") return this.#post(to, envelopeOf("tell", command)) === null;
     target.ask(to, command, this.#limits.askTimeoutMs).catch(() => {});
@@ -263,16 +287,16 @@ class Runtime implements LocalActorSystem {
     // Sequences of an actor without a journal start anew with every activation.
     const isJournaled = activation.driver.definition.durability === "journal";
     const prefix = isJournaled ? "" : `${owner}.${this.#incarnations.get(activation)}.`;
+    const ask = (to: ActorRef, command: Message, options?: AskOptions): Promise<unknown> =>
+      this.#ask(to, command, options?.timeoutMs);
     const context = {
       actor: activation.ref,
       workId: `${activation.key}#${prefix}${seq}`,
       nowMs: () => clock.now(),
-      ask: <R>(to: ActorRef, command: Message, options?: AskOptions): Promise<R> =>
-        this.ask<R>(to, command, options),
+      ask: ask as Ask,
       signal: activation.signal,
     };
-    // The kind that names the activity gives it the parameters that it takes.
-    return this.#pool.run(name, () => activity(params as never, context));
+    return this.#pool.run(name, () => activity(params, context));
   }
 
   /** For the waker: an actor that the store found due. */
@@ -302,7 +326,7 @@ class Runtime implements LocalActorSystem {
       noteIdle: (activation) => void this.#busy.delete(activation),
       isHere: (ref) => this.#isHere(ref),
       send: (to, from, messages, done) => this.#send(to, from, messages, done),
-      tell: (to, message) => void this.tell(to, message),
+      tell: (to, message) => void this.#tell(to, message),
       perform: (activation, name, params, seq) => this.#perform(activation, name, params, seq),
       ended: (activation) => {
         this.#table.delete(activation);

@@ -88,7 +88,7 @@ describe("A6: supervision", () => {
       initial: "open",
       states: { open: { after: { tick: { target: "open", reenter: true, actions: "tick" } } } },
     });
-    const ticker: ActorDefinition<CounterCommand, unknown> = {
+    const ticker: ActorDefinition = {
       ...counterActor,
       machine,
       durability: "memory",

@@ -50,6 +50,19 @@ describe("A4: time is data", () => {
     expect((await store.readHead(counter("a")))?.head).toBe(2);
   });
 
+  it("that is late on a busy node is not written about by polls that find its actor due", async () => {
+    const { system, store, time } = newWorld();
+    const late = (delayMs: number, run: () => void) =>
+      delayMs === minute ? () => {} : time.schedule(delayMs, run);
+    const node = system({ timers: { schedule: late }, limits: { pollMs: 1_000 } });
+    await node.start();
+    await ask(node, "a", { type: "arm" });
+    await time.advance(minute + 5_000);
+    expect(await store.dueActors(time.now(), 9)).toHaveLength(1);
+    expect(node.stats().active).toBe(1);
+    expect((await store.readHead(counter("a")))?.head).toBe(1);
+  });
+
   it("a timer that was overdue fires at once on activation", async () => {
     const { system, time } = newWorld();
     await ask(system({ timers: { schedule: () => () => {} } }), "a", { type: "arm" });

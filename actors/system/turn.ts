@@ -3,10 +3,10 @@
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
+import type { ActorState, Heard, Timer } from "./actor-state.ts";
 import type { ActorView, Decision, Effect, Message } from "./definition.ts";
 import type { Envelope } from "./envelope.ts";
-import { type ActorState, effectsPerCommitMax, type Heard, type Timer } from "./journal.ts";
-import type { ActorLimits } from "./limits.ts";
+import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import { isReservedName, type MachineDriver } from "./machine-driver.ts";
 import { TurnRows } from "./turn-rows.ts";
 
@@ -146,8 +146,7 @@ export class Turn implements ActorView {
       } else {
         const effect = this.#driver.definition.effects[action.name];
         if (effect === undefined) throw new Error(`action ${action.name} is not among the effects`);
-        // The kind declares the parameters of its own actions; XState carries them untyped.
-        this.#add(effect(action.params as never, this));
+        this.#add(effect(action.params, this));
       }
     }
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { Unavailable } from "../../std/unavailable.ts";
 import type { ActorCommit } from "../../storage/actor-store.ts";
 import type { ActorDefinition } from "./definition.ts";
@@ -37,7 +38,7 @@ describe("A2: nothing leaves before the commit", () => {
       return apply();
     };
     let reply: unknown = null;
-    const asked = node.askAhead<number>(counter("a"), add);
+    const asked = node.askAhead(counter("a"), add);
     const replied = asked.reply.then((value) => {
       reply = value;
     });
@@ -57,7 +58,7 @@ describe("A2: nothing leaves before the commit", () => {
     await ask(node, "a", add);
     const read = node.askAhead(counter("a"), { type: "read" });
     expect(await read.decided).toMatchObject({ reply: { n: 1 }, commit: null });
-    const lost = node.askAhead({ kind: "nobody", id: "x" }, add);
+    const lost = node.askAhead(rubbish({ kind: "nobody", id: "x" }), rubbish(add));
     await expect(lost.decided).rejects.toThrow();
     await expect(lost.reply).rejects.toThrow();
   });
@@ -196,8 +197,8 @@ describe("names at the boundary", () => {
     async (type) => {
       const { system } = newWorld();
       const node = system();
-      await expect(node.ask(counter("a"), { type })).rejects.toThrow(TypeError);
-      expect(node.tell(counter("a"), { type })).toBe(false);
+      await expect(node.ask(counter("a"), rubbish({ type }))).rejects.toThrow(TypeError);
+      expect(node.tell(counter("a"), rubbish({ type }))).toBe(false);
       expect(await node.deliver(counter("a"), "x/y", [{ seq: 1, message: { type } }])).toBe(0);
     },
   );
@@ -212,12 +213,14 @@ describe("names at the boundary", () => {
 
   it("an unknown kind is refused", async () => {
     const { system } = newWorld();
-    await expect(system().ask({ kind: "nothing", id: "a" }, add)).rejects.toThrow(TypeError);
+    await expect(system().ask(rubbish({ kind: "nothing", id: "a" }), rubbish(add))).rejects.toThrow(
+      TypeError,
+    );
   });
 });
 
 describe("actors without a journal", () => {
-  const memoryCounter: ActorDefinition<CounterCommand, unknown> = {
+  const memoryCounter: ActorDefinition = {
     ...counterActor,
     durability: "memory",
     rows: () => [],

@@ -6,7 +6,7 @@ import type { ActorDefinition, Message } from "./definition.ts";
 import { MachineDriver } from "./machine-driver.ts";
 import { counterActor, newWorld } from "./world.fixture.ts";
 
-const ref = { kind: "till", id: "t" };
+const ref = { kind: "till", id: "t" } as const;
 
 function tillMachine(version: 1 | 2) {
   const total = version === 1 ? "sum" : "cents";
@@ -65,9 +65,8 @@ const tillTwo: ActorDefinition = {
     1: (event) => {
       if (event.type === "joked") return null;
       const paid = event as Message & { amount?: number };
-      return paid.type === "paid"
-        ? ({ type: "payment.taken", cents: (paid.amount ?? 0) * 100 } as Message)
-        : event;
+      const taken = { type: "payment.taken", cents: (paid.amount ?? 0) * 100 };
+      return paid.type === "paid" ? taken : event;
     },
   },
 };
@@ -108,7 +107,7 @@ describe("A9: old state is readable", () => {
     await store.commit({ ...commit, expectedHead: 0, expectedOp: "", op: "one", puts, snapshot });
     const node = system({ definitions: [tillTwo], limits: { snapshotEveryEvents: 4 } });
     expect(await node.ask(ref, { type: "read" })).toEqual({ cents: 1_900 });
-    for (const cents of [1, 2]) await node.ask(ref, { type: "payment.taken", cents } as Message);
+    for (const cents of [1, 2]) await node.ask(ref, { type: "payment.taken", cents });
     expect(await store.readHead(ref)).toMatchObject({ schemaVersion: 2, snapshotSeq: 9 });
     const again = system({ definitions: [tillTwo] });
     expect(await again.ask(ref, { type: "read" })).toEqual({ cents: 1_903 });
@@ -119,7 +118,7 @@ describe("A9: old state is readable", () => {
   it("a snapshot of a later version is refused, and its actor is kept from harm", async () => {
     const { system, time } = newWorld();
     const newer = system({ definitions: [tillTwo], limits: { snapshotEveryEvents: 1 } });
-    for (const cents of [1, 2]) await newer.ask(ref, { type: "payment.taken", cents } as Message);
+    for (const cents of [1, 2]) await newer.ask(ref, { type: "payment.taken", cents });
     const older = system({ definitions: [tillOne], limits: { crashesMax: 1 } });
     await expect(older.ask(ref, { type: "read" })).rejects.toMatchObject({ reason: "quarantined" });
     expect((await older.inspect(ref))?.failure).toMatch(/snapshot of version 2, known are up to 1/);

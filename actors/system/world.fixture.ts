@@ -2,9 +2,11 @@
 // outlives the systems on it, and an actor kind that can do everything once.
 
 import { assign, setup } from "xstate";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import { MemoryActorStore } from "../../storage/memory/actor-store.ts";
-import type { Activity, ActorDefinition, ActorView, Decision, Effect, Message } from "./definition.ts";
+import type { Commands } from "../messages/protocol.ts";
+import { type Activity, defineActor, type Effect, type ViewOf } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 import { ManualTime } from "./manual-time.fixture.ts";
 import type { ActorSystemOptions, LocalActorSystem, LogEntry } from "./ports.ts";
@@ -17,7 +19,7 @@ export interface World {
   /** A system on the world's store; several may run at once, as nodes or as what is left of a paused one. */
   system(
     options?: Partial<ActorSystemOptions> & { readonly limits?: Partial<ActorLimits> },
-  ): LocalActorSystem;
+  ): LocalActorSystem<TestProtocols>;
 }
 
 export function newWorld(store?: ActorStore): World {
@@ -32,7 +34,7 @@ export function newWorld(store?: ActorStore): World {
     logged,
     system: (options = {}) => {
       systems += 1;
-      return createActorSystem({
+      return createActorSystem<TestProtocols>({
         store: store ?? memory,
         definitions: [counterActor],
         activities: {},
@@ -52,13 +54,13 @@ export function newWorld(store?: ActorStore): World {
   };
 }
 
-export function counter(id: string): ActorRef {
+export function counter(id: string): ActorRef<"counter"> {
   return { kind: "counter", id };
 }
 
 /** Sends a command to a counter. */
 export function ask(
-  system: LocalActorSystem,
+  system: LocalActorSystem<TestProtocols>,
   id: string,
   command: CounterCommand,
   options?: { readonly timeoutMs: number },
@@ -79,18 +81,32 @@ type CounterEvent =
   | { readonly type: "work.begun"; readonly job: string }
   | { readonly type: "work.finished"; readonly job: string };
 
-export type CounterCommand =
-  | { readonly type: "add"; readonly by: number }
+export interface CounterProtocol {
+  add(command: { readonly by: number }): number;
   /** Of an actor that never existed: null. */
-  | { readonly type: "glance" }
-  | { readonly type: "read" | "arm" | "disarm" | "fail" | "explode" }
-  | { readonly type: "forward"; readonly to: string; readonly by: number }
-  | { readonly type: "work"; readonly job: string }
-  | { readonly type: "work.done"; readonly job: string }
+  glance(): number | null;
+  read(): CounterContext & { readonly state: string; readonly epoch: number };
+  arm(): "armed";
+  disarm(): "disarmed";
+  fail(): never;
+  explode(): "never";
+  forward(command: { readonly to: string; readonly by: number }): "forwarded";
+  work(command: { readonly job: string }): "begun";
+  "work.done"(command: { readonly job: string }): "noted";
   /** Adds once per `id`, however often it is sent. */
-  | { readonly type: "add.once"; readonly id: string; readonly by: number }
-  | { readonly type: "await"; readonly n: number }
-  | { readonly type: "emit"; readonly event: string };
+  "add.once"(command: { readonly id: string; readonly by: number }): number;
+  await(command: { readonly n: number }): number;
+  /** An event of any name, whether or not the machine has it. */
+  emit(command: { readonly event: string }): "emitted";
+}
+
+export interface TestProtocols {
+  readonly counter: CounterProtocol;
+  /** Of the tests of upgrades. */
+  readonly till: { read(): unknown; "payment.taken"(command: { readonly cents: number }): unknown };
+}
+
+export type CounterCommand = Commands<CounterProtocol>;
 
 export const counterMachine = setup({
   types: { context: {} as CounterContext, events: {} as CounterEvent, input: {} as { start: number } },
@@ -125,62 +141,55 @@ export const counterMachine = setup({
   },
 });
 
-export const counterActor: ActorDefinition<CounterCommand, unknown> = {
+export const counterActor = defineActor<"counter", typeof counterMachine, TestProtocols>({
   kind: "counter",
   schemaVersion: 1,
   machine: counterMachine,
   durability: "journal",
   input: () => ({ start: 0 }),
   rows: (command) => (command.type === "add.once" ? [{ rt: 16, keys: [command.id] }] : []),
-  absent: (command) => (command.type === "glance" ? { reply: null } : null),
-  decide: decideCounter,
+  absent: { glance: { reply: null } },
+  decide: {
+    read: (_, view) => ({
+      reply: { ...view.snapshot.context, state: view.snapshot.value, epoch: view.epoch },
+    }),
+    glance: (_, view) => ({ reply: view.snapshot.context.n }),
+    add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
+    "add.once": addOnce,
+    arm: () => ({ reply: "armed", events: [{ type: "armed" }] }),
+    disarm: () => ({ reply: "disarmed", events: [{ type: "disarmed" }] }),
+    forward: ({ to, by }) => ({ reply: "forwarded", events: [{ type: "forwarded", to, by }] }),
+    work: ({ job }) => ({ reply: "begun", events: [{ type: "work.begun", job }] }),
+    "work.done": ({ job }) => ({ reply: "noted", events: [{ type: "work.finished", job }] }),
+    await: ({ n }, view) =>
+      view.snapshot.context.n >= n ? { reply: view.snapshot.context.n } : { wait: true },
+    explode: () => ({ reply: "never", events: [{ type: "exploded" }] }),
+    emit: ({ event }) => ({ reply: "emitted", events: [rubbish({ type: event })] }),
+    fail: () => {
+      throw new Error("a decision failed");
+    },
+  },
   effects: {
     forward: ({ to, by }: { to: string; by: number }): readonly Effect[] => [
-      { kind: "tell", to: counter(to), message: { type: "add", by } as Message },
+      { kind: "tell", to: counter(to), message: addMessage(by) },
     ],
     doWork: (params: { job: string }): readonly Effect[] => [{ kind: "activity", name: "work", params }],
   },
-};
+});
 
-function event(fact: CounterEvent): Message {
-  return fact;
+function addMessage(by: number): CounterCommand {
+  return { type: "add", by };
 }
 
-function decideCounter(command: CounterCommand, view: ActorView): Decision<unknown> {
-  const context = view.snapshot.context as CounterContext;
-  switch (command.type) {
-    case "read":
-      return { reply: { ...context, state: view.snapshot.value, epoch: view.epoch } };
-    case "glance":
-      return { reply: context.n };
-    case "add":
-      return { reply: context.n + command.by, events: [event({ type: "added", by: command.by })] };
-    case "add.once": {
-      const row = view.row(16, 0, command.id);
-      if (row !== undefined) return { reply: Number(row.body) };
-      const n = context.n + command.by;
-      const puts = [{ rt: 16, k: 0, k2: command.id, body: String(n) }];
-      return { reply: n, events: [event({ type: "added", by: command.by })], puts };
-    }
-    case "arm":
-      return { reply: "armed", events: [event({ type: "armed" })] };
-    case "disarm":
-      return { reply: "disarmed", events: [event({ type: "disarmed" })] };
-    case "forward":
-      return { reply: "forwarded", events: [event({ type: "forwarded", to: command.to, by: command.by })] };
-    case "work":
-      return { reply: "begun", events: [event({ type: "work.begun", job: command.job })] };
-    case "work.done":
-      return { reply: "noted", events: [event({ type: "work.finished", job: command.job })] };
-    case "await":
-      return context.n >= command.n ? { reply: context.n } : { wait: true };
-    case "explode":
-      return { reply: "never", events: [event({ type: "exploded" })] };
-    case "emit":
-      return { reply: "emitted", events: [{ type: command.event }] };
-    case "fail":
-      throw new Error("a decision failed");
-  }
+function addOnce(
+  { id, by }: { readonly id: string; readonly by: number },
+  view: ViewOf<typeof counterMachine>,
+) {
+  const row = view.row(16, 0, id);
+  if (row !== undefined) return { reply: Number(row.body) };
+  const n = view.snapshot.context.n + by;
+  const puts = [{ rt: 16, k: 0, k2: id, body: String(n) }];
+  return { reply: n, events: [{ type: "added" as const, by }], puts };
 }
 
 /** An activity that succeeds when told to. */
@@ -193,6 +202,7 @@ export class Bench {
       this.failures -= 1;
       throw new Error("the outside is away");
     }
-    return { type: "work.done", job: params.job } as Message;
+    const done: CounterCommand = { type: "work.done", job: params.job };
+    return done;
   };
 }

@@ -1,16 +1,31 @@
 // The smallest actor there is, as a journaled and as an in-memory kind: what it costs is what the system costs.
 
 import { assign, setup } from "xstate";
-import type { ActorDefinition, ActorView, Decision, Message } from "../../actors/system/definition.ts";
+import type { ActorRef } from "../../actors/messages/refs.ts";
+import { defineActor, type TypedKind } from "../../actors/system/definition.ts";
 
-export interface Added extends Message {
+export interface Added {
   readonly type: "added";
   readonly by: number;
 }
 
-export interface Add extends Message {
-  readonly type: "add";
-  readonly by: number;
+interface CounterProtocol {
+  add(command: { readonly by: number }): number;
+}
+
+export interface CounterProtocols {
+  readonly "durable-counter": CounterProtocol;
+  readonly "memory-counter": CounterProtocol;
+}
+
+export const add = { type: "add", by: 1 } as const;
+
+export function durableRef(id: string): ActorRef<"durable-counter"> {
+  return { kind: "durable-counter", id };
+}
+
+export function memoryRef(id: string): ActorRef<"memory-counter"> {
+  return { kind: "memory-counter", id };
 }
 
 export const counterMachine = setup({
@@ -21,23 +36,22 @@ export const counterMachine = setup({
   on: { added: { actions: assign({ n: ({ context, event }) => context.n + event.by }) } },
 });
 
-function decide(command: Add, view: ActorView): Decision<number> {
-  const { n } = view.snapshot.context as { readonly n: number };
-  const event: Added = { type: "added", by: command.by };
-  return { reply: n + command.by, events: [event] };
-}
+type Kind<K extends string> = TypedKind<K, CounterProtocol, typeof counterMachine>;
 
-function counterKind(kind: string, durability: "journal" | "memory"): ActorDefinition<Add, number> {
-  return {
-    kind,
-    schemaVersion: 1,
-    machine: counterMachine,
-    durability,
-    input: () => ({}),
-    decide,
-    effects: {},
-  };
-}
+const counterKind: Omit<Kind<string>, "kind" | "durability"> = {
+  schemaVersion: 1,
+  machine: counterMachine,
+  input: () => ({}),
+  decide: {
+    add: ({ by }, view) => ({ reply: view.snapshot.context.n + by, events: [{ type: "added", by }] }),
+  },
+  effects: {},
+};
 
-export const durableCounter: ActorDefinition<Add, number> = counterKind("durable-counter", "journal");
-export const memoryCounter: ActorDefinition<Add, number> = counterKind("memory-counter", "memory");
+const durable: Kind<"durable-counter"> = { ...counterKind, kind: "durable-counter", durability: "journal" };
+const memory: Kind<"memory-counter"> = { ...counterKind, kind: "memory-counter", durability: "memory" };
+
+export const durableCounter = defineActor<"durable-counter", typeof counterMachine, CounterProtocols>(
+  durable,
+);
+export const memoryCounter = defineActor<"memory-counter", typeof counterMachine, CounterProtocols>(memory);

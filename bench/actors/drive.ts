@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { ActorStore } from "../../storage/actor-store.ts";
-import type { Add } from "./counter.ts";
+import { add, durableRef } from "./counter.ts";
 import { counterSystem } from "./system.ts";
 
 export interface CallLoad {
@@ -18,8 +18,6 @@ export interface DurableResult {
   readonly commits: number;
 }
 
-const add: Add = { type: "add", by: 1 };
-
 /** `onBegin` is told when all actors are in memory and the clock starts. */
 export async function drive(
   load: CallLoad,
@@ -28,10 +26,7 @@ export async function drive(
 ): Promise<DurableResult> {
   const system = counterSystem(store);
   const run = randomUUID();
-  const refs = Array.from({ length: load.actors }, (_, index) => ({
-    kind: "durable-counter",
-    id: `${run}/${index}`,
-  }));
+  const refs = Array.from({ length: load.actors }, (_, index) => durableRef(`${run}/${index}`));
   // Actors are in memory before the clock starts: their first call claims them.
   await Promise.all(refs.map((ref) => system.ask(ref, add)));
   const commitsBefore = system.stats().commits;

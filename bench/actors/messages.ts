@@ -3,7 +3,7 @@
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent } from "../answer-parent.ts";
-import type { Add } from "./counter.ts";
+import { add, memoryRef } from "./counter.ts";
 import { counterSystem } from "./system.ts";
 
 export interface MessageLoad {
@@ -18,8 +18,7 @@ const burstPerActor = 40;
 async function run({ actors, messages }: MessageLoad): Promise<number> {
   await using database = SqliteDatabase.open(":memory:");
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }));
-  const refs = Array.from({ length: actors }, (_, index) => ({ kind: "memory-counter", id: String(index) }));
-  const command: Add = { type: "add", by: 1 };
+  const refs = Array.from({ length: actors }, (_, index) => memoryRef(String(index)));
   await sendAll(burstPerActor);
   const startedMs = performance.now();
   for (let left = messages / actors; left > 0; left -= burstPerActor)
@@ -31,7 +30,7 @@ async function run({ actors, messages }: MessageLoad): Promise<number> {
   async function sendAll(each: number): Promise<void> {
     const target = system.stats().commandsHandled + each * actors;
     for (let turn = 0; turn < each; turn += 1) {
-      for (const ref of refs) if (!system.tell(ref, command)) throw new Error("a message was refused");
+      for (const ref of refs) if (!system.tell(ref, add)) throw new Error("a message was refused");
     }
     while (system.stats().commandsHandled < target) await new Promise((resolve) => setImmediate(resolve));
   }

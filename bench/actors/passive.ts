@@ -5,7 +5,7 @@
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
 import { answerParent } from "../answer-parent.ts";
-import type { Add } from "./counter.ts";
+import { add, durableRef } from "./counter.ts";
 import { counterSystem } from "./system.ts";
 
 export interface PassiveLoad {
@@ -23,7 +23,6 @@ export interface PassiveResult {
 }
 
 const callsAtOnce = 2_000;
-const add: Add = { type: "add", by: 1 };
 
 async function run(load: PassiveLoad): Promise<PassiveResult> {
   // Nothing here is about surviving a loss of power.
@@ -39,7 +38,7 @@ async function run(load: PassiveLoad): Promise<PassiveResult> {
     const worker = async (): Promise<void> => {
       while (created < end) {
         created += 1;
-        await system.ask({ kind: "durable-counter", id: `passive/${created}` }, add);
+        await system.ask(durableRef(`passive/${created}`), add);
       }
     };
     await Promise.all(Array.from({ length: callsAtOnce }, worker));

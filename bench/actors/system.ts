@@ -1,12 +1,11 @@
 // An actor system of counters on a SQLite file, as a node composes one.
 
 import { randomUUID } from "node:crypto";
-import type { ActorDefinition } from "../../actors/system/definition.ts";
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LocalActorSystem, TimerPort } from "../../actors/system/ports.ts";
 import { createActorSystem } from "../../actors/system/runtime.ts";
 import type { ActorStore } from "../../storage/actor-store.ts";
-import { durableCounter, memoryCounter } from "./counter.ts";
+import { type CounterProtocols, durableCounter, memoryCounter } from "./counter.ts";
 
 const timers: TimerPort = {
   schedule: (delayMs, run) => {
@@ -15,11 +14,13 @@ const timers: TimerPort = {
   },
 };
 
-export function counterSystem(store: ActorStore, limits: Partial<ActorLimits> = {}): LocalActorSystem {
-  return createActorSystem({
+export function counterSystem(
+  store: ActorStore,
+  limits: Partial<ActorLimits> = {},
+): LocalActorSystem<CounterProtocols> {
+  return createActorSystem<CounterProtocols>({
     store,
-    // A kind's commands are its own; the system carries them as messages.
-    definitions: [durableCounter, memoryCounter] as unknown as readonly ActorDefinition[],
+    definitions: [durableCounter, memoryCounter],
     activities: {},
     clock: { now: Date.now },
     timers,

@@ -2,12 +2,20 @@
 // service's own code. Left out is what a request and its actors decide; the business never hears of these records.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { BusinessCommand, LeafClaim } from "../../actors/messages/business.ts";
+import type {
+  AssignReply,
+  BusinessProtocol,
+  LeafAssignment,
+  LeafClaim,
+} from "../../actors/messages/business.ts";
+import type { ActorProtocols, KindOf } from "../../actors/messages/kinds.ts";
+import type { CommandOf, CommandType, Message, ReplyOf } from "../../actors/messages/protocol.ts";
 import type { PushFacts } from "../../actors/messages/push.ts";
-import { pushRef } from "../../actors/messages/refs.ts";
-import { createChunkLine } from "../../actors/push/chunk-line.ts";
-import { chunksAhead, type PushPorts, processChunk } from "../../actors/push/process-chunk.ts";
-import type { ActivityContext } from "../../actors/system/definition.ts";
+import { type ActorRef, pushRef } from "../../actors/messages/refs.ts";
+import { createChunkPipelines } from "../../actors/push/chunk-pipeline.ts";
+import type { PushPorts } from "../../actors/push/ports.ts";
+import { chunksAhead, type PublishedChunk, processChunk } from "../../actors/push/process-chunk.ts";
+import type { ActivityContext, AskOptions } from "../../actors/system/definition.ts";
 import type { SealedBatch } from "../../client/batch.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { chunkCount } from "../../machines/push.ts";
@@ -49,10 +57,14 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
     lists: services.lists,
     region: cluster.region,
     regions: cluster.regions,
-    line: createChunkLine(chunksAhead),
   };
+  const pipelines = createChunkPipelines<PublishedChunk>(chunksAhead);
   for (let chunk = 0; chunk < chunkCount(facts.records); chunk += 1) {
-    for (let attempt = 1; !(await isEverywhere(ports, { facts, chunk, actors })); attempt += 1) {
+    for (
+      let attempt = 1;
+      !(await isEverywhere({ ports, pipelines }, { facts, chunk, actors }));
+      attempt += 1
+    ) {
       if (attempt === attemptsMax) throw new Error(`chunk ${chunk} is not in every index`);
       await delay(retryMs);
     }
@@ -61,29 +73,41 @@ export async function fillWith(services: NodeServices, batch: FillBatch): Promis
 
 /** Whether every region's index has the chunk. Repeating it changes nothing. */
 async function isEverywhere(
-  ports: PushPorts,
+  through: Parameters<typeof processChunk>[0],
   of: { readonly facts: PushFacts; readonly chunk: number; readonly actors: NodeServices["actors"] },
 ): Promise<boolean> {
   const { facts, chunk, actors } = of;
-  const settled = await processChunk(ports, { facts, chunk }, contextOf(actors, facts, chunk));
+  const settled = await processChunk(through, { facts, chunk }, contextOf(actors, facts, chunk));
   return settled.type === "chunk.settle" && settled.unindexed.length === 0;
 }
 
-function contextOf(actors: NodeServices["actors"], facts: PushFacts, chunk: number): ActivityContext {
-  const assign: ActivityContext["ask"] = async <R>(
-    to: Parameters<ActivityContext["ask"]>[0],
-    message: Parameters<ActivityContext["ask"]>[1],
-  ): Promise<R> => {
-    const command = message as BusinessCommand;
-    if (command.type !== "chunk.assign") return actors.ask<R>(to, message);
-    return { assigned_at_ms: Date.parse(facts.received_at), assignments: command.leaves.map(assigned) } as R;
+function contextOf(actors: NodeServices["actors"], facts: PushFacts, chunk: number): ActivityContext<"push"> {
+  /** The business is never asked: its answer is made here. */
+  const ask = <K extends KindOf<ActorProtocols>, T extends CommandType<ActorProtocols[K]>>(
+    to: ActorRef<K>,
+    command: CommandOf<ActorProtocols[K], T>,
+    options?: AskOptions,
+  ): Promise<ReplyOf<ActorProtocols[K], T>> => {
+    const reply = answerOf(command, Date.parse(facts.received_at));
+    return reply === null
+      ? actors.ask(to, command, options)
+      : (reply as Promise<ReplyOf<ActorProtocols[K], T>>);
   };
   const actor = pushRef(facts.business_uuid, facts.push_id);
-  return { actor, workId: `fill.${chunk}`, nowMs: Date.now, ask: assign, signal: { aborted: false } };
+  return { actor, workId: `fill.${chunk}`, nowMs: Date.now, ask, signal: { aborted: false } };
+}
+
+function answerOf(command: Message, assigned_at_ms: number): Promise<AssignReply> | null {
+  if (!isAssign(command)) return null;
+  return Promise.resolve({ assigned_at_ms, assignments: command.leaves.map(assigned) });
+}
+
+function isAssign(command: Message): command is CommandOf<BusinessProtocol, "chunk.assign"> {
+  return command.type === "chunk.assign";
 }
 
 /** Every record is new. */
-function assigned({ leaf_index, record_id }: LeafClaim) {
+function assigned({ leaf_index, record_id }: LeafClaim): LeafAssignment {
   return { leaf_index, record_id, outcome: "accepted", generation: 1, change: 1 };
 }
 

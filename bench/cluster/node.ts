@@ -92,9 +92,8 @@ async function awaitPush(push: { readonly businessUuid: string; readonly pushId:
   const ref = pushRef(push.businessUuid, push.pushId);
   const options = { timeoutMs: patienceMs };
   for (;;) {
-    const report = await patiently(() =>
-      running().services.actors.ask<{ state: string; counts: unknown }>(ref, { type: "push.await" }, options),
-    );
+    const report = await patiently(() => running().services.actors.ask(ref, { type: "push.await" }, options));
+    if (report === null) throw new Error(`push ${push.pushId} was never accepted`);
     if (report.state !== "processing") return report;
     // Settled, and an index has not confirmed yet.
     await delay(indexPollMs);

@@ -1,14 +1,12 @@
 // From the start of the program to its first answer, against Node itself. Reported only.
 
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
+import { startProcess } from "../../tools/process.ts";
 import { sendOne } from "../load.ts";
 import type { Figure } from "../report.ts";
 import { compare, takeRounds } from "../rounds.ts";
 import type { World } from "../world.ts";
 
-const root = join(import.meta.dirname, "../..");
 const host = "127.0.0.1";
 const pollMs = 5;
 const patienceMs = 300_000;
@@ -46,15 +44,9 @@ interface StartCase {
 async function firstAnswerMs(home: string): Promise<number> {
   const portBase = await freePorts(surfacePorts);
   const startedMs = performance.now();
-  const child = spawn(
-    process.execPath,
-    ["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
-    {
-      cwd: root,
-      stdio: "ignore",
-    },
-  );
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const started = startProcess(process.execPath, [
+    ...["cli/main.ts", "start", "--home", home, "--port-base", String(portBase)],
+  ]);
   try {
     const request = Buffer.from(
       `GET /healthz HTTP/1.1\r\nhost: ${host}:${portBase + 4}\r\nconnection: close\r\n\r\n`,
@@ -66,14 +58,13 @@ async function firstAnswerMs(home: string): Promise<number> {
     }
     throw new Error("the node did not answer");
   } finally {
-    child.kill("SIGTERM");
-    await ended;
+    started.signal("SIGTERM");
+    await started.ended;
   }
 }
 
 async function bareStartMs(): Promise<number> {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, ["-e", "0"], { stdio: "ignore" });
-  await new Promise((resolve) => child.once("exit", resolve));
+  await startProcess(process.execPath, ["-e", "0"]).ended;
   return performance.now() - startedMs;
 }

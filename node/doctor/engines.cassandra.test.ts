@@ -23,7 +23,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       ...{ SVC_STORE: "cassandra", SVC_REGION: testRegions[0] },
       ...{ SVC_CASSANDRA: (process.env["SVC_TEST_CASSANDRA"] ?? "").split(",")[0] },
       ...{ SVC_CASSANDRA_KEYSPACE: keyspace.name, SVC_ELASTICSEARCH: "http://127.0.0.1:1" },
-      SVC_CLUSTER_SECRET: "0f3c8a1e5b7d92046-10b1c2d3e4f5a6978",
+      ...{ SVC_NODE_TLS_KEY_FILE: "/k", SVC_NODE_TLS_CERT_FILE: "/c", SVC_NODE_TLS_CA_FILE: "/ca" },
     };
     const config = loadConfig({}, env);
     const findings = await engineFindings(config, loadSecrets(config, env), now);

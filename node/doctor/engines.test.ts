@@ -30,7 +30,7 @@ async function cluster(roles: readonly string[] | null, asksStrangers = true): P
 async function found(url: string): Promise<readonly string[]> {
   const env = {
     ...{ SVC_STORE: "cassandra", SVC_CASSANDRA: "127.0.0.1:1", SVC_ELASTICSEARCH: url },
-    ...{ SVC_CLUSTER_SECRET: "0f3c8a1e5b7d92046-10b1c2d3e4f5a6978" },
+    ...{ SVC_NODE_TLS_KEY_FILE: "/k", SVC_NODE_TLS_CERT_FILE: "/c", SVC_NODE_TLS_CA_FILE: "/ca" },
     ...{ SVC_ELASTICSEARCH_USERNAME: "svc_node", SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046" },
   };
   const config = loadConfig({}, env);
@@ -74,8 +74,8 @@ it("says nothing to an engine that a node would not speak to (D2)", async () => 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const env = {
     ...{ SVC_ENVIRONMENT: "production", SVC_STORE: "cassandra", SVC_HOME: "/nowhere" },
-    ...{ SVC_CASSANDRA: "127.0.0.1:1", SVC_CLUSTER_SECRET: "0f3c8a1e5b7d92046-10b1c2d3e4f5a6978" },
-    ...{ SVC_CASSANDRA_INSECURE: "yes", SVC_NODE_INSECURE: "yes" },
+    ...{ SVC_CASSANDRA: "127.0.0.1:1" },
+    ...{ SVC_CASSANDRA_INSECURE: "yes" },
     SVC_ELASTICSEARCH: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ...{ SVC_ELASTICSEARCH_USERNAME: "svc_node", SVC_ELASTICSEARCH_PASSWORD: "2f3c8a1e5b7d92046" },
   };

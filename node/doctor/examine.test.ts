@@ -5,6 +5,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { limitPresets } from "../http-config.ts";
 import { dayMs, makeProductionKeys } from "../keys/production-keys.fixture.ts";
 import { examine } from "./examine.ts";
 
@@ -73,7 +74,6 @@ function safe(): Record<string, string | undefined> {
     SVC_NODE_TLS_KEY_FILE: at("node.key"),
     SVC_NODE_TLS_CERT_FILE: at("node.pem"),
     SVC_NODE_TLS_CA_FILE: at("node.pem"),
-    SVC_CLUSTER_SECRET: secret("3"),
     SVC_RETRIEVAL_URL: "https://api.example",
     SVC_BUSINESS_URL: "https://business.example",
     SVC_VERIFY_URL: "https://verify.example",
@@ -83,6 +83,10 @@ function safe(): Record<string, string | undefined> {
     SVC_CONTENT_LISTS: at("lists.json"),
   };
 }
+
+const withoutNodeTls: Env = {
+  ...{ SVC_NODE_TLS_KEY_FILE: undefined, SVC_NODE_TLS_CERT_FILE: undefined, SVC_NODE_TLS_CA_FILE: undefined },
+};
 
 /** What is found, as «code where». */
 async function found(changes: Env = {}, now = nowMs): Promise<readonly string[]> {
@@ -106,7 +110,6 @@ describe("a production configuration that is safe", () => {
     ["not_production SVC_ENVIRONMENT", { SVC_ENVIRONMENT: undefined }],
     ["plain_text_allowed SVC_CASSANDRA_INSECURE", { SVC_CASSANDRA_INSECURE: "yes" }],
     ["plain_text_allowed SVC_ELASTICSEARCH_INSECURE", { SVC_ELASTICSEARCH_INSECURE: "yes" }],
-    ["plain_text_allowed SVC_NODE_INSECURE", { SVC_NODE_INSECURE: "yes" }],
     ["setting_refused SVC_CASSANDRA_INSECURE", { SVC_CASSANDRA_CA_FILE: undefined }],
     ["setting_refused SVC_ELASTICSEARCH_INSECURE", { SVC_ELASTICSEARCH: "http://10.0.0.4:9200" }],
     ["setting_refused SVC_CASSANDRA", { SVC_CASSANDRA: undefined }],
@@ -124,10 +127,14 @@ describe("a production configuration that is safe", () => {
     ["ops_hosts_missing SVC_OPS_HOSTS", { SVC_OPS_LISTEN: "10.0.1.7:7304" }],
     ["secret_weak SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: "changeme" }],
     ["secret_weak SVC_ELASTICSEARCH_PASSWORD", { SVC_ELASTICSEARCH_PASSWORD: "aaaaaaaaaaaaaaaaaaaaaaa" }],
-    ["setting_refused SVC_CLUSTER_SECRET", { SVC_CLUSTER_SECRET: "a".repeat(32) }],
+    ["setting_refused SVC_CLUSTER_SECRET", { SVC_CLUSTER_SECRET: secret("3") }],
+    ["setting_refused SVC_CLUSTER_SECRET_ALSO", { SVC_CLUSTER_SECRET_ALSO: secret("4") }],
     ["setting_refused SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: undefined }],
-    ["secret_shared SVC_CLUSTER_SECRET, SVC_CASSANDRA_PASSWORD", { SVC_CASSANDRA_PASSWORD: secret("3") }],
-    ["second_secret SVC_CLUSTER_SECRET_ALSO", { SVC_CLUSTER_SECRET_ALSO: secret("4") }],
+    [
+      "secret_shared SVC_CASSANDRA_PASSWORD, SVC_ELASTICSEARCH_PASSWORD",
+      { SVC_CASSANDRA_PASSWORD: secret("2") },
+    ],
+    ["setting_refused SVC_NODE_TLS_CERT_FILE", withoutNodeTls],
     ["default_user SVC_CASSANDRA_USERNAME", { SVC_CASSANDRA_USERNAME: "cassandra" }],
     ["default_user SVC_ELASTICSEARCH_USERNAME", { SVC_ELASTICSEARCH_USERNAME: "elastic" }],
     [
@@ -136,6 +143,8 @@ describe("a production configuration that is safe", () => {
     ],
     ["file_unreadable SVC_ELASTICSEARCH_CA_FILE", { SVC_ELASTICSEARCH_CA_FILE: "/nowhere/ca.pem" }],
     ["keys_refused /nowhere/keys", { SVC_KEYS: "/nowhere/keys" }],
+    ["setting_refused SVC_AUDIT_TO", { SVC_AUDIT_TO: "nowhere" }],
+    ["setting_refused SVC_LOG_LEVEL", { SVC_LOG_LEVEL: "loud" }],
     ["setting_refused SVC_RECEIPT_RETENTION_DAYS", { SVC_RECEIPT_RETENTION_DAYS: "forever" }],
   ])("%s is named, and nothing else", async (finding, changes) => {
     const others = await found(changes);
@@ -144,12 +153,30 @@ describe("a production configuration that is safe", () => {
     expect(others).toContain(finding);
   });
 
-  it.each(["SVC_KEY_REQUESTS_PER_SECOND", "SVC_KEY_QUERY_COST_PER_MINUTE"])(
-    "has limits: %s",
-    async (setting) => {
-      expect(await found({ [setting]: "0" })).toEqual([`limit_missing ${setting}`]);
+  it.each(Object.entries(limitPresets))(
+    "has limits unless they are taken away: %s",
+    async (setting, preset) => {
+      expect(await found({ [setting]: undefined })).toEqual([]);
+      for (const none of ["0", "00"]) {
+        const findings = await examine({
+          ...{ env: { ...safe(), [setting]: none }, now: () => nowMs, engines: false, node: null },
+        });
+        expect(findings).toMatchObject([
+          { code: "limit_missing", where: setting, fix: expect.stringContaining(`the limit is ${preset}`) },
+        ]);
+      }
     },
   );
+
+  it("is told of a name with a slip in it, and of the right one", async () => {
+    const env = { ...safe(), SVC_AUDITTO: "file", SVC_SOMETHING_ELSE_ALTOGETHER: "1", OTHERS_NAME: "x" };
+    const findings = await examine({ env, now: () => nowMs, engines: false, node: null });
+    expect(findings.map(({ code, where }) => `${code} ${where}`)).toEqual([
+      "setting_unknown SVC_AUDITTO",
+      "setting_unknown SVC_SOMETHING_ELSE_ALTOGETHER",
+    ]);
+    expect(findings[0]?.fix).toMatch(/SVC_AUDIT_TO is one/);
+  });
 
   it("names every fault, not the first", async () => {
     const all = await found({

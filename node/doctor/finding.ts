@@ -15,6 +15,7 @@ export interface Finding {
 
 export type FindingCode =
   | "setting_refused"
+  | "setting_unknown"
   | "not_production"
   | "plain_text_allowed"
   | "tls_unverified"
@@ -28,7 +29,6 @@ export type FindingCode =
   | "ops_hosts_missing"
   | "secret_weak"
   | "secret_shared"
-  | "second_secret"
   | "default_user"
   | "no_password"
   | "file_unreadable"

@@ -75,9 +75,9 @@ describe("a production node made by following docs/production.md", () => {
   });
 
   it("no longer passes with one thing left out or changed", async () => {
-    const { code, said } = await consult({ SVC_TRUSTED_PROXIES: undefined, SVC_NODE_INSECURE: "yes" });
+    const { code, said } = await consult({ SVC_TRUSTED_PROXIES: undefined, SVC_CASSANDRA_INSECURE: "yes" });
     expect(code).toBe(1);
-    expect(said).toMatch(/^plain_text_allowed {2}SVC_NODE_INSECURE /m);
+    expect(said).toMatch(/^plain_text_allowed {2}SVC_CASSANDRA_INSECURE /m);
     expect(said).toMatch(/^proxies_missing {2}SVC_TRUSTED_PROXIES .*\n {2}Name the addresses/m);
     expect(said).toMatch(/^2 settings are unsafe\.$/m);
   });

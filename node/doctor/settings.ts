@@ -1,11 +1,14 @@
 // What the environment alone says: every setting that a node would refuse, and every one that it takes and that is unsafe.
 
+import { nearestName } from "../../protocol/nearest.ts";
 import type { ClusterSecrets } from "../cluster-config.ts";
 import { loadConfig, loadSecrets, type NodeConfig, type SurfaceUrl, surfaceUrls } from "../config.ts";
 import { ConfigError } from "../config-error.ts";
+import { limitPresets } from "../http-config.ts";
 import { isLoopback } from "../ops-config.ts";
 import { plainTextSettings } from "../plain-text.ts";
 import { type Finding, findingOf } from "./finding.ts";
+import { settingNames } from "./setting-names.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -20,7 +23,6 @@ export interface Settings {
 const standIns: Env = {
   SVC_CASSANDRA: "127.0.0.1",
   SVC_ELASTICSEARCH: "https://127.0.0.1:9200",
-  SVC_CLUSTER_SECRET: "0123456789abcdef-stands-in-for-the-secret",
   ...Object.fromEntries(plainTextSettings.map((name) => [name, "yes"])),
 };
 const refusalsMax = 64;
@@ -66,6 +68,7 @@ function whileRefused<T>(
 type Check = (config: NodeConfig, env: Env) => readonly Finding[];
 
 const checks: readonly Check[] = [
+  unknownFindings,
   plainTextFindings,
   runtimeFindings,
   urlFindings,
@@ -137,18 +140,29 @@ function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Findi
   return findings;
 }
 
-function limitFindings({ keyLimits }: NodeConfig): readonly Finding[] {
-  const limits = [
-    ["SVC_KEY_REQUESTS_PER_SECOND", keyLimits.requestsPerSecond, "100"],
-    ["SVC_KEY_QUERY_COST_PER_MINUTE", keyLimits.queryCostPerMinute, "6000"],
-  ] as const;
-  return limits
-    .filter(([, limit]) => limit === null)
-    .map(([where, , example]) => ({
+/** Limits are on unless a setting takes them away. */
+function limitFindings(_config: NodeConfig, env: Env): readonly Finding[] {
+  return Object.entries(limitPresets)
+    .filter(([where]) => /^0+$/.test(env[where] ?? ""))
+    .map(([where, preset]) => ({
       ...{ code: "limit_missing", where },
-      problem: "sets no limit, and one key could use up the node",
-      fix: `Set it to what a key shall have of one node, such as ${example}.`,
+      problem: "is 0, which takes the limit away, and one caller could use up the node",
+      fix: `Unset it, and the limit is ${preset}; or set what one caller shall have of one node.`,
     }));
+}
+
+/** A name with a slip in it sets nothing. */
+function unknownFindings(_config: NodeConfig, env: Env): readonly Finding[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("SVC_") && env[name] !== undefined && !settingNames.includes(name))
+    .map((where) => {
+      const near = nearestName(where, settingNames);
+      return {
+        ...{ code: "setting_unknown", where },
+        problem: "is no setting of a node, and says nothing to it",
+        fix: `Unset it${near === null ? "" : `, or correct its name: ${near} is one`}.`,
+      };
+    });
 }
 
 function listFindings({ contentLists }: NodeConfig): readonly Finding[] {
@@ -213,12 +227,7 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
 }
 
 const passwordLengthMin = 16;
-const secretSettings = [
-  "SVC_CLUSTER_SECRET",
-  "SVC_CLUSTER_SECRET_ALSO",
-  "SVC_CASSANDRA_PASSWORD",
-  "SVC_ELASTICSEARCH_PASSWORD",
-];
+const secretSettings = ["SVC_CASSANDRA_PASSWORD", "SVC_ELASTICSEARCH_PASSWORD"];
 
 function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
   const findings: Finding[] = [];
@@ -240,13 +249,6 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
       ...{ code: "secret_shared", where: shared.join(", ") },
       problem: "are one secret: who learns it in one place has all of them",
       fix: "Give each a secret of its own.",
-    });
-  }
-  if (env["SVC_CLUSTER_SECRET_ALSO"] !== undefined) {
-    findings.push({
-      ...{ code: "second_secret", where: "SVC_CLUSTER_SECRET_ALSO" },
-      problem: "is set, and two secrets open the cluster",
-      fix: "Finish the change of secret (docs/keys.md), and unset it.",
     });
   }
   return findings;

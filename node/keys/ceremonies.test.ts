@@ -4,6 +4,7 @@ import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../../api/contract.fixture.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import {
   judge,
@@ -153,7 +154,7 @@ describe("what a production node signed", () => {
     for (const keyId of nowKeys()) expect(before).not.toContain(keyId);
     kept.push(await publishAndAsk(node, parties));
     await expectAllHold();
-    const served = await (await fetch(`${node.urls.verify_url}/.well-known/keys`)).text();
+    const served = await (await contractFetch(`${node.urls.verify_url}/.well-known/keys`)).text();
     expect(served).toBe(await readFile(made.path("key-set.json"), "utf8"));
   });
 

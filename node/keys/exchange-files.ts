@@ -7,9 +7,11 @@ import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { type Envelope, parseEnvelope } from "../../protocol/dsse.ts";
 import { thumbprint } from "../../protocol/jwk.ts";
 import { keyUses } from "../../protocol/key-set.ts";
+import { payloadFault } from "../../protocol/payload.ts";
 import {
   anything,
   closed,
+  firstFault,
   keyId,
   list,
   literal,
@@ -19,7 +21,7 @@ import {
   region,
   type Shape,
   timestamp,
-} from "../../protocol/payload.ts";
+} from "../../protocol/shape.ts";
 import { ConfigError } from "../config-error.ts";
 import type { KeyRequest } from "./key-certificates.ts";
 import { loadJson } from "./trusted-files.ts";
@@ -89,7 +91,7 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
 /** key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
 export async function keyIdsIn(path: string, use: string | null = null): Promise<readonly string[]> {
   const value = await loadJson(path, "a key");
-  if (requestsShape.check(value, "") === null) {
+  if (firstFault(requestsShape, value) === null) {
     const { keys } = value as unknown as RequestsFile;
     return keys
       .filter((each) => use === null || each.use === use)
@@ -127,7 +129,7 @@ export async function writeOutput(
 
 async function loadShaped<T>(path: string, shape: Shape<T>, what: string): Promise<T> {
   const value = await loadJson(path, what);
-  const fault = shape.check(value, "");
+  const fault = payloadFault(shape, value);
   if (fault === null) return value as unknown as T;
   throw new ConfigError(path, `does not hold ${what}: ${fault.detail} (${fault.pointer ?? ""})`);
 }

@@ -20,7 +20,7 @@ import { windowFault } from "../../verifier/key-window.ts";
 import type { Trust } from "../../verifier/trust.ts";
 import { ConfigError } from "../config-error.ts";
 import { type IssuanceAddress, issuePath } from "../key-config.ts";
-import { AuditLog } from "./audit-log.ts";
+import { type AuditLog, openAuditLog } from "./audit-log.ts";
 import { loadPair } from "./ceremonies.ts";
 import type { Pair } from "./key-certificates.ts";
 import { loadSecret } from "./secret-file.ts";
@@ -71,7 +71,7 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
   const fault = pairFault(pair, trust, formatTimestamp(clock.now()));
   if (fault !== null) throw new ConfigError(join(keys, "issuance-p256.jwk"), `cannot issue: ${fault}`);
   const clients = await loadClients(options.clients);
-  const audit = await AuditLog.open(options.audit);
+  const audit = openAuditLog(options.audit);
   const office: Office = { clients, audit, pair, trust, environment, clock };
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
@@ -80,12 +80,7 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
     },
   );
   server.maxConnections = connectionsMax;
-  try {
-    await listen(server, options.listen);
-  } catch (error) {
-    await audit[Symbol.asyncDispose]();
-    throw error;
-  }
+  await listen(server, options.listen);
   return {
     address: boundAddress(server, options.listen),
     keyIds: pair.map(({ keyId }) => keyId),
@@ -94,7 +89,6 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
       server.close(() => closed.resolve());
       server.closeIdleConnections();
       await closed.promise;
-      await audit[Symbol.asyncDispose]();
     },
   };
 }
@@ -180,14 +174,14 @@ async function issue(
   const judged = judgeIssuable(document, { environment, nowMs });
   const fault = judged.ok ? pairFault(pair, trust, at) : judged.detail;
   if (!judged.ok || fault !== null) {
-    await audit.append({ ...entry, outcome: "refused", detail: fault ?? "" });
+    audit.append({ ...entry, outcome: "refused", detail: fault ?? "" });
     return answer(response, 422, { code: "issuance_refused", detail: fault });
   }
   const { kind, subject, says, issued_at } = judged.value;
   const signed = await createIssuance(pair, { environment, clock }).issue(payloadType, payload);
   if (!signed.ok) return answer(response, 422, { code: signed.code, detail: signed.detail });
   const key_ids = pair.map(({ keyId }) => keyId);
-  await audit.append({ ...entry, outcome: "signed", kind, subject, says, issued_at, key_ids });
+  audit.append({ ...entry, outcome: "signed", kind, subject, says, issued_at, key_ids });
   answer(response, 200, signed.value);
 }
 

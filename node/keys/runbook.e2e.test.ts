@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractFetch } from "../../api/contract.fixture.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
@@ -106,7 +107,7 @@ async function takenOver(): Promise<void> {
   keySet = await readFile(join(folder, region, "key-set.json"), "utf8");
   const lateMs = Date.now() + takeOverMs;
   for (;;) {
-    const served = await (await fetch(`${node.urls.verify_url}/.well-known/keys`)).text();
+    const served = await (await contractFetch(`${node.urls.verify_url}/.well-known/keys`)).text();
     if (served === keySet) return;
     if (Date.now() > lateMs) throw new Error("the node did not take over the key set");
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -35,7 +35,7 @@ describe("a new sandbox", () => {
       "businesses",
       "ai_companies",
     ]);
-    expect((await world.services.records.readServed(exampleRecordId))?.head.live).toBe(true);
+    expect((await world.services.records.readServed(exampleRecordId ?? ""))?.head.live).toBe(true);
     expectKeys(sandbox, world.services);
   });
 

@@ -4,6 +4,7 @@
 //   Z2. A sandbox that is complete only gets mandates that are in force and a `sandbox.json` with today's addresses; one of an
 //       earlier release gets the samples besides that it does not have.
 //   Z3. A filling that failed has ended: nothing that it began runs on, so it can be begun again at once.
+//   Z4. What operators took out of force meanwhile is left out, and keeps nothing else from being filled.
 
 import { join } from "node:path";
 import type { PublishOutcome } from "../../actors/messages/push.ts";
@@ -50,8 +51,8 @@ export interface SeedDeps extends SampleSetDeps, EntriesDeps {
 
 export interface SeedOutcome {
   readonly sandbox: Sandbox;
-  /** A published record, to try things with. */
-  readonly exampleRecordId: string;
+  /** A published record, to try things with; null where none could be published (Z4). */
+  readonly exampleRecordId: string | null;
 }
 
 const everydaySamples: SampleSet = {
@@ -85,7 +86,6 @@ export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
     ),
   };
   const { example_record_id: exampleRecordId } = everyday.journal.state;
-  if (exampleRecordId === null) throw new Error("A complete sandbox has an example record.");
   await replaceFile(join(deps.home, "sandbox.json"), `${JSON.stringify(sandbox, null, 2)}\n`);
   return { sandbox, exampleRecordId };
 }
@@ -98,6 +98,8 @@ async function pushFirstCatalogue(
   const [open] = businesses;
   const [key] = open?.integration ?? [];
   if (open === undefined || key === undefined) throw new Error("The first sample business has no key.");
+  // What the one pushes counts by the mandate that the other sealed.
+  if ((await isRevoked(deps, open, key.keyId)) || (await isRevoked(deps, open, open.sealer.keyId))) return;
   const { key: pusher } = await sandboxIntegrationKey(deps, open.business, key);
   await pushCatalogue({ ...deps, businessUrl: deps.urls.business_url }, pusher, failed);
 }
@@ -132,7 +134,7 @@ async function publishSamples(
     businesses.map(async (open) => {
       const inForce = await certificateInForce(deps.parties, open.business.uuid);
       // Another node that fills the same sandbox has finished with it.
-      if (inForce?.status !== "active") return [];
+      if (inForce?.status !== "active" || (await isRevoked(deps, open, open.sealer.keyId))) return [];
       const certified = { ...open, certId: inForce.certId };
       const policyLiveFrom = await registerPolicies(register, open.business, certified);
       return [{ ...certified, policyLiveFrom }];
@@ -147,6 +149,10 @@ async function publishSamples(
     (error) => failed.abort(error),
   );
   await journal.advance({ is_complete: true, example_record_id: published.flat()[0] ?? null });
+}
+
+async function isRevoked({ parties }: SeedDeps, { business }: OpenBusiness, keyId: string): Promise<boolean> {
+  return (await parties.facts(business.uuid, keyId)).key === "revoked";
 }
 
 interface CertifiedBusiness extends OpenBusiness {

@@ -31,8 +31,9 @@ export function tourLines(
     "Try, in another terminal:",
     svc("search products ideal cut --country US --where 'price_amount<=1000' --sort price_amount:asc"),
     svc("search events --country GB --sort start_at:asc"),
-    svc(`fetch ${exampleRecordId} --save evidence.json`),
-    svc("verify evidence.json --sandbox"),
+    ...(exampleRecordId === null
+      ? []
+      : [svc(`fetch ${exampleRecordId} --save evidence.json`), svc("verify evidence.json --sandbox")]),
     `  curl -s ${sandbox.verify_url}/v1/certificates/${business?.business_uuid ?? ""}`,
     svc("try nonce_reused"),
     svc("try source_not_allowed"),

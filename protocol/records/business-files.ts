@@ -66,6 +66,25 @@ const contact = object(
   "How customers reach the business.",
 );
 
+/** The parts of a business file that a fetch shows beside it. */
+export const businessFileMembers = {
+  represent_us: object(
+    {
+      who_we_are: longText(representUsLengthMax, "Who the business is."),
+      what_we_offer: longText(representUsLengthMax, "What it offers."),
+      who_we_serve: longText(representUsLengthMax, "Whom it serves."),
+      what_sets_us_apart: longText(representUsLengthMax, "What is particular to it."),
+      how_to_describe_us: longText(representUsLengthMax, "Words that it uses and does not use of itself."),
+    },
+    "How the business wants to be represented.",
+  ),
+  endpoints: array(
+    endpoint,
+    { min: 0, max: 20 },
+    "Checkout, order, booking and API addresses that the business authorises.",
+  ),
+};
+
 export const businessFiles: RecordType = {
   collection: "business_files",
   version: 1,
@@ -108,21 +127,7 @@ export const businessFiles: RecordType = {
       integer({ min: 1000, max: 2100 }, "Year in which the business was established."),
     ),
     contact: optional(contact),
-    represent_us: object(
-      {
-        who_we_are: longText(representUsLengthMax, "Who the business is."),
-        what_we_offer: longText(representUsLengthMax, "What it offers."),
-        who_we_serve: longText(representUsLengthMax, "Whom it serves."),
-        what_sets_us_apart: longText(representUsLengthMax, "What is particular to it."),
-        how_to_describe_us: longText(representUsLengthMax, "Words that it uses and does not use of itself."),
-      },
-      "How the business wants to be represented.",
-    ),
-    endpoints: array(
-      endpoint,
-      { min: 0, max: 20 },
-      "Checkout, order, booking and API addresses that the business authorises.",
-    ),
+    ...businessFileMembers,
   },
   rules: [],
 };

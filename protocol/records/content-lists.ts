@@ -33,6 +33,7 @@ export interface CertifiedNames {
   legalNameOf(uuid: string): string | null;
 }
 
+/** @internal for tests: a register in which nobody has a name. */
 export const noCertifiedNames: CertifiedNames = { index: createNameIndex(), legalNameOf: () => null };
 
 /** Names of fewer letters are looked for nowhere. */

@@ -13,16 +13,19 @@ import type { CollectionName } from "../identifiers.ts";
 import { findCompany, type IsFree } from "./company-name-rule.ts";
 import { type ContentLists, isFindable } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
-import { foldedWords, foldWithoutApostrophes, wordsOf } from "./fold-text.ts";
+import { foldedWords } from "./fold-text.ts";
 import { withoutLookAlikes } from "./look-alikes.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 import { FaultList, type RecordFault } from "./record-fault.ts";
 import { textPlaces, visitTexts } from "./record-texts.ts";
-import { findDirective } from "./scope-rule.ts";
+import { directiveOpenings, findDirective } from "./scope-rule.ts";
 import { flaggedHostInText, flaggedHostOfUrl, flaggedHosts, type HostList } from "./url-rule.ts";
+import { mayHaveWords, type WordFilter } from "./word-filter.ts";
 
 interface Compiled {
   readonly names: NameIndex;
+  /** Of words that a text has to have for a rule about words to find something in it. */
+  readonly telling: readonly WordFilter[];
   readonly exempt: NameIndex;
   readonly hosts: HostList;
 }
@@ -43,13 +46,13 @@ export function contentFaults(
   lists: ContentLists,
   ownNames: readonly string[] | null = [],
 ): readonly RecordFault[] {
-  const { hosts } = compile(lists);
+  const { hosts, telling } = compile(lists);
   const language = String(record["language"]);
   const faults = new FaultList();
   for (const place of textPlaces(collection)) {
     visitTexts(record, place, (text, pointer) => {
       const { role } = place;
-      if (role !== "url") {
+      if (role !== "url" && mayHaveWords(text, telling)) {
         const placed = { text: withoutLookAlikes(text), pointer, role, language };
         scopeFaults(placed, { lists, ownNames }, faults);
       }
@@ -73,8 +76,8 @@ interface Names {
 }
 
 function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: FaultList): void {
-  const folded = foldWithoutApostrophes(placed.text);
-  const directive = findDirective(folded);
+  const words = foldedWords(placed.text);
+  const directive = findDirective(words);
   if (directive !== null)
     faults.add(
       "scope_violation",
@@ -82,7 +85,7 @@ function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: Fau
       `A record does not direct how other sources are treated: "${directive}".`,
     );
   if (ownNames === null || namesNobody.has(placed.role)) return;
-  const detail = namingFault(placed, wordsOf(folded), { lists, ownNames });
+  const detail = namingFault(placed, words, { lists, ownNames });
   if (detail !== null) faults.add("scope_violation", placed.pointer, detail);
 }
 
@@ -127,8 +130,10 @@ function compile(lists: ContentLists): Compiled {
   const known = compiledLists.get(lists);
   if (known !== undefined) return known;
   const names = lists.protectedNames.map((each) => (typeof each === "string" ? each : each.name));
+  const protectedNames = createNameIndex(names.filter(isFindable).map(foldedWords));
   const compiled = {
-    names: createNameIndex(names.filter(isFindable).map(foldedWords)),
+    names: protectedNames,
+    telling: [directiveOpenings, protectedNames.firstWords, lists.certified.index.firstWords],
     exempt: createNameIndex(lists.exemptNames.map(foldedWords)),
     hosts: flaggedHosts(lists.blockedHosts),
   };

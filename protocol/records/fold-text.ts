@@ -42,18 +42,13 @@ const apostrophes = /['\u2019\u02bc]/g;
 const words = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** Folded text whose apostrophes vanished: `don't` is `dont`. */
-export function foldWithoutApostrophes(text: string): string {
+function foldWithoutApostrophes(text: string): string {
   return foldText(text).replace(apostrophes, "");
-}
-
-/** Words of what {@link foldWithoutApostrophes} gave: runs of letters, digits and marks. */
-export function wordsOf(folded: string): readonly string[] {
-  return folded.match(words) ?? [];
 }
 
 /** Folded words: runs of letters, digits and marks; an apostrophe inside a word vanishes (`don't` is `dont`). */
 export function foldedWords(text: string): readonly string[] {
-  return wordsOf(foldWithoutApostrophes(text));
+  return foldWithoutApostrophes(text).match(words) ?? [];
 }
 
 /** A word as it stands in a text, for rules that look at how it is written. */

@@ -2,9 +2,12 @@
 // validator demands; what JSON Schema cannot say (check digits, rules between members) only the validator knows.
 
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
-import type { CollectionName } from "../identifiers.ts";
+import { type CollectionName, collectionNames } from "../identifiers.ts";
+import { either, named, pascalCase, type Shape } from "../shape.ts";
 import type { Field, Members } from "./fields.ts";
 import { recordTypes } from "./parse-record.ts";
+import { FaultList } from "./record-fault.ts";
+import { fieldCheck } from "./record-validator.ts";
 
 /** The schema of one record type. */
 export function recordJsonSchema(collection: CollectionName): JsonObject {
@@ -15,6 +18,34 @@ export function recordJsonSchema(collection: CollectionName): JsonObject {
     title: type.title,
     ...objectSchema(type.members),
   };
+}
+
+/** A field of a record as it stands in an answer. */
+export function fieldShape(field: Field): Shape<JsonValue> {
+  const check = fieldCheck(field);
+  return {
+    schema: fieldSchema(field),
+    judge: (value, pointer, tell) => {
+      const { faults } = judged((list) => check(value, pointer, list));
+      return faults.every(tell);
+    },
+    ...(field.optional === true ? { absentAllowed: true } : {}),
+  };
+}
+
+function judged(check: (faults: FaultList) => void): FaultList {
+  const faults = new FaultList();
+  check(faults);
+  return faults;
+}
+
+/** Any of the five record types, by its schema. */
+export const recordShape = either(...collectionNames.map(recordShapeOf));
+
+function recordShapeOf(collection: CollectionName): Shape<JsonObject> {
+  const { members, title } = recordTypes[collection];
+  const shape = fieldShape({ kind: "object", members, description: title }) as Shape<JsonObject>;
+  return named(`${pascalCase(collection)}Record`, shape);
 }
 
 function objectSchema(members: Members): JsonObject {

@@ -4,9 +4,13 @@
 //       up among themselves.
 //   X2. Marks of longer names only say where to look. They outlive their names, so that a name is taken out without a search.
 
+import { createWordFilter, type WordFilter } from "./word-filter.ts";
+
 export interface NameIndex {
   /** Different names that are in it now. */
   readonly size: number;
+  /** First words of all names that ever were in it: a text that has none of them has no name. */
+  readonly firstWords: WordFilter;
   /** Puts folded words in, once more if they are there. Words behind the 24th are cut off. */
   add(name: readonly string[]): void;
   /** Takes them out once. */
@@ -43,8 +47,10 @@ interface Tables {
 export function createNameIndex(names: Iterable<readonly string[]> = []): NameIndex {
   const tables: Tables = { firsts: new Map(), pairs: new Map(), longer: new Set(), repeated: new Map() };
   const { repeated } = tables;
+  const firstWords = createWordFilter();
   let size = 0;
   const index: NameIndex = {
+    firstWords,
     get size() {
       return size;
     },
@@ -57,6 +63,7 @@ export function createNameIndex(names: Iterable<readonly string[]> = []): NameIn
         return;
       }
       size += 1;
+      firstWords.add(words[0] as string);
       put(tables, words, key);
     },
     remove: (name) => {

@@ -2,7 +2,7 @@
 // `destination_url`, which the specification names only where it filters and checks, are optional.
 
 import { isObject } from "../../std/is-object.ts";
-import type { JsonObject } from "../canonical-json.ts";
+import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { array, boolean, code, form, gtinForm, longText, money, object, optional, text } from "./fields.ts";
 import { hostForm, httpsUrlForm, parseHttpsUrl } from "./https-url.ts";
 import type { FaultList } from "./record-fault.ts";
@@ -94,7 +94,8 @@ const namedCountriesMax = 10;
 function onePriceForEachCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
   if (!isArray(published) || !isArray(prices)) return;
   const priced = new Set<string>();
-  for (const [index, item] of prices.entries()) {
+  for (let index = 0; index < prices.length; index += 1) {
+    const item = prices[index];
     if (!isObject(item) || typeof item["country"] !== "string") continue;
     const country = item["country"];
     const pointer = `/prices/${index}/country`;
@@ -105,10 +106,11 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
     }
     priced.add(country);
   }
-  const missing = new Set(published.filter((each) => typeof each === "string" && !priced.has(each)));
   // Of what is no country the vocabulary has said so.
-  const unpriced = [...missing].filter((each) => countries.codes.has(String(each)));
-  if (unpriced.length === 0) return;
+  const isMissing = (each: JsonValue): boolean =>
+    typeof each === "string" && !priced.has(each) && countries.codes.has(each);
+  if (!published.some(isMissing)) return;
+  const unpriced = [...new Set(published.filter(isMissing))];
   const others = unpriced.length - namedCountriesMax;
   const named = `${unpriced.slice(0, namedCountriesMax).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
   const detail = `A price is missing for ${named}: a product has one for each of its countries.`;

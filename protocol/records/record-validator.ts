@@ -49,7 +49,8 @@ export function isArray(value: JsonValue | undefined): value is readonly JsonVal
   return Array.isArray(value);
 }
 
-function fieldCheck(field: Field): Check {
+/** The check of one field. */
+export function fieldCheck(field: Field): Check {
   switch (field.kind) {
     case "schema":
       return schemaCheck(field);
@@ -89,6 +90,8 @@ function schemaCheck({ value: wanted }: Typed<"schema">): Check {
   };
 }
 
+/** Of most texts one look is enough: nothing is hidden among printable ASCII characters, and the first is no space. */
+const plain = /^[!-~][ -~]*$/;
 const control = /\p{Cc}/u;
 const controlButLineFeed = /[^\P{Cc}\n]/u;
 
@@ -102,6 +105,7 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
     if (value.length > max && characterCount(value) > max) {
       faults.add("value_invalid", pointer, `Must have at most ${max} characters.`);
     }
+    if (plain.test(value)) return;
     if (forbidden.test(value)) faults.add("value_invalid", pointer, "Must have no control characters.");
     const hidden = hiddenCharacter(value);
     if (hidden !== null)

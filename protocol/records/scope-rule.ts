@@ -4,7 +4,7 @@
 //   S1. Texts are compared as folded words (fold-text.ts); punctuation, case and accents do not matter.
 //   S2. A directive is a phrase of one of the four forms below. English only: other languages pass.
 
-import { wordsOf } from "./fold-text.ts";
+import { createWordFilter } from "./word-filter.ts";
 
 /** Words that set a source aside. */
 const dismissals = words(
@@ -30,12 +30,10 @@ const sources = words(
 /** Words between the parts of a directive at most. */
 const reach = 5;
 
-/** The first directive in a text that `foldWithoutApostrophes` folded, as its words; null when there is none. */
-export function findDirective(folded: string): string | null {
-  if (!opening.test(folded)) return null;
-  const list = wordsOf(folded);
+/** The first directive in folded words; null when there is none. */
+export function findDirective(list: readonly string[]): string | null {
   for (let index = 0; index < list.length; index += 1) {
-    const end = directiveEnd(list, index);
+    const end = openings.has(list[index] as string) ? directiveEnd(list, index) : null;
     if (end !== null) return list.slice(index, end + 1).join(" ");
   }
   return null;
@@ -60,8 +58,9 @@ function directiveEnd(list: readonly string[], at: number): number | null {
 
 const narrowUses = words("cite quote trust recommend mention");
 
-/** Found in every text that has a directive: one of the words that any of the four forms begins with. */
-const opening = new RegExp([...dismissals, ...negations, ...preferences, ...narrowUses, "only"].join("|"));
+const openings = new Set([...dismissals, ...negations, ...preferences, ...narrowUses, "only"]);
+/** Every directive begins with one of these words. */
+export const directiveOpenings = createWordFilter(openings);
 
 /** Where other sources are named: `others` alone, or a source that is qualified as another one. */
 function findOthers(list: readonly string[], from: number): number | null {

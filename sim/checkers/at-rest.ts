@@ -2,7 +2,7 @@
 // stored once and in order, and every region serves and indexes exactly what its owners say.
 
 import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
-import type { PublishOutcome, PushCommand, PushReport } from "../../actors/messages/push.ts";
+import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { RecordHead, RecordVersion } from "../../storage/record-store.ts";
@@ -29,22 +29,22 @@ export interface Truth {
 export async function readTruth(
   node: SimNode,
   journal: Journal,
-  pushes: readonly ActorRef[],
+  pushes: readonly ActorRef<"push">[],
 ): Promise<Truth> {
   const reports = new Map<string, PushReport | null>();
   const heads = new Map<string, OwnersHead | null>();
   for (const push of pushes) {
-    const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
-    reports.set(push.id, await node.system.ask<PushReport | null>(push, status));
+    const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 } as const;
+    reports.set(push.id, await node.system.ask(push, status));
   }
   for (const batch of journal.batches.values()) {
     const { uuid } = batch.business;
-    const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 };
-    reports.set(batch.pushId, await node.system.ask<PushReport | null>(pushRef(uuid, batch.pushId), status));
+    const status = { type: "push.status", outcome: null, from_leaf: 0, limit: 1_000 } as const;
+    reports.set(batch.pushId, await node.system.ask(pushRef(uuid, batch.pushId), status));
     for (const { recordId } of batch.leaves) {
       if (heads.has(recordId)) continue;
-      const command: BusinessCommand = { type: "record.read", record_id: recordId };
-      const { head } = await node.system.ask<{ head: OwnersHead | null }>(businessRef(uuid), command);
+      const question = { type: "record.read", record_id: recordId } as const;
+      const { head } = await node.system.ask(businessRef(uuid), question);
       heads.set(recordId, head);
     }
   }

@@ -1,6 +1,12 @@
 // What is to happen, earliest first: a binary heap by (time, order).
 
-import type { Life } from "./life.ts";
+/** Whose an event is: what a crash ends and a pause lets sleep (K3 in kernel.ts). */
+export interface EventOwner {
+  readonly isOver: boolean;
+  readonly isAsleep: boolean;
+  /** Of an owner that sleeps: what came due meanwhile. */
+  readonly missed: SimEvent[];
+}
 
 export interface SimEvent {
   /** Unix milliseconds of the world. */
@@ -9,8 +15,8 @@ export interface SimEvent {
   readonly label: string;
   /** Null once cancelled. */
   run: (() => void) | null;
-  /** Whose it is; null for the world's own. */
-  readonly life: Life | null;
+  /** Null for the world's own. */
+  readonly life: EventOwner | null;
 }
 
 export class EventHeap {

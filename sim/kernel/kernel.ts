@@ -6,8 +6,7 @@
 //   K4. Nothing but an event moves the world. When none is left and somebody still waits, something outside the
 //       simulator's reach was waited for, and the run says so.
 
-import { EventHeap, type SimEvent } from "./event-heap.ts";
-import type { Life } from "./life.ts";
+import { EventHeap, type EventOwner, type SimEvent } from "./event-heap.ts";
 import type { Trace } from "./trace.ts";
 
 export type Cancel = () => void;
@@ -43,7 +42,7 @@ export class Kernel {
   }
 
   /** Lets `run` happen `delayMs` from now, unless it is cancelled or `life` is over by then (K3). */
-  after(delayMs: number, label: string, run: () => void, life: Life | null = null): Cancel {
+  after(delayMs: number, label: string, run: () => void, life: EventOwner | null = null): Cancel {
     this.#order += 1;
     const atMs = this.#nowMs + Math.max(0, Math.ceil(delayMs));
     const event: SimEvent = { atMs, order: this.#order, label, run, life };

@@ -1,10 +1,10 @@
 // One run of a process: what a crash ends, and a pause lets sleep. Ports that a process holds belong to its life:
 // what they would have told it is told to nobody once it is over.
 
-import type { SimEvent } from "./event-heap.ts";
+import type { EventOwner, SimEvent } from "./event-heap.ts";
 import type { Cancel, Kernel } from "./kernel.ts";
 
-export class Life {
+export class Life implements EventOwner {
   readonly name: string;
   isOver = false;
   isAsleep = false;

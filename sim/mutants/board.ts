@@ -1,69 +1,70 @@
-// For each mutant, how many seeds it takes to catch it.
+// The board: for each mutant, how many seeds it takes to catch it, with every core of the machine.
+//   B1. It fails for each mutant that is not caught within its seeds, and for each that never changed anything, by its name.
 
-import { runSeed } from "../run-seed.ts";
-import { mutants } from "./list.ts";
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { Catch, HuntAnswer, HuntOrder } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
 
-const progressMs = 10_000;
-
-export interface Catch {
-  readonly mutant: Mutant;
-  /** Seeds run until one failed, that one included; null for a survivor. */
-  readonly seeds: number | null;
-  readonly seed: number | null;
-  readonly invariant: string;
-  readonly detail: string;
-}
-
-/**
- * Runs one mutant over seeds from `from` until one fails that the true code passes. A crash of the scenario counts: nothing
- * of it may. `progress` is told after each seed how many have run.
- */
-export async function hunt(
-  mutant: Mutant,
-  from: number,
-  seedsMax: number,
-  progress: (seeds: number) => void = () => {},
-): Promise<Catch> {
-  for (let seeds = 1; seeds <= seedsMax; seeds += 1) {
-    const seed = from + seeds - 1;
-    const { violations } = await runSeed(seed, { variation: mutant });
-    progress(seeds);
-    const [first] = violations;
-    await new Promise((resolve) => setImmediate(resolve));
-    // What the true code fails, too, says nothing about the mutant.
-    if (first !== undefined && (await runSeed(seed)).violations.length === 0)
-      return { mutant, seeds, seed, invariant: first.invariant, detail: first.detail };
-  }
-  return { mutant, seeds: null, seed: null, invariant: "", detail: "" };
-}
-
-export async function showBoard(options: {
+export interface BoardOptions {
   readonly from: number;
+  /** At most, for each; a mutant's own limit counts as well. */
   readonly seedsMax: number;
-  /** Parts of the names of those wanted, separated by commas; empty for all. */
-  readonly only: string;
-}): Promise<boolean> {
-  const catches: Catch[] = [];
-  const wanted = options.only.split(",");
-  for (const mutant of mutants.filter(({ name }) => wanted.some((part) => name.includes(part)))) {
-    let told = Date.now();
-    const caught = await hunt(mutant, options.from, options.seedsMax, (seeds) => {
-      if (Date.now() - told < progressMs) return;
-      told = Date.now();
-      console.log(`${mutant.name.padEnd(26)} not caught by ${seeds} seeds so far`);
-    });
-    catches.push(caught);
-    const { seeds, seed, invariant } = caught;
-    const what =
-      seeds === null ? "SURVIVED" : `${String(seeds).padStart(5)} seeds  ${invariant} (seed ${seed})`;
-    console.log(`${mutant.name.padEnd(26)} ${what.padEnd(52)} ${mutant.about}`);
-  }
-  const counts = catches.flatMap(({ seeds }) => (seeds === null ? [] : [seeds])).sort((a, b) => a - b);
-  const survivors = catches.filter(({ seeds }) => seeds === null);
-  const median = counts[Math.floor(counts.length / 2)] ?? 0;
-  console.log(
-    `${counts.length} of ${catches.length} caught, median ${median} seeds; survivors: ${survivors.map(({ mutant }) => mutant.name).join(", ") || "none"}`,
-  );
-  return survivors.length === 0;
+  /** Takes a line of the report; the console by default. */
+  readonly tell?: (line: string) => unknown;
+}
+
+/** Hunts the mutants and prints what became of each; the last line says how many were caught. Answers whether all were. */
+export async function showBoard(
+  wanted: readonly Mutant[],
+  { from, seedsMax, tell = console.log }: BoardOptions,
+): Promise<boolean> {
+  // Those that may take long come first, so that no core is left with one of them at the end.
+  const waiting = [...wanted].sort((a, b) => b.seedsMax - a.seedsMax);
+  const fates: Catch[] = [];
+  const hunter = async (): Promise<void> => {
+    const worker = new Worker(new URL("./hunt-worker.ts", import.meta.url));
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const caught = await order(worker, { name: next.name, from, seedsMax }, tell);
+        fates.push(caught);
+        tell(lineOf(next, caught));
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  const threads = Math.min(availableParallelism(), waiting.length);
+  await Promise.all(Array.from({ length: threads }, hunter));
+  const failed = fates.filter(({ fate }) => fate !== "caught").length;
+  const counts = fates.map(({ seeds }) => seeds).sort((a, b) => a - b);
+  const seedsInAll = counts.reduce((sum, seeds) => sum + seeds, 0);
+  tell(`median ${counts[Math.floor(counts.length / 2)] ?? 0} seeds, ${seedsInAll} in all`);
+  tell(`${fates.length - failed} passed, ${failed} failed`);
+  return failed === 0;
+}
+
+function order(worker: Worker, hunt: HuntOrder, tell: (line: string) => unknown): Promise<Catch> {
+  const { promise, resolve, reject } = Promise.withResolvers<Catch>();
+  const hear = (answer: HuntAnswer): void => {
+    if ("caught" in answer) resolve(answer.caught);
+    else tell(`${answer.name.padEnd(28)} not caught by ${answer.underWay} seeds so far`);
+  };
+  worker.on("message", hear);
+  worker.once("error", reject);
+  worker.postMessage(hunt);
+  return promise.finally(() => {
+    worker.off("message", hear);
+    worker.off("error", reject);
+  });
+}
+
+/** What became of a mutant, in a line. */
+export function lineOf({ name, about }: Mutant, { fate, seeds, changes, seed, invariant }: Catch): string {
+  const what = {
+    caught: `${String(seeds).padStart(5)} seeds  ${invariant} (seed ${seed})`,
+    survived: `FAILS: SURVIVED ${seeds} seeds, although it changed something ${changes} times`,
+    inert: `FAILS: NEVER CHANGED ANYTHING in ${seeds} seeds: it is the true code`,
+  }[fate];
+  return `${name.padEnd(28)} ${what.padEnd(52)}  ${about}`;
 }

@@ -1,22 +1,50 @@
 // A mutant: the code under test with one guard removed, to show that the simulator would find it missing.
+//   M1. A mutant says whenever it did something else than the true code would have done, so that one which became the true
+//       code, because what it takes away is written otherwise by now, is not taken for one that nobody notices.
 
 import type { ActorDefinition, ActorView, Decision, Message } from "../../actors/system/definition.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import { type ActorStoreGuards, allGuards } from "../store/actor-store.ts";
 import { asItIs, type Variation } from "../world/variation.ts";
 
-export interface Mutant extends Variation {
-  /** What is missing, in a few words. */
-  readonly about: string;
+/** Makes the code without the guard; `changed` is called for each difference to the true code (M1). */
+export type Vary = (changed: () => void) => Partial<Variation>;
+
+export interface Search {
+  /** Within so many seeds the mutant is found: several times as many as it takes on average. */
+  readonly seedsMax: number;
+  /** Whether the world of a seed can show the mutant at all; every world unless told. */
+  readonly canShow: (seed: number) => boolean;
 }
 
-export function mutant(name: string, about: string, changes: Partial<Variation>): Mutant {
-  return { ...asItIs, ...changes, name, about };
+export interface Mutant extends Search {
+  readonly name: string;
+  /** What is missing, in a few words. */
+  readonly about: string;
+  vary(changed: () => void): Variation;
+}
+
+/** Nine of ten mutants are found within a third of these. */
+const usualSearch: Search = { seedsMax: 200, canShow: () => true };
+
+export function mutant(name: string, about: string, vary: Vary, search: Partial<Search> = {}): Mutant {
+  return {
+    ...usualSearch,
+    ...search,
+    name,
+    about,
+    vary: (changed) => ({ ...asItIs, ...vary(changed), name }),
+  };
 }
 
 /** Without one of the guards of claim and commit. */
-export function withoutGuard(guard: keyof ActorStoreGuards, about: string): Mutant {
-  return mutant(guard, about, { storeGuards: { ...allGuards, [guard]: false } });
+export function withoutGuard(
+  guard: keyof ActorStoreGuards,
+  about: string,
+  search: Partial<Search> = {},
+): Mutant {
+  const storeGuards = { ...allGuards, [guard]: false };
+  return mutant(guard, about, (guardMissed) => ({ storeGuards, guardMissed }), search);
 }
 
 export type Decide = (command: Message, view: ActorView) => Decision<unknown>;
@@ -25,40 +53,56 @@ export type Decide = (command: Message, view: ActorView) => Decision<unknown>;
 export function deciding(
   kind: string,
   decide: (truly: Decide, command: Message, view: ActorView) => Decision<unknown>,
-) {
-  const definitions = asItIs.definitions.map((definition): ActorDefinition => {
-    if (definition.kind !== kind) return definition;
-    const truly: Decide = (command, view) => definition.decide(command, view);
-    return { ...definition, decide: (command, view) => decide(truly, command, view) };
+): Vary {
+  return (changed) => ({
+    definitions: asItIs.definitions.map((definition): ActorDefinition => {
+      if (definition.kind !== kind) return definition;
+      const truly: Decide = (command, view) => definition.decide(command, view);
+      return {
+        ...definition,
+        decide: (command, view) => {
+          const decision = decide(truly, command, view);
+          if (JSON.stringify(decision) !== JSON.stringify(truly(command, view))) changed();
+          return decision;
+        },
+      };
+    }),
   });
-  return { definitions };
+}
+
+/** The command, with these members in place of its own. */
+export function withMembers(command: Message, members: object): Message {
+  return { ...command, ...members };
 }
 
 /** The rows of a view without those that `hides` names, as if they had never been kept. */
 export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => boolean): ActorView {
+  return viewing(view, (row) => (hides(row.rt, row.k2) ? undefined : row));
+}
+
+/** The view with every row as `seen` shows it; a row that it shows as undefined is not there. */
+export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionRow | undefined): ActorView {
   return {
     id: view.id,
     epoch: view.epoch,
     nowMs: view.nowMs,
     snapshot: view.snapshot,
-    row: (rt, k, k2) => (hides(rt, k2) ? undefined : view.row(rt, k, k2)),
-    rowsOf: (rt) => view.rowsOf(rt).filter((row: PartitionRow) => !hides(rt, row.k2)),
+    row: (rt, k, k2) => {
+      const row = view.row(rt, k, k2);
+      return row && seen(row);
+    },
+    rowsOf: (rt) => view.rowsOf(rt).flatMap((row) => seen(row) ?? []),
   };
 }
 
-/** The rows of a view, those of one table with another body. */
-export function changingRows(view: ActorView, rt: number, body: (body: string) => string): ActorView {
-  const changed = (row: PartitionRow): PartitionRow =>
-    row.rt === rt ? { ...row, body: body(row.body) } : row;
-  return {
-    id: view.id,
-    epoch: view.epoch,
-    nowMs: view.nowMs,
-    snapshot: view.snapshot,
-    row: (table, k, k2) => {
-      const row = view.row(table, k, k2);
-      return row && changed(row);
-    },
-    rowsOf: (table) => view.rowsOf(table).map(changed),
-  };
+/** The methods of a port as a plain object, for one of them to be replaced. */
+export function bound<T extends object>(port: T): T {
+  const methods: Record<string, unknown> = {};
+  for (let owner: object = port; owner !== Object.prototype; owner = Object.getPrototypeOf(owner) as object) {
+    for (const name of Object.getOwnPropertyNames(owner)) {
+      const member = (port as Record<string, unknown>)[name];
+      if (name !== "constructor" && typeof member === "function") methods[name] ??= member.bind(port);
+    }
+  }
+  return methods as T;
 }

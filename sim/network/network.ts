@@ -3,7 +3,7 @@
 //   M2. Every call settles: with the answer, or as unreachable once its other end is known to be gone, or in time.
 
 import {
-  type ActorAddress,
+  type ActorRef,
   asRemoteFailure,
   type Delivery,
   type RemoteFailure,
@@ -90,7 +90,7 @@ export class Network {
   #deliver(
     from: { readonly name: string; readonly life: Life },
     peer: Peer,
-    sent: { readonly to: ActorAddress; readonly sender: string; readonly messages: readonly Delivery[] },
+    sent: { readonly to: ActorRef; readonly sender: string; readonly messages: readonly Delivery[] },
   ): Promise<number> {
     const run = (): Promise<number> => peer.handlers.deliver(sent.to, sent.sender, copy(sent.messages));
     this.#duplicate(peer, run);

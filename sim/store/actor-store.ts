@@ -4,7 +4,8 @@
 //       flight), then one read of the whole partition, lower-bounded by the snapshot.
 //   C2. Commit: one conditional batch on epoch, head and operation. Refused, but its own operation is in force: applied.
 //   C3. Pruned rows go within the fence, one commit after the snapshot that replaced them: reads do not rely on it.
-// `guards` takes single guards away, for simulations that must find them missing.
+// `guards` takes single guards away, for simulations that must find them missing; `missed` is called where one that was
+// taken away would have made a difference.
 
 import {
   type Activation,
@@ -48,17 +49,23 @@ export const allGuards: ActorStoreGuards = {
 /** Other claimers may come between; each took the actor meanwhile, so that many are not expected. */
 const claimRoundsMax = 8;
 
-export function openSimActorStore(client: StoreClient, guards: ActorStoreGuards = allGuards): ActorStore {
-  return new SimActorStore(client, guards);
+export function openSimActorStore(
+  client: StoreClient,
+  guards: ActorStoreGuards = allGuards,
+  missed: () => void = () => {},
+): ActorStore {
+  return new SimActorStore(client, guards, missed);
 }
 
 class SimActorStore implements ActorStore {
   readonly #client: StoreClient;
   readonly #guards: ActorStoreGuards;
+  readonly #missed: () => void;
 
-  constructor(client: StoreClient, guards: ActorStoreGuards) {
+  constructor(client: StoreClient, guards: ActorStoreGuards, missed: () => void) {
     this.#client = client;
     this.#guards = guards;
+    this.#missed = missed;
   }
 
   async claim(ref: ActorRef, owner: string): Promise<Activation> {
@@ -69,6 +76,7 @@ class SimActorStore implements ActorStore {
     const settled = this.#guards.claimReadsAgain ? await this.#serial(partition) : first;
     return this.#run("read", () => {
       const head = this.#guards.claimReadsAgain ? partition.plainRead() : { ...settled, home: region };
+      if (partition.isBehind || head.op !== partition.head.op) this.#missed();
       model.witness.activated?.(partition, { ...head, epoch });
       return this.#activation(partition, { ...head, epoch, owner });
     });
@@ -79,16 +87,19 @@ class SimActorStore implements ActorStore {
     const partition = model.partition(commit.ref);
     const mutation = this.#mutationOf(commit, partition);
     const holds = (found: PartitionHead): boolean =>
-      (!this.#guards.commitChecksEpoch || found.epoch === commit.epoch) &&
-      (!this.#guards.commitChecksHead ||
-        (found.head === commit.expectedHead && found.op === commit.expectedOp)) &&
+      this.#passes("commitChecksEpoch", found.epoch === commit.epoch) &&
+      this.#passes(
+        "commitChecksHead",
+        found.head === commit.expectedHead && found.op === commit.expectedOp,
+      ) &&
       found.epoch > 0;
     if (!this.#guards.pruneIsFenced && commit.snapshot !== undefined) {
       const { seq } = commit.snapshot;
+      this.#missed();
       this.#run("write", () => partition.prune(seq)).catch(() => {});
     }
     const { applied, found } = await this.#cas(partition, { holds, mutation }, commit);
-    if (applied || (found.op === commit.op && this.#guards.refusalComparesOperation)) {
+    if (applied || !this.#passes("refusalComparesOperation", found.op !== commit.op)) {
       return { status: "applied" };
     }
     model.witness.refused?.(partition, commit, found);
@@ -140,6 +151,13 @@ class SimActorStore implements ActorStore {
     );
   }
 
+  /** Whether a guard lets something pass that it lets pass if `isSound`; one that was taken away lets everything. */
+  #passes(guard: keyof ActorStoreGuards, isSound: boolean): boolean {
+    if (isSound || this.#guards[guard]) return isSound;
+    this.#missed();
+    return true;
+  }
+
   #run<T>(kind: "read" | "write", execute: () => T): Promise<T> {
     return this.#client.model.statements.run(this.#client.life, kind, execute);
   }
@@ -181,7 +199,7 @@ class SimActorStore implements ActorStore {
       }
       const { epoch } = seen;
       const { applied, found } = await this.#cas(partition, {
-        holds: (current) => !this.#guards.claimRaisesConditionally || current.epoch === epoch,
+        holds: (current) => this.#passes("claimRaisesConditionally", current.epoch === epoch),
         mutation: { head: { epoch: epoch + 1, owner, home: region }, puts: [], deletes: [] },
       });
       if (applied) return epoch + 1;
@@ -192,10 +210,11 @@ class SimActorStore implements ActorStore {
 
   #activation(partition: ActorPartition, head: PartitionHead): Activation {
     const nowMs = this.#client.model.now();
-    const least = this.#guards.replayIsLowerBounded ? head.snapshotSeq : -1;
+    const isAfterSnapshot = (row: PartitionRow): boolean =>
+      this.#passes("replayIsLowerBounded", row.k > head.snapshotSeq);
     return {
       head: headOf(head),
-      events: partition.rows(rowTable.event, nowMs).filter((row) => row.k > least),
+      events: partition.rows(rowTable.event, nowMs).filter(isAfterSnapshot),
       outbox: partition.rows(rowTable.outbox, nowMs),
       timers: partition.rows(rowTable.timer, nowMs),
       inbox: partition.rows(rowTable.inbox, nowMs),

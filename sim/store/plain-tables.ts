@@ -5,7 +5,9 @@
 
 import type { Coin } from "./actor-partition.ts";
 import type { Reach } from "./statements.ts";
-import type { Replicate } from "./store-model.ts";
+
+/** Runs a change of one region in the others, some time later. */
+export type Replicate = (from: string, to: string, change: () => void) => void;
 
 export interface Cell<V> {
   readonly key: string;

@@ -6,7 +6,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 import type { Random } from "../kernel/random.ts";
 import { ActorPartition, type Coin, type PartitionHead } from "./actor-partition.ts";
-import { createPlainTables, type PlainTables } from "./plain-tables.ts";
+import { createPlainTables, type PlainTables, type Replicate } from "./plain-tables.ts";
 import { calmStatements, type Statements } from "./statements.ts";
 
 /** Told of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
@@ -30,9 +30,6 @@ export interface StoreWitness {
   /** A version is on its way to the disks. */
   wroteVersion?(version: RecordVersion): void;
 }
-
-/** Runs a change of one region in the others, some time later. */
-export type Replicate = (from: string, to: string, change: () => void) => void;
 
 export interface StoreModelOptions {
   readonly regions: readonly string[];

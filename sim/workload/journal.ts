@@ -1,6 +1,6 @@
 // What the clients of a world did and heard: the other half of what the checkers compare.
 
-import type { BusinessCommand, RemoveReply } from "../../actors/messages/business.ts";
+import type { BusinessCommand } from "../../actors/messages/business.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { Observed } from "../checkers/observed.ts";
@@ -144,11 +144,7 @@ export class Journal {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const node = world.nodeOf(given.region, given.random);
       if (node !== null) {
-        const reply = await answerOf(
-          world,
-          node.life,
-          node.actors.ask<RemoveReply>(businessRef(business.uuid), command),
-        );
+        const reply = await answerOf(world, node.life, node.actors.ask(businessRef(business.uuid), command));
         if (reply !== null) {
           world.observed.mark(`remove.${reply.status}`);
           removal.acknowledgedAt = kernel.events;

@@ -1,8 +1,9 @@
 // What people do in the business portal: settle holds, seal the next AI policy, block a group and let it in again, revoke a
 // key, and register one that every business of the world wants. Each is asked for again until it is heard, so that what is noted as done is done.
 
-import type { BusinessCommand, RegisterReply } from "../../actors/messages/business.ts";
-import type { PushCommand, PushReport } from "../../actors/messages/push.ts";
+import type { BusinessProtocol, RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
+import type { CommandOf } from "../../actors/messages/protocol.ts";
+import type { PushCommand } from "../../actors/messages/push.ts";
 import { businessRef, pushRef } from "../../actors/messages/refs.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import { RegisterRefused } from "../../service/parties.ts";
@@ -79,7 +80,7 @@ export class PortalAgent {
       if (batch.business !== this.#business) continue;
       const status: PushCommand = { type: "push.status", outcome: null, from_leaf: 0, limit: 1 };
       const report = await this.#once((node) =>
-        node.system.ask<PushReport | null>(pushRef(this.#business.uuid, batch.pushId), status),
+        node.system.ask(pushRef(this.#business.uuid, batch.pushId), status),
       );
       if (report?.state !== "held") continue;
       const confirmed = this.#random.chance(0.6);
@@ -149,9 +150,9 @@ export class PortalAgent {
     if (told !== null) this.#world.observed.mark(`key.${told}`);
   }
 
-  #ask(command: BusinessCommand): Promise<RegisterReply | null> {
+  #ask(command: RegisterCommand | CommandOf<BusinessProtocol, "hold.settle">): Promise<RegisterReply | null> {
     const ref = businessRef(this.#business.uuid);
-    return this.#insist((node) => node.actors.ask<RegisterReply>(ref, command));
+    return this.#insist((node) => node.actors.ask(ref, command));
   }
 
   async #insist<T>(ask: (node: SimNode) => Promise<T>): Promise<T | null> {

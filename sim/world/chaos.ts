@@ -2,7 +2,7 @@
 // indexes go away and come back, clocks jump.
 
 import type { Random } from "../kernel/random.ts";
-import type { FaultKind } from "./faults.ts";
+import { type FaultKind, skewMaxMs } from "./faults.ts";
 import type { SimNode } from "./sim-node.ts";
 import type { World } from "./world.ts";
 
@@ -13,8 +13,6 @@ const refusedAfterMs = 1;
 const unansweredMs = 10_000;
 const sleepMaxMs = 6_000;
 const haltedMs = 5_000;
-/** Nodes of one deployment are kept this close together by their operators. */
-export const skewMaxMs = 900;
 /** From the first to the last process that goes on in the morning, and between two of them. */
 const morningMs = 150;
 const wakingMs = 20;

@@ -2,14 +2,13 @@
 
 import { mayCross } from "../../actors/messages/crossing.ts";
 import { regionRef } from "../../actors/messages/refs.ts";
-import type { Message } from "../../actors/system/definition.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
 import { createActorRouter } from "../../cluster/actor-router.ts";
 import { createMembership } from "../../cluster/membership.ts";
 import { createPlacement, livesHere } from "../../cluster/placement.ts";
 import type { ClusterStore, Member } from "../../storage/cluster-store.ts";
-import type { ClusterOperation } from "../../storage/memory/cluster-store.ts";
-import type { StatementKind } from "../store/statements.ts";
+import type { ClusterCall, ClusterOperation } from "../../storage/memory/cluster-store.ts";
+import type { Reach, StatementKind } from "../store/statements.ts";
 import type { Place, PlaceOptions } from "./place.ts";
 
 const openRegionMs = 10_000;
@@ -45,7 +44,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
   });
   const openRegion = (): void => {
     const ref = regionRef(slot.region);
-    const open = { type: "region.open", region: slot.region } as Message;
+    const open = { type: "region.open", region: slot.region } as const;
     if (placement.locate(ref).at === "here") actors().tell(ref, open);
   };
   membership.onViewWritten(() => router.announce());
@@ -88,11 +87,12 @@ function openStore({ parts, slot, life }: PlaceOptions): ClusterStore {
   const { stores } = parts;
   const store = parts.cluster.handle(slot.region);
   // What a minority has of these tables is decided at once: later statements find it, or never do.
-  store.intercept = ({ operation }, apply) =>
-    stores.statements.run(life, kinds[operation], (reach) => {
-      if (reach === "partial" && !stores.coin()) return undefined as never;
-      return apply();
-    });
+  store.intercept = <T>({ operation }: ClusterCall, apply: () => T): Promise<T> => {
+    const execute = (reach: Reach): T | undefined =>
+      reach === "partial" && !stores.coin() ? undefined : apply();
+    // What only a minority hears of is never answered.
+    return stores.statements.run(life, kinds[operation], execute) as Promise<T>;
+  };
   return store;
 }
 

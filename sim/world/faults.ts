@@ -42,6 +42,9 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
+/** How far a node's clock is off at most: nodes of one deployment are kept this close together by their operators. */
+export const skewMaxMs = 900;
+
 /** Share of the calls that meet the fault, from least to most. */
 const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   store_refused: [0.002, 0.03],

@@ -3,12 +3,14 @@
 // under new ones; and neither are the records themselves, so of a record that nobody touches again nothing is judged.
 
 import {
-  rt as businessRows,
   type HeadRow,
+  heads as headRows,
+  mandateEntries,
   mandatePrefix,
   parseHead,
   publicName,
   type RegisterRow,
+  registerEntries,
 } from "../../actors/business/rows.ts";
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { ActorRef, PartitionRow } from "../../storage/actor-store.ts";
@@ -26,7 +28,7 @@ export interface Before {
   /** What owners said of their records, by record id. */
   readonly records: ReadonlyMap<string, { readonly generation: number; readonly change: number }>;
   /** Pushes that were not finished, whose bytes are there. */
-  readonly pushes: readonly ActorRef[];
+  readonly pushes: readonly ActorRef<"push">[];
   /** Record id of a business's own product id; undefined for one that it never had. */
   recordIdOf(businessUuid: string, localId: string): string | undefined;
 }
@@ -47,7 +49,7 @@ export function beforeOf({ actors, staged }: JournalFile): Before {
   const names = new Map<string, string>();
   const businesses = actors.filter(({ kind }) => kind === "business");
   for (const { id, rows } of businesses) {
-    const heads = rows.filter(({ rt }) => rt === businessRows.head);
+    const heads = rows.filter(({ rt }) => rt === headRows.rt);
     heads.forEach(({ k2, body }, index) => {
       const head = parseHead(body);
       records.set(k2, head);
@@ -60,7 +62,7 @@ export function beforeOf({ actors, staged }: JournalFile): Before {
   return {
     parties: businesses.map(({ id }) => id).sort(),
     records,
-    pushes: actors.filter(({ kind, id }) => kind === "push" && isStaged.has(id)),
+    pushes: actors.flatMap(({ kind, id }) => (kind === "push" && isStaged.has(id) ? [{ kind, id }] : [])),
     recordIdOf: (business, localId) => names.get(`${business} ${localId}`),
   };
 }
@@ -105,8 +107,8 @@ function layActor(
 
 function layRegister(stores: StoreModel, rows: readonly PartitionRow[]): void {
   const cells = rows.flatMap(({ rt, k2, body }) => {
-    const isMandate = rt === businessRows.mandate;
-    if (rt !== businessRows.register && !isMandate) return [];
+    const isMandate = rt === mandateEntries.rt;
+    if (rt !== registerEntries.rt && !isMandate) return [];
     const row = JSON.parse(body) as RegisterRow;
     const { table, key } = publicName(isMandate ? `${mandatePrefix}${k2}` : k2, row.partition);
     const value: RegisterEntry = { ...row, table: table as RegisterTable, key };

@@ -1,7 +1,6 @@
 // A place by the model of membership: one incarnation a process.
 
 import { placementOf, regionRef } from "../../actors/messages/refs.ts";
-import type { Message } from "../../actors/system/definition.ts";
 import { placeOn } from "../../cluster/rendezvous.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import { type RemoteTarget, remoteFailure } from "../../transport/actor-transport.ts";
@@ -44,7 +43,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     if (!wasActive && membership.isActive(slot.region, name)) {
       wasActive = true;
       void actors().adopt();
-      const open = { type: "region.open", region: slot.region } as Message;
+      const open = { type: "region.open", region: slot.region } as const;
       actors()
         .ask(regionRef(slot.region), open)
         .catch(() => {});
@@ -62,7 +61,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     incarnation: () => (isStopped ? null : name),
     handlers: {
       ask: (to, command, timeoutMs) =>
-        mayHave(to) ? actors().askHere(to, command as Message, timeoutMs) : refuse(life),
+        mayHave(to) ? actors().askHere(to, command, timeoutMs) : refuse(life),
       deliver: (to, from, messages) => (mayHave(to) ? actors().deliver(to, from, messages) : refuse(life)),
     },
     join: () => {

@@ -5,7 +5,7 @@
 //   N2. In the morning clients send again what was not answered while nodes look for what is old.
 
 import { abandonedAfterMs } from "../../service/abandoned-pushes.ts";
-import type { Random } from "../kernel/random.ts";
+import { Random } from "../kernel/random.ts";
 
 export interface Night {
   /** From the beginning of the safety phase. */
@@ -34,6 +34,16 @@ export function drawNight(random: Random): Night | null {
     morningMs: random.between(0, 150),
     sweepEveryMs: random.between(120, 280),
   };
+}
+
+/** Whether a seed's world has a night if it may have one. */
+export function mayHaveNight(seed: number): boolean {
+  return drawNight(nightDraws(Random.of(seed))) !== null;
+}
+
+/** What {@link drawNight} draws from, of all that a seed's world draws from. */
+export function nightDraws(random: Random): Random {
+  return random.fork("night");
 }
 
 /** How long after its staging a push may be accepted; undefined where no day passes: as in production. */

@@ -201,7 +201,9 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
   const operations = parts.operations.fork(incarnation);
   return (owner) =>
     createActorSystem({
-      store: variation.actorStore(openSimActorStore(stores.client, variation.storeGuards)),
+      store: variation.actorStore(
+        openSimActorStore(stores.client, variation.storeGuards, variation.guardMissed),
+      ),
       definitions: variation.definitions,
       activities: variation.activities(activities),
       clock,

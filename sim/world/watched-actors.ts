@@ -1,6 +1,6 @@
 // The actor system as the service uses it, with every question and answer noted for the checkers.
 
-import type { ActorSystem, AheadOfReply, AskOptions, Message } from "../../actors/system/definition.ts";
+import type { ActorSystem, Message } from "../../actors/system/definition.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { History } from "../checkers/history.ts";
 import type { Life } from "../kernel/life.ts";
@@ -26,12 +26,10 @@ export function watchAsks(system: ActorSystem, { history, incarnation, life }: W
     );
   };
   return {
-    ask: <R>(to: ActorRef, command: Message, options?: AskOptions) =>
-      noted(to, command, system.ask<R>(to, command, options)),
-    askAhead: <R>(to: ActorRef, command: Message) => {
-      const asked = system.askAhead<R>(to, command);
-      const decided: Promise<AheadOfReply<R>> = asked.decided;
-      return { decided, reply: noted(to, command, asked.reply) };
+    ask: (to, command, options) => noted(to, command, system.ask(to, command, options)),
+    askAhead: (to, command) => {
+      const { decided, reply } = system.askAhead(to, command);
+      return { decided, reply: noted(to, command, reply) };
     },
     inspect: (ref) => system.inspect(ref),
     stats: () => system.stats(),

@@ -25,12 +25,11 @@ import { createStatements } from "../store/statements.ts";
 import { laggingReplication, StoreModel } from "../store/store-model.ts";
 import { WatchedRowIndex } from "../store/watched-row-index.ts";
 import { drawLimits } from "./actor-limits.ts";
-import { skewMaxMs } from "./chaos.ts";
-import { Faults } from "./faults.ts";
+import { Faults, skewMaxMs } from "./faults.ts";
 import { beforeOf, nothingBefore } from "./from-journal.ts";
 import type { Kept } from "./kept.ts";
 import { MembershipModel } from "./membership-model.ts";
-import { drawNight, sweepTimes } from "./night.ts";
+import { drawNight, nightDraws, sweepTimes } from "./night.ts";
 import { type NodeSlot, openNode, type SimNode } from "./sim-node.ts";
 import type { Variation } from "./variation.ts";
 import { createIndexWeather, createStoreWeather } from "./weather.ts";
@@ -129,7 +128,7 @@ export class World {
         ),
       limits: drawLimits(random.fork("limits")),
       operations: random.fork("operations"),
-      night: mayReadOld ? null : drawNight(random.fork("night")),
+      night: mayReadOld ? null : drawNight(nightDraws(random)),
       history: new History(),
       mark: (name) => observed.mark(name),
       log: (incarnation, entry) => this.#log(incarnation, entry),

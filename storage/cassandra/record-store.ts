@@ -56,7 +56,9 @@ const cql = {
   rows: "SELECT record_id, hash, row FROM record WHERE record_id IN ? AND generation = ?",
   versions:
     "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND generation < ? LIMIT ?",
-  versionsWith: "SELECT generation, hash, published_at FROM record WHERE record_id = ? AND hash = ? LIMIT ?",
+  // Filtering looks at the versions of one record alone: its partition is named.
+  newestWith: `SELECT generation, hash, published_at FROM record
+    WHERE record_id = ? AND generation < ? AND hash = ? LIMIT 1 ALLOW FILTERING`,
   published: `SELECT row, sidecar, seal_id, leaf_index, proof FROM record
     WHERE record_id = ? AND generation = ? AND hash = ?`,
   putSeal: "INSERT INTO record_seal (seal_id, envelope, tree_size) VALUES (?, ?, ?) USING TIMESTAMP ?",
@@ -105,7 +107,10 @@ export function openCassandraRecordStore(
     readRows: (ids) => readRows(session, reads, ids),
     listVersions: (recordId, belowGeneration, limit) =>
       listVersions(session, [recordId, belowGeneration ?? Number.MAX_SAFE_INTEGER, limit]),
-    newestWith: (recordId, hash, belowGeneration) => newestWith(session, { recordId, hash, belowGeneration }),
+    newestWith: async (recordId, hash, belowGeneration) => {
+      const [newest] = await executeAll(session, cql.newestWith, [recordId, belowGeneration, hash], plain);
+      return newest === undefined ? null : dateOf(newest);
+    },
     readPublished: (id) => readPublished(session, id),
   };
 }
@@ -247,19 +252,6 @@ function dateOf(row: CqlRow): VersionDate {
     hash: textOf(row["hash"]),
     published_at_ms: numberOf(row["published_at"]),
   };
-}
-
-/** The newest come first. Those that are not below are what was stored before the head moves to it: few, as a rule none. */
-async function newestWith(
-  session: CassandraSession,
-  asked: { readonly recordId: string; readonly hash: string; readonly belowGeneration: number },
-): Promise<VersionDate | null> {
-  const { recordId, hash, belowGeneration } = asked;
-  for (let limit = 4; ; limit *= 8) {
-    const dates = (await executeAll(session, cql.versionsWith, [recordId, hash, limit], plain)).map(dateOf);
-    const found = dates.find(({ generation }) => generation < belowGeneration);
-    if (found !== undefined || dates.length < limit) return found ?? null;
-  }
 }
 
 async function readPublished(session: CassandraSession, id: VersionId): Promise<PublishedRow | null> {

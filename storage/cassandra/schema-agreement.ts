@@ -9,7 +9,8 @@ import type cassandra from "cassandra-driver";
 import { StoreError } from "../actor-store.ts";
 
 const defineTimeoutMs = 60_000;
-const settleMs = 60_000;
+/** A node of Cassandra that missed a change asks for it again only after a minute. */
+const settleMs = 150_000;
 const pollMs = 50;
 /** Gossip has had its time: whoever still does not agree is asked whether it is there at all. */
 const suspectMs = 3_000;

@@ -13,8 +13,8 @@ describe("a row in a bulk request", () => {
       business_uuid: "u",
       change: 7,
       row,
-    };
-    const lines = bulkLines({ ...put, kind: "put" });
+    } as const;
+    const lines = bulkLines(put);
     const [action, body, rest] = lines.split("\n");
     expect(rest).toBe("");
     expect(JSON.parse(action ?? "")).toEqual({
@@ -30,7 +30,8 @@ describe("a row in a bulk request", () => {
   });
 
   it("has no terms where it has no text, and is empty once it was removed", () => {
-    const put = { collection: "updates", record_id: recordId, business_uuid: "u", change: 1, row: "{}" };
+    const row = { collection: "updates", record_id: recordId, business_uuid: "u" } as const;
+    const put = { ...row, change: 1, row: "{}" };
     expect(bulkLines({ kind: "put", ...put })).not.toContain("term.");
     const removed = bulkLines({ kind: "remove", collection: "updates", record_id: recordId, change: 2 });
     expect(removed.split("\n")[1]).toBe("{}");

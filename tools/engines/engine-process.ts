@@ -2,10 +2,11 @@
 //   E1. It outlives no crash of the process that started it: the guard ends it (see `guard.ts`).
 //   E2. A signal reaches the whole group, for an engine may be a launcher and a server.
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
+import { startProcess } from "../process.ts";
 
 export interface EngineCommand {
   readonly command: string;
@@ -41,14 +42,11 @@ export interface Guard {
 
 /** Starts a guard. It does not keep this process alive; engines do. */
 export function startGuard(): Guard {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "guard.ts")], {
-    detached: true,
+  const { child, ended } = startProcess(process.execPath, [join(import.meta.dirname, "guard.ts")], {
     stdio: ["pipe", "ignore", "ignore"],
+    isGroup: true,
   });
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  child.on("error", () => resolve());
-  child.on("exit", () => resolve());
-  const input = child.stdin;
+  const input = child.stdin as Writable;
   // The guard was ended by somebody: the engines stay stoppable by us.
   input.on("error", () => {});
   child.unref();
@@ -56,10 +54,10 @@ export function startGuard(): Guard {
     watch: (pid) => void input.write(`watch ${pid}\n`),
     forget: (pid) => void input.write(`forget ${pid}\n`),
     removeLater: (folder) => void input.write(`folder ${folder}\n`),
-    close: () => {
+    close: async () => {
       child.ref();
       input.end();
-      return ended;
+      await ended;
     },
   };
 }
@@ -69,51 +67,22 @@ const tailMax = 6_000;
 /** Starts the engine's program under the guard. */
 export function startEngineProcess(engine: EngineCommand, guard: Guard): EngineProcess {
   const log = openSync(engine.logFile, "a");
-  const child = spawn(engine.command, engine.args, {
-    cwd: engine.cwd,
-    env: engine.env,
-    detached: true,
-    stdio: ["ignore", log, log],
-  });
+  const { command, args, cwd, env } = engine;
+  const started = startProcess(command, args, { cwd, env, stdio: ["ignore", log, log], isGroup: true });
   closeSync(log);
-  const ended = Promise.withResolvers<void>();
-  let isEnded = false;
-  const end = (): void => {
-    isEnded = true;
-    if (child.pid !== undefined) guard.forget(child.pid);
-    ended.resolve();
-  };
-  child.on("error", end);
-  child.on("exit", end);
-  if (child.pid !== undefined) guard.watch(child.pid);
-  const signal = (name: NodeJS.Signals): void => signalGroup(child, name);
+  const { pid } = started.child;
+  if (pid !== undefined) guard.watch(pid);
+  const ended = started.ended.then(() => {
+    if (pid !== undefined) guard.forget(pid);
+  });
   return {
-    pid: child.pid ?? 0,
-    hasEnded: () => isEnded,
-    ended: ended.promise,
-    signal,
-    stop: async (graceMs) => {
-      if (isEnded) return;
-      // A paused one cannot hear the request to end.
-      signal("SIGCONT");
-      signal("SIGTERM");
-      const insist = setTimeout(() => signal("SIGKILL"), graceMs);
-      await ended.promise;
-      clearTimeout(insist);
-      // What of its group outlived the leader.
-      signal("SIGKILL");
-    },
+    pid: pid ?? 0,
+    hasEnded: started.hasEnded,
+    ended,
+    signal: started.signal,
+    stop: started.stop,
     logTail: () => readFileSync(engine.logFile, "utf8").slice(-tailMax),
   };
-}
-
-function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, name);
-  } catch {
-    // Nobody of the group is left.
-  }
 }
 
 const pollMs = 100;

@@ -6,10 +6,10 @@
 //   C3. The engine's own file has the SHA-256 that this project pins, and so has the list of all files that came with it:
 //       what the repository says of itself, or a plug-in of Maven's does, decides nothing.
 
-import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { run } from "../process.ts";
 import { type Contents, digestOf, hashFile, isComplete, listContents } from "./contents.ts";
 import type { Distribution } from "./distributions.ts";
 import { type FetchReport, reportFetch } from "./fetch-report.ts";
@@ -245,16 +245,6 @@ async function runQuietly(
     readonly read?: (chunk: string) => string;
   },
 ): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<string | null>();
-  const child = spawn(command, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (chunk: string) => {
-      output = (output + read(chunk)).slice(-outputMax);
-    });
-  }
-  child.on("error", (error) => resolve(error.message));
-  child.on("close", (code) => resolve(code === 0 ? null : `exit code ${code}`));
-  const failure = await promise;
-  if (failure !== null) throw new Error(`${command}: ${failure}\n${output}`);
+  const { code, output } = await run(command, args, { env, cwd, keep: read, outputMax });
+  if (code !== 0) throw new Error(`${command}: exit code ${code}\n${output}`);
 }

@@ -1,6 +1,7 @@
 // Changes of an input: of single bytes, of parts, of words of its grammar. Everything follows from the numbers given.
 
-import type { Random } from "./run.ts";
+/** A whole number from 0 to below `end`. */
+export type Random = (end: number) => number;
 
 const lengthMax = 16_384;
 const edges = [

@@ -1,7 +1,6 @@
 // Frames between nodes, files of a business, searches, and two implementations of each signature.
 
 import { generateKeyPairSync, sign } from "node:crypto";
-import { parseCsv } from "../../cli/csv.ts";
 import { parseSearchRequest } from "../../collections/search-request.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
 import { collectionNames } from "../../protocol/identifiers.ts";
@@ -9,6 +8,7 @@ import type { PublicJwk } from "../../protocol/jwk.ts";
 import { verifySignature } from "../../protocol/signatures.ts";
 import { frameKey, openFrame, sealFrame } from "../../transport/ws/frames.ts";
 import { parseAnswer, parseCall } from "../../transport/ws/messages.ts";
+import { csv } from "./csv-target.ts";
 import { type FuzzTarget, must, mustEqual, outcomeOf } from "./target.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -68,30 +68,6 @@ const messages: FuzzTarget = {
       .map((each) => `${parseCall(each)?.kind ?? "-"}${parseAnswer(each) === null ? "" : "a"}`)
       .join(" ")
       .slice(0, 100);
-  },
-};
-
-const csv: FuzzTarget = {
-  name: "csv",
-  seeds: ['a,b,c\n1,"x, ""y""",3\r\n\n4,5,6', '"multi\nline",b\n', "price_US;price_currency_US\n1,5;USD"].map(
-    utf8,
-  ),
-  words: ['"', '""', ",", "\n", "\r\n", "\r", ";", "\t", '","', "\ufeff"],
-  check: (input) => {
-    const read = parseCsv(text(input));
-    if (!read.ok) return read.detail;
-    const written = read.rows
-      .map((each) => each.fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(","))
-      .join("\n");
-    const again = parseCsv(written);
-    must(again.ok, "rows that were read cannot be read again");
-    if (again.ok)
-      mustEqual(
-        again.rows.map((each) => each.fields),
-        read.rows.map((each) => each.fields),
-        "the fields",
-      );
-    return `ok ${Math.min(read.rows.length, 4)}`;
   },
 };
 

@@ -2,11 +2,8 @@
 //   F1. A seed gives the same inputs on any machine, as far as the time goes.
 //   F2. What fails is made smaller while it still fails, and printed so that one command brings it back.
 
-import { mutate } from "./mutate.ts";
+import { mutate, type Random } from "./mutate.ts";
 import type { FuzzTarget } from "./target.ts";
-
-/** A whole number from 0 to below `end`. */
-export type Random = (end: number) => number;
 
 export interface FuzzReport {
   readonly target: string;

@@ -17,6 +17,7 @@ export function sourceFaults(file: SourceFile): readonly Fault[] {
     ...docstringFaults(file),
     ...purityFaults(file),
     ...testFaults(file),
+    ...claimFaults(file),
     ...textFaults(file),
   ];
 }
@@ -155,6 +156,39 @@ function isFree(node: Node, parent: Node | null): boolean {
   return (
     !parent.type.startsWith("TS") && !parent.type.startsWith("Import") && !parent.type.startsWith("Export")
   );
+}
+
+// ---- Claims about types ----
+
+/** Calls whose reply follows from what is asked: to name its type would be to claim it. */
+const inferringCalls = /(^|\.)(ask|askAhead)$/;
+
+/**
+ * `as never` and `as Message` let anything pass for anything, and a reply type that is named where it is asked for is only
+ * hoped for. Tests that send rubbish say so by `rubbish` (protocol/rubbish.fixture.ts).
+ */
+export function claimFaults(file: SourceFile): readonly Fault[] {
+  const faults: Fault[] = [];
+  visit(file.program, (node) => {
+    const found = claimOf(node);
+    if (found !== null) faults.push(at(file, "type-claim", file.lineAt(node.start), found));
+  });
+  return faults;
+}
+
+function claimOf(node: Node): string | null {
+  if (node.type === "TSAsExpression") {
+    const { typeAnnotation: to } = node;
+    if (to.type === "TSNeverKeyword") return "`as never`";
+    const isMessage =
+      to.type === "TSTypeReference" && to.typeName.type === "Identifier" && to.typeName.name === "Message";
+    return isMessage ? "`as Message`" : null;
+  }
+  const claims =
+    node.type === "CallExpression" &&
+    node.typeArguments != null &&
+    inferringCalls.test(calleeName(node.callee));
+  return claims ? "the reply's type is named, not inferred" : null;
 }
 
 // ---- Tests ----

@@ -7,7 +7,7 @@
 //   N2. A node that is closed, and one that never was, are refused at once when a call arrives there.
 
 import {
-  type ActorAddress,
+  type ActorRef,
   asRemoteFailure,
   type Delivery,
   type RemoteFailure,
@@ -75,10 +75,10 @@ interface Copy {
 }
 
 type Request =
-  | { readonly kind: "ask"; readonly to: ActorAddress; readonly command: { readonly type: string } }
+  | { readonly kind: "ask"; readonly to: ActorRef; readonly command: { readonly type: string } }
   | {
       readonly kind: "deliver";
-      readonly to: ActorAddress;
+      readonly to: ActorRef;
       readonly from: string;
       readonly messages: readonly Delivery[];
     };

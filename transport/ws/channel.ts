@@ -8,9 +8,10 @@
 
 import type { RawData, WebSocket } from "ws";
 import { openFrame, sealFrame } from "./frames.ts";
-import type { Established, NodeIdentity } from "./handshake.ts";
+import type { NodeIdentity } from "./hello.ts";
 import type { TransportLimits } from "./limits.ts";
 import { aliveText } from "./messages.ts";
+import type { Established } from "./wire.ts";
 
 /** A message on its way out. */
 export interface Outgoing {
@@ -159,7 +160,7 @@ export class Channel {
     }
     if (text === "") return next;
     this.#saidSomething = true;
-    this.#socket.send(sealFrame(this.#keys.sending, this.protocol, `${text}]`), this.#onSent);
+    this.#socket.send(sealFrame(this.#keys?.sending ?? null, this.protocol, `${text}]`), this.#onSent);
     return next;
   }
 
@@ -176,7 +177,7 @@ export class Channel {
   #onFrame(data: RawData, isBinary: boolean): void {
     if (this.#end !== null) return;
     const isFrame = isBinary && Buffer.isBuffer(data);
-    const messages = isFrame ? openFrame(this.#keys.receiving, this.protocol, data) : null;
+    const messages = isFrame ? openFrame(this.#keys?.receiving ?? null, this.protocol, data) : null;
     if (messages === null) {
       this.#finish("tampered");
       this.#socket.close(tampered);

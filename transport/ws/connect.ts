@@ -3,20 +3,20 @@
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { RemoteFailureReason } from "../actor-transport.ts";
-import { type Credentials, createCaller, type Established, type HandshakeRefusal } from "./handshake.ts";
+import { createCaller } from "./handshake.ts";
 import { type HandshakeOutcome, runHandshake } from "./handshake-run.ts";
+import type { HandshakeRefusal } from "./hello.ts";
 import { frameBytesMax, type TransportLimits } from "./limits.ts";
-import { type MutualTls, transportPath } from "./wire.ts";
+import { createTlsCaller } from "./tls-handshake.ts";
+import { type Established, type NodeSecurity, transportPath } from "./wire.ts";
 
-export interface ConnectOptions {
+export type ConnectOptions = NodeSecurity & {
   /** `host:port`, an IPv6 host in brackets. */
   readonly address: string;
   /** The incarnation that must answer there. */
   readonly incarnation: string;
-  readonly credentials: Credentials;
-  readonly tls: MutualTls | null;
   readonly limits: TransportLimits;
-}
+};
 
 export type ConnectResult =
   | { readonly socket: WebSocket; readonly established: Established }
@@ -32,7 +32,7 @@ const addressPattern = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 
 /** Calls `done` once. What it returns gives the attempt up. */
 export function connect(options: ConnectOptions, done: (result: ConnectResult) => void): () => void {
-  const { address, incarnation, credentials, tls, limits } = options;
+  const { address, incarnation, tls, limits } = options;
   let isOver = false;
   let stream: Duplex | null = null;
   const url = `${tls === null ? "ws" : "wss"}://${address}${transportPath}`;
@@ -63,9 +63,10 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
     socket.terminate();
   };
   // An error is always followed by `close`; before the WebSocket is open that is all there is.
-  socket.on("error", ({ message: detail }) =>
-    finish({ socket: null, reason: "unreachable", detail, refused: null }),
-  );
+  socket.on("error", (error) => {
+    const refused = tls !== null && isUntrusted(error) ? "stranger" : null;
+    finish({ socket: null, reason: "unreachable", detail: error.message, refused });
+  });
   socket.once("upgrade", (response) => {
     stream = response.socket;
   });
@@ -74,7 +75,11 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
     else shakeHands(stream);
   });
   const shakeHands = (over: Duplex): void => {
-    runHandshake(socket, over, createCaller(credentials, incarnation), limits, (outcome) => {
+    const caller =
+      options.tls === null
+        ? createCaller(options.credentials, incarnation)
+        : createTlsCaller(options.credentials, incarnation);
+    runHandshake(socket, over, caller, limits, (outcome) => {
       if (outcome.established !== null) finish({ socket, established: outcome.established });
       else leave(reasonOf(outcome));
     });
@@ -86,6 +91,14 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
     socket.once("close", () => clearTimeout(insist));
   };
   return () => fail("unreachable", "given up");
+}
+
+/** OpenSSL's and Node's names for a certificate that another authority signed, that names another host or is out of its time. */
+const untrusted =
+  /^(?:ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|INVALID_CA|HOSTNAME_MISMATCH)/;
+
+function isUntrusted(error: Error): boolean {
+  return "code" in error && typeof error.code === "string" && untrusted.test(error.code);
 }
 
 function reasonOf({

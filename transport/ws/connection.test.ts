@@ -1,6 +1,7 @@
 // Two nodes that belong together, and what may go wrong between them.
 
 import { describe, expect, it } from "vitest";
+import { rubbish } from "../../protocol/rubbish.fixture.ts";
 import { sealFrame } from "./frames.ts";
 import {
   actor,
@@ -115,7 +116,7 @@ describe("C4: a frame that is not the peer's", () => {
       else if (what === "unsealed")
         raw.socket.send(Buffer.concat([Buffer.alloc(17), Buffer.from(JSON.stringify([call]))]));
       else {
-        const frame = sealFrame(raw.established.keys.sending, 1, JSON.stringify([call]));
+        const frame = sealFrame(raw.established.keys?.sending ?? null, 1, JSON.stringify([call]));
         // A bit of the command's name.
         frame[frame.indexOf('"do"') + 1] = 0x65;
         raw.socket.send(frame);
@@ -263,12 +264,12 @@ describe("connections", () => {
   it("a command that is no JSON is the caller's own fault", async () => {
     const node = await openNode("b");
     const target = (await openNode("a")).target(node.address, "b");
-    await expect(target.ask(actor, { type: "t", n: 1n } as never, 5_000)).rejects.toThrow(TypeError);
+    await expect(target.ask(actor, rubbish({ type: "t", n: 1n }), 5_000)).rejects.toThrow(TypeError);
     expect(await target.ask(actor, command, 5_000)).toEqual(command);
   });
 
   it("a delivery that is answered by no number is refused, its effect unknown", async () => {
-    const node = await openNode("b", { handlers: { ...echo, deliver: async () => "7" as never } });
+    const node = await openNode("b", { handlers: { ...echo, deliver: async () => rubbish("7") } });
     const target = (await openNode("a")).target(node.address, "b");
     expect(await outcome(target.deliver(actor, "x/y", []))).toBe("refused, unknown");
   });

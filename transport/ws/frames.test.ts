@@ -30,4 +30,15 @@ describe("a frame", () => {
   it.each(["{}", "7", "null", "", "[", '"text"'])("is none when it carries %s", (text) => {
     expect(openFrame(key, 1, sealFrame(key, 1, text))).toBeNull();
   });
+
+  it("has no tag over TLS, and its version counts all the same", () => {
+    const frame = sealFrame(null, 3, '[{"k":"alive"}]');
+    expect(openFrame(null, 3, frame)).toEqual([{ k: "alive" }]);
+    expect(openFrame(null, 2, frame)).toBeNull();
+    expect(openFrame(null, 3, Buffer.alloc(0))).toBeNull();
+    for (const text of ["{}", "7", "", "["]) expect(openFrame(null, 3, sealFrame(null, 3, text))).toBeNull();
+    // Neither kind is read as the other.
+    expect(openFrame(key, 3, frame)).toBeNull();
+    expect(openFrame(null, 3, sealFrame(key, 3, "[]"))).toBeNull();
+  });
 });

@@ -2,7 +2,7 @@
 //
 //   tag (16 bytes) · protocol version (1 byte) · UTF-8 of a JSON array of messages
 //
-// The tag is the first half of HMAC-SHA-256 (RFC 2104, truncated as its section 5 allows) over all that follows it,
+// Over TLS, which protects every byte, there is no tag and no key. Else the tag is the first half of HMAC-SHA-256 (RFC 2104, truncated as its section 5 allows) over all that follows it,
 // under a key that only this connection and this direction have: a frame of elsewhere, or a changed one, ends the
 // connection. It says nothing about order: what the network doubled or moved is known by its call id.
 
@@ -10,6 +10,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "no
 import { frameHeadBytes } from "./limits.ts";
 
 const tagBytes = 16;
+const versionBytes = frameHeadBytes - tagBytes;
 
 export interface FrameKeys {
   readonly sending: KeyObject;
@@ -21,23 +22,30 @@ export function frameKey(bytes: Uint8Array): KeyObject {
 }
 
 /** The frame of `messages`, each the JSON text of one. */
-export function sealFrame(key: KeyObject, protocol: number, messages: string): Buffer {
-  const frame = Buffer.allocUnsafe(frameHeadBytes + Buffer.byteLength(messages));
-  frame[tagBytes] = protocol;
-  frame.write(messages, frameHeadBytes);
+export function sealFrame(key: KeyObject | null, protocol: number, messages: string): Buffer {
+  const from = key === null ? 0 : tagBytes;
+  const frame = Buffer.allocUnsafe(from + versionBytes + Buffer.byteLength(messages));
+  frame[from] = protocol;
+  frame.write(messages, from + versionBytes);
+  if (key === null) return frame;
   createHmac("sha256", key).update(frame.subarray(tagBytes)).digest().copy(frame, 0, 0, tagBytes);
   return frame;
 }
 
 /** The messages of a frame, whatever they may be; null for a frame that was not sealed for us or is no list. */
-export function openFrame(key: KeyObject, protocol: number, frame: Buffer): readonly unknown[] | null {
-  if (frame.length < frameHeadBytes) return null;
-  const tag = createHmac("sha256", key).update(frame.subarray(tagBytes)).digest().subarray(0, tagBytes);
-  if (!timingSafeEqual(tag, frame.subarray(0, tagBytes)) || frame[tagBytes] !== protocol) return null;
+export function openFrame(key: KeyObject | null, protocol: number, frame: Buffer): readonly unknown[] | null {
+  const from = key === null ? 0 : tagBytes;
+  if (frame.length < from + versionBytes || frame[from] !== protocol) return null;
+  if (key !== null && !isSealed(key, frame)) return null;
   try {
-    const messages: unknown = JSON.parse(frame.toString("utf8", frameHeadBytes));
+    const messages: unknown = JSON.parse(frame.toString("utf8", from + versionBytes));
     return Array.isArray(messages) ? messages : null;
   } catch {
     return null;
   }
+}
+
+function isSealed(key: KeyObject, frame: Buffer): boolean {
+  const tag = createHmac("sha256", key).update(frame.subarray(tagBytes)).digest().subarray(0, tagBytes);
+  return timingSafeEqual(tag, frame.subarray(0, tagBytes));
 }

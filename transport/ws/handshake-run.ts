@@ -3,8 +3,9 @@
 
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
-import { type Established, type HandshakeParty, type HandshakeRefusal, refusalCodes } from "./handshake.ts";
+import { type HandshakeParty, type HandshakeRefusal, refusalCodes } from "./hello.ts";
 import type { TransportLimits } from "./limits.ts";
+import type { Established } from "./wire.ts";
 
 export type HandshakeOutcome =
   | { readonly established: Established; readonly refused: null }
@@ -23,7 +24,7 @@ export type HandshakeOutcome =
 export function runHandshake(
   socket: WebSocket,
   stream: Duplex,
-  party: HandshakeParty,
+  party: HandshakeParty<Established>,
   limits: TransportLimits,
   done: (outcome: HandshakeOutcome) => void,
 ): void {

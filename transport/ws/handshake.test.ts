@@ -1,14 +1,8 @@
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { openFrame, sealFrame } from "./frames.ts";
-import {
-  type Credentials,
-  createCaller,
-  createReceiver,
-  type Established,
-  type HandshakeParty,
-  type HandshakeRefusal,
-} from "./handshake.ts";
+import { type Credentials, createCaller, createReceiver, type Proven } from "./handshake.ts";
+import type { HandshakeParty, HandshakeRefusal } from "./hello.ts";
 
 const secret = createSecretKey(new Uint8Array(32).fill(1));
 const credentials = (incarnation: string, more: Partial<Credentials> = {}): Credentials => ({
@@ -24,19 +18,19 @@ const credentials = (incarnation: string, more: Partial<Credentials> = {}): Cred
 interface Talk {
   /** What was said, the caller first. */
   readonly said: readonly string[];
-  readonly caller: Established | null;
-  readonly receiver: Established | null;
+  readonly caller: Proven | null;
+  readonly receiver: Proven | null;
   readonly refused: { readonly by: "caller" | "receiver"; readonly why: HandshakeRefusal } | null;
 }
 
 /** Lets two sides talk; `change` stands between them. */
 function talk(
-  caller: HandshakeParty,
-  receiver: HandshakeParty,
+  caller: HandshakeParty<Proven>,
+  receiver: HandshakeParty<Proven>,
   change: (text: string, index: number) => string = (text) => text,
 ): Talk {
   const said: string[] = [];
-  const found: { caller: Established | null; receiver: Established | null } = {
+  const found: { caller: Proven | null; receiver: Proven | null } = {
     caller: null,
     receiver: null,
   };

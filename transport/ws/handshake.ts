@@ -1,4 +1,4 @@
-// How two nodes prove to each other who they are: a challenge and a response by HMAC-SHA-256 under the cluster's secret,
+// How two nodes of a sandbox, which need no certificates, prove to each other who they are: a challenge and a response by HMAC-SHA-256 under the cluster's secret,
 // over everything that both said. No socket here: each side is a function from the text it heard to what it says next.
 //
 //   caller                                          receiver
@@ -21,68 +21,38 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
 import { type FrameKeys, frameKey } from "./frames.ts";
+import {
+  commonVersion,
+  type HandshakeParty,
+  type HandshakeStep,
+  handshakeVersion,
+  type Introduction,
+  type Judge,
+  type NodeIdentity,
+  type ProtocolRange,
+  parseIdentity,
+  parseMembers,
+  parseRange,
+  rangeMembers,
+} from "./hello.ts";
 
-/** Version of the handshake itself, which never changes with the protocol's. */
-const handshakeVersion = 2;
 const nonceBytes = 32;
-const nameCharsMax = 256;
 /** As many as a caller may know secrets (H7). */
 const proofsMax = 2;
 
-/** Whom a node says that it is. */
-export interface NodeIdentity {
-  readonly incarnation: string;
-  readonly region: string;
-  /** `host:port` that it is reached at, as its membership says. */
-  readonly address: string;
-}
-
-/** Protocol versions that a node speaks: integers from 1 to 255. */
-export interface ProtocolRange {
-  readonly min: number;
-  readonly max: number;
-}
-
-export interface Credentials {
-  readonly cluster: string;
+export interface Credentials extends Introduction {
   /** What a called node asks for, and proves in turn. */
   readonly secret: KeyObject;
   /** A second secret whose holders are nodes of the cluster, too, while it changes. */
   readonly alsoAccepted?: KeyObject | null;
-  readonly self: NodeIdentity;
-  readonly protocol: ProtocolRange;
 }
 
-/** Why there is no connection; as WebSocket close codes of the private range (RFC 6455 §7.4.2). */
-export const refusalCodes = {
-  malformed: 4000,
-  stranger: 4001,
-  cluster: 4002,
-  incarnation: 4003,
-  protocol: 4004,
-  busy: 4005,
-  address: 4006,
-} as const;
-
-export type HandshakeRefusal = keyof typeof refusalCodes;
-
 /** What both sides know once they believe each other. */
-export interface Established {
+export interface Proven {
   readonly peer: NodeIdentity;
   /** The version chosen. */
   readonly protocol: number;
   readonly keys: FrameKeys;
-}
-
-/** What one side does about a text that it heard. */
-export type HandshakeStep =
-  | { readonly say: string | null; readonly established: Established | null; readonly refused?: undefined }
-  | { readonly refused: HandshakeRefusal };
-
-export interface HandshakeParty {
-  /** What it says unasked; null for the receiver. */
-  readonly opening: string | null;
-  take(text: string): HandshakeStep;
 }
 
 /** Everything that the proofs are over. */
@@ -100,11 +70,11 @@ interface Transcript {
 export function createCaller(
   { cluster, secret, alsoAccepted, self, protocol }: Credentials,
   expected: string,
-): HandshakeParty {
+): HandshakeParty<Proven> {
   const known = [secret, ...(alsoAccepted ? [alsoAccepted] : [])];
   const nonce = freshNonce();
   let challenged: { readonly transcript: Transcript; readonly version: number } | null = null;
-  const takeChallenge = (text: string): HandshakeStep => {
+  const takeChallenge = (text: string): HandshakeStep<Proven> => {
     const heard = parseMembers(text);
     const [receiver, range, receiverNonce] = [parseIdentity(heard), parseRange(heard), heard["nonce"]];
     if (receiver === null || range === null || !isNonce(receiverNonce)) return { refused: "malformed" };
@@ -122,7 +92,7 @@ export function createCaller(
   const takeWelcome = (
     text: string,
     { transcript, version }: NonNullable<typeof challenged>,
-  ): HandshakeStep => {
+  ): HandshakeStep<Proven> => {
     const { proof } = parseMembers(text);
     if (typeof proof !== "string") return { refused: "malformed" };
     const proven = known.find((each) => isProof(proof, each, "receiver proof", transcript));
@@ -147,11 +117,11 @@ export function createCaller(
 /** The side that was called. `judge` is asked about a caller that has proven itself, and may refuse it. */
 export function createReceiver(
   { cluster, secret, self, protocol }: Credentials,
-  judge: (caller: NodeIdentity) => HandshakeRefusal | null = () => null,
-): HandshakeParty {
+  judge: Judge = () => null,
+): HandshakeParty<Proven> {
   let transcript: Transcript | null = null;
-  let chosen: Established | null = null;
-  const takeHello = (text: string): HandshakeStep => {
+  let chosen: Proven | null = null;
+  const takeHello = (text: string): HandshakeStep<Proven> => {
     const heard = parseMembers(text);
     const [caller, range, callerNonce] = [parseIdentity(heard), parseRange(heard), heard["nonce"]];
     const isOurs = heard["svc_transport"] === handshakeVersion;
@@ -167,7 +137,7 @@ export function createReceiver(
     const challenge = { nonce: receiverNonce, ...self, ...rangeMembers(protocol) };
     return { say: JSON.stringify(challenge), established: null };
   };
-  const takeProofs = (text: string, of: Transcript): HandshakeStep => {
+  const takeProofs = (text: string, of: Transcript): HandshakeStep<Proven> => {
     const { proofs } = parseMembers(text);
     const given = Array.isArray(proofs) ? proofs.slice(0, proofsMax) : [];
     if (!given.some((each) => isProof(each, secret, "caller proof", of))) return { refused: "stranger" };
@@ -211,46 +181,8 @@ function frameKeys(secret: KeyObject, of: Transcript, side: "caller" | "receiver
     : { sending: receiver, receiving: caller };
 }
 
-/** The highest version in both ranges, null when there is none. */
-function commonVersion(one: ProtocolRange, other: ProtocolRange): number | null {
-  const highest = Math.min(one.max, other.max);
-  return highest >= Math.max(one.min, other.min) ? highest : null;
-}
-
 function freshNonce(): string {
   return toBase64Url(randomBytes(nonceBytes));
-}
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** Whatever it is: the members of a JSON object, none of anything else. */
-function parseMembers(text: string): Members {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Members) : {};
-  } catch {
-    return {};
-  }
-}
-
-function parseIdentity({ incarnation, region, address }: Members): NodeIdentity | null {
-  return isName(incarnation) && isName(region) && isName(address) ? { incarnation, region, address } : null;
-}
-
-function rangeMembers({ min, max }: ProtocolRange): Members {
-  return { protocol_min: min, protocol_max: max };
-}
-
-function parseRange({ protocol_min: min, protocol_max: max }: Members): ProtocolRange | null {
-  return isVersion(min) && isVersion(max) && min <= max ? { min, max } : null;
-}
-
-function isName(name: unknown): name is string {
-  return typeof name === "string" && name.length > 0 && name.length <= nameCharsMax;
-}
-
-function isVersion(version: unknown): version is number {
-  return Number.isInteger(version) && (version as number) >= 1 && (version as number) <= 255;
 }
 
 function isNonce(nonce: unknown): nonce is string {

@@ -10,24 +10,18 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type WebSocket, WebSocketServer } from "ws";
 import { hostOf, namesHost } from "./certificate-name.ts";
-import {
-  type Credentials,
-  createReceiver,
-  type Established,
-  type HandshakeRefusal,
-  type NodeIdentity,
-} from "./handshake.ts";
+import { createReceiver } from "./handshake.ts";
 import { runHandshake } from "./handshake-run.ts";
+import type { HandshakeRefusal, NodeIdentity } from "./hello.ts";
 import { frameBytesMax, type TransportLimits } from "./limits.ts";
 import { Strangers } from "./strangers.ts";
-import { type MutualTls, transportPath } from "./wire.ts";
+import { createTlsReceiver } from "./tls-handshake.ts";
+import { type Established, type NodeSecurity, transportPath } from "./wire.ts";
 
-export interface ListenerOptions {
+export type ListenerOptions = NodeSecurity & {
   readonly host: string;
   /** 0 for any that is free. */
   readonly port: number;
-  readonly credentials: Credentials;
-  readonly tls: MutualTls | null;
   readonly limits: TransportLimits;
   /** Takes over an authenticated connection, at once: the next frame may be there already. */
   readonly admit: (socket: WebSocket, established: Established) => void;
@@ -37,7 +31,7 @@ export interface ListenerOptions {
   readonly admitted: () => number;
   /** The address of the node of that name; null where no such node is known. */
   readonly addressOf: (incarnation: string) => string | null;
-}
+};
 
 /** Bytes of a request's head. */
 const headBytesMax = 4_096;
@@ -132,12 +126,17 @@ export class Listener {
   }
 
   #shakeHands(request: IncomingMessage, stream: Duplex, socket: WebSocket): void {
-    const { credentials, limits, admit, admitted, refused } = this.#options;
+    const options = this.#options;
+    const { limits, admit, admitted, refused } = options;
     const judge = (caller: NodeIdentity): HandshakeRefusal | null => {
       if (!this.#isItself(caller, request.socket)) return "address";
       return admitted() < limits.connectionsMax ? null : "busy";
     };
-    runHandshake(socket, stream, createReceiver(credentials, judge), limits, (outcome) => {
+    const receiver =
+      options.tls === null
+        ? createReceiver(options.credentials, judge)
+        : createTlsReceiver(options.credentials, judge);
+    runHandshake(socket, stream, receiver, limits, (outcome) => {
       if (outcome.established === null) {
         refused(outcome.refused, request.socket.remoteAddress ?? "");
         return;
@@ -147,7 +146,7 @@ export class Listener {
     });
   }
 
-  /** L1, L2: who knows the secret is a node, and may yet not be the one that it says it is. */
+  /** L1, L2: who knows the secret or has a certificate is a node, and may yet not be the one that it says it is. */
   #isItself({ incarnation, address }: NodeIdentity, socket: Socket): boolean {
     const known = this.#options.addressOf(incarnation);
     if (known !== null && known !== address) return false;

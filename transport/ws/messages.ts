@@ -10,7 +10,7 @@
 // without is ignored. Members are only ever added; a new kind needs a higher protocol version.
 
 import {
-  type ActorAddress,
+  type ActorRef,
   type Delivery,
   type RemoteFailure,
   remoteFailure,
@@ -25,7 +25,7 @@ const deliveriesMax = 4_096;
 export interface Ask {
   readonly kind: "ask";
   readonly id: number;
-  readonly to: ActorAddress;
+  readonly to: ActorRef;
   readonly command: { readonly type: string };
   readonly timeoutMs: number;
 }
@@ -33,7 +33,7 @@ export interface Ask {
 export interface Deliver {
   readonly kind: "deliver";
   readonly id: number;
-  readonly to: ActorAddress;
+  readonly to: ActorRef;
   readonly from: string;
   readonly messages: readonly Delivery[];
 }
@@ -54,7 +54,7 @@ export const aliveText = '{"k":"alive"}';
 /** Throws a TypeError for a command that is no JSON. */
 export function askText(
   id: number,
-  to: ActorAddress,
+  to: ActorRef,
   command: { readonly type: string },
   timeoutMs: number,
 ): string {
@@ -63,12 +63,7 @@ export function askText(
 }
 
 /** Throws a TypeError for a message that is no JSON. */
-export function deliverText(
-  id: number,
-  to: ActorAddress,
-  from: string,
-  messages: readonly Delivery[],
-): string {
+export function deliverText(id: number, to: ActorRef, from: string, messages: readonly Delivery[]): string {
   return JSON.stringify({ k: "deliver", id, to: [to.kind, to.id], from, messages });
 }
 
@@ -136,7 +131,7 @@ function isCallId(id: unknown): id is number {
   return Number.isSafeInteger(id) && (id as number) > 0;
 }
 
-function parseAddress(to: unknown): ActorAddress | null {
+function parseAddress(to: unknown): ActorRef | null {
   if (!Array.isArray(to)) return null;
   const [kind, id] = to as readonly unknown[];
   return isNamePart(kind) && isNamePart(id) ? { kind, id } : null;

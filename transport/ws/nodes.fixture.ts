@@ -7,14 +7,10 @@ import type { RemoteFailure, TransportHandlers } from "../actor-transport.ts";
 import { type ConnectResult, connect } from "./connect.ts";
 import { FaultyProxy } from "./faulty-proxy.fixture.ts";
 import { openFrame, sealFrame } from "./frames.ts";
-import type { Established, NodeIdentity } from "./handshake.ts";
+import type { NodeIdentity } from "./hello.ts";
 import { defaultTransportLimits } from "./limits.ts";
-import {
-  openWsTransport,
-  type TransportLogEntry,
-  type WsTransport,
-  type WsTransportOptions,
-} from "./transport.ts";
+import { openWsTransport, type WsTransport, type WsTransportOptions } from "./transport.ts";
+import type { Established, TransportLogEntry } from "./wire.ts";
 
 export const testSecret = new Uint8Array(32).fill(7);
 export const actor = { kind: "business", id: "one" } as const;
@@ -61,7 +57,7 @@ export async function openNode(
 ): Promise<TestNode> {
   const logged: TransportLogEntry[] = [];
   const transport = await openWsTransport({
-    ...{ host: "127.0.0.1", port: 0, cluster: "test", secret: testSecret },
+    ...{ host: "127.0.0.1", port: 0, cluster: "test", secret: options.tls ? null : testSecret },
     ...{ self: identityOf(incarnation), protocol: { min: 1, max: 1 }, handlers: echo },
     log: (entry) => logged.push(entry),
     ...options,
@@ -114,7 +110,7 @@ export async function openRaw(to: TestNode, incarnation = "raw"): Promise<RawCal
   connect({ ...target, credentials, tls: null, limits }, (result) => {
     result.socket?.on("message", (data: Buffer) => {
       const { keys, protocol } = result.established;
-      const messages = openFrame(keys.receiving, protocol, data) ?? [];
+      const messages = openFrame(keys?.receiving ?? null, protocol, data) ?? [];
       for (const each of messages as readonly Readonly<Record<string, unknown>>[])
         if (each["id"] !== undefined) heard.push(each);
     });
@@ -126,7 +122,7 @@ export async function openRaw(to: TestNode, incarnation = "raw"): Promise<RawCal
   opened.push({ [Symbol.asyncDispose]: async () => socket.terminate() });
   const send = (messages: readonly unknown[] | string): void => {
     const text = typeof messages === "string" ? messages : JSON.stringify(messages);
-    socket.send(sealFrame(established.keys.sending, established.protocol, text));
+    socket.send(sealFrame(established.keys?.sending ?? null, established.protocol, text));
   };
   return { socket, established, send, heard };
 }

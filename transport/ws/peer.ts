@@ -7,7 +7,7 @@
 
 import { backOffMs } from "../../std/back-off.ts";
 import {
-  type ActorAddress,
+  type ActorRef,
   type Delivery,
   type RemoteFailure,
   type RemoteFailureReason,
@@ -20,11 +20,11 @@ import { askText, deliverText, parseAnswer } from "./messages.ts";
 import { type OpenCall, OpenCalls } from "./open-calls.ts";
 import type { PeerStats, TransportLog } from "./wire.ts";
 
-export interface PeerOptions extends ConnectOptions {
+export type PeerOptions = ConnectOptions & {
   readonly log: TransportLog;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
-}
+};
 
 export class Peer implements RemoteTarget {
   readonly #options: PeerOptions;
@@ -50,11 +50,11 @@ export class Peer implements RemoteTarget {
     this.#calls = new OpenCalls({ sweepMs: limits.timeoutSweepMs, nowMs, withdraw });
   }
 
-  ask(to: ActorAddress, command: { readonly type: string }, timeoutMs: number): Promise<unknown> {
+  ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown> {
     return this.#call((id) => askText(id, to, command, timeoutMs), timeoutMs);
   }
 
-  async deliver(to: ActorAddress, from: string, messages: readonly Delivery[]): Promise<number> {
+  async deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number> {
     const timeoutMs = this.#options.limits.deliverTimeoutMs;
     const acknowledged = await this.#call((id) => deliverText(id, to, from, messages), timeoutMs);
     if (Number.isSafeInteger(acknowledged)) return acknowledged as number;

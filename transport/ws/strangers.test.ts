@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { makeCertificate } from "./certificate.fixture.ts";
-import { refusalCodes } from "./handshake.ts";
+import { refusalCodes } from "./hello.ts";
 import {
   actor,
   closeAfterEach,

@@ -42,6 +42,23 @@ describe("mutual TLS", () => {
     expect(node.stats().callers).toEqual([]);
   });
 
+  it("tells a node whose certificates are another authority's that it is a stranger", async () => {
+    const node = await openNode("b", { tls });
+    const other = await openNode("a", { tls: makeCertificate("others", ["127.0.0.1"]) });
+    expect(await other.greet(node.address, "b")).toBe("stranger");
+    expect(await (await openNode("c", { tls })).greet(node.address, "b")).toBe("known");
+    expect(await (await openNode("d", { tls, cluster: "other" })).greet(node.address, "b")).toBe("stranger");
+    // Nobody there is no judgement.
+    await node.close();
+    expect(await other.greet(node.address, "b")).toBe("unknown");
+  });
+
+  it("takes the place of the secret: no node has both or neither", async () => {
+    const secret = new Uint8Array(32).fill(7);
+    for (const wrong of [{ tls, secret }, { tls, secret: null, alsoAccepted: secret }, { secret: null }])
+      await expect(openNode("a", wrong)).rejects.toThrow(RangeError);
+  });
+
   describe("binds a node to the host that it is reached at", () => {
     const issue = makeAuthority("the cluster");
     const refusal = { reason: "unreachable", effect: "not_applied" };

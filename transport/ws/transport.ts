@@ -16,15 +16,15 @@ import type { RemoteTarget, TransportHandlers } from "../actor-transport.ts";
 import { Caller } from "./caller.ts";
 import { Channel, type ChannelEnd, goingAway } from "./channel.ts";
 import { type ConnectResult, connect } from "./connect.ts";
-import type { Credentials, Established, NodeIdentity, ProtocolRange } from "./handshake.ts";
+import type { NodeIdentity, ProtocolRange } from "./hello.ts";
 import { defaultTransportLimits, type TransportLimits } from "./limits.ts";
 import { Listener } from "./listener.ts";
 import { Peer } from "./peer.ts";
-import type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
+import type { Established, MutualTls, NodeSecurity, TransportLog, TransportStats } from "./wire.ts";
 
-export type { NodeIdentity, ProtocolRange } from "./handshake.ts";
+export type { NodeIdentity, ProtocolRange } from "./hello.ts";
 export type { TransportLimits } from "./limits.ts";
-export type { MutualTls, TransportLog, TransportLogEntry, TransportStats } from "./wire.ts";
+export type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
 
 export interface WsTransportOptions {
   /** Where to listen; port 0 for any that is free. */
@@ -32,8 +32,8 @@ export interface WsTransportOptions {
   readonly port: number;
   /** Name of the cluster: nodes of another one are refused. */
   readonly cluster: string;
-  /** Shared by all nodes of the cluster: at least 32 bytes of randomness. */
-  readonly secret: Uint8Array;
+  /** Shared by all nodes of the cluster: at least 32 bytes of randomness. Null with `tls`, which says who is a node. */
+  readonly secret: Uint8Array | null;
   /** Another one whose holders are nodes of the cluster, too, while the secret changes. */
   readonly alsoAccepted?: Uint8Array | null;
   readonly self: NodeIdentity;
@@ -41,8 +41,8 @@ export interface WsTransportOptions {
   readonly protocol: ProtocolRange;
   readonly handlers: TransportHandlers;
   readonly log: TransportLog;
-  /** Without it connections are authenticated and protected against changes, but readable on the network. */
-  readonly tls?: MutualTls;
+  /** Without it connections are authenticated by the secret and protected against changes, but readable on the network. */
+  readonly tls?: MutualTls | null;
   /** The address of the node of that name, as this one knows its cluster; null where it does not know such a node. */
   readonly addressOf?: (incarnation: string) => string | null;
   readonly limits?: Partial<TransportLimits>;
@@ -72,9 +72,7 @@ export async function openWsTransport(options: WsTransportOptions): Promise<WsTr
   return transport;
 }
 
-function assertOptions({ secret, alsoAccepted, protocol, cluster, self }: WsTransportOptions): void {
-  if ([secret, alsoAccepted ?? secret].some((each) => each.length < secretBytesMin))
-    throw new RangeError(`A cluster's secret has at least ${secretBytesMin} bytes.`);
+function assertOptions({ protocol, cluster, self }: WsTransportOptions): void {
   const isVersion = (version: number): boolean => Number.isInteger(version) && version >= 1 && version <= 255;
   if (!isVersion(protocol.min) || !isVersion(protocol.max) || protocol.min > protocol.max)
     throw new RangeError("Protocol versions are integers from 1 to 255.");
@@ -82,10 +80,26 @@ function assertOptions({ secret, alsoAccepted, protocol, cluster, self }: WsTran
     if (name.length === 0 || name.length > 256) throw new RangeError("A name has 1 to 256 characters.");
 }
 
+/** Either certificates or a secret: with both, one of them would say nothing. */
+function securityOf(options: WsTransportOptions): NodeSecurity {
+  const { cluster, self, protocol, secret, alsoAccepted = null, tls = null } = options;
+  const introduction = { cluster, self, protocol };
+  if (tls !== null) {
+    if (secret !== null || alsoAccepted !== null)
+      throw new RangeError("A cluster whose nodes have certificates has no secret.");
+    return { tls, credentials: introduction };
+  }
+  if (secret === null || [secret, alsoAccepted ?? secret].some((each) => each.length < secretBytesMin))
+    throw new RangeError(`A cluster's secret has at least ${secretBytesMin} bytes.`);
+  const also = alsoAccepted === null ? null : createSecretKey(alsoAccepted);
+  const credentials = { ...introduction, secret: createSecretKey(secret), alsoAccepted: also };
+  return { tls, credentials };
+}
+
 class Transport implements WsTransport {
   readonly #options: WsTransportOptions;
   readonly #limits: TransportLimits;
-  readonly #credentials: Credentials;
+  readonly #security: NodeSecurity;
   readonly #nowMs: () => number;
   readonly #peers = new Map<string, Peer>();
   readonly #callers = new Set<Caller>();
@@ -98,15 +112,14 @@ class Transport implements WsTransport {
     this.#options = options;
     this.#limits = { ...defaultTransportLimits, ...options.limits };
     this.#nowMs = options.monotonic === undefined ? () => performance.now() : options.monotonic.nowMs;
-    const { cluster, secret, alsoAccepted, self, protocol } = options;
-    const also = alsoAccepted ? createSecretKey(alsoAccepted) : null;
-    this.#credentials = { cluster, secret: createSecretKey(secret), alsoAccepted: also, self, protocol };
+    this.#security = securityOf(options);
   }
 
   async listen(): Promise<void> {
-    const { host, port, tls } = this.#options;
+    const { host, port } = this.#options;
     this.#listener = await Listener.open({
-      ...{ host, port, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
+      ...this.#security,
+      ...{ host, port, limits: this.#limits },
       admit: (socket, established) => this.#admit(socket, established),
       admitted: () => this.#callers.size,
       addressOf: this.#options.addressOf ?? (() => null),
@@ -127,11 +140,7 @@ class Transport implements WsTransport {
 
   async greet(address: string, incarnation: string): Promise<"known" | "stranger" | "unknown"> {
     const met = Promise.withResolvers<ConnectResult>();
-    const { tls } = this.#options;
-    connect(
-      { address, incarnation, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
-      met.resolve,
-    );
+    connect({ ...this.#security, address, incarnation, limits: this.#limits }, met.resolve);
     const result = await met.promise;
     result.socket?.close(goingAway);
     if (result.socket !== null) return "known";
@@ -159,10 +168,10 @@ class Transport implements WsTransport {
     const known = this.#peers.get(key);
     if (known !== undefined) return known;
     for (const [other, peer] of this.#peers) if (peer.isForgettable) this.#peers.delete(other);
-    const { log, tls } = this.#options;
+    const { log } = this.#options;
     const peer = new Peer({
-      ...{ address, incarnation, credentials: this.#credentials, limits: this.#limits, tls: tls ?? null },
-      ...{ log, nowMs: this.#nowMs },
+      ...this.#security,
+      ...{ address, incarnation, limits: this.#limits, log, nowMs: this.#nowMs },
     });
     if (this.#isClosed) void peer.close();
     else this.#peers.set(key, peer);

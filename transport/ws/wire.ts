@@ -1,11 +1,21 @@
 // What the two ends of a connection agree on beside its frames, and what an operator sees of a transport.
 
-import type { NodeIdentity } from "./handshake.ts";
+import type { Credentials, Proven } from "./handshake.ts";
+import type { Introduction, NodeIdentity } from "./hello.ts";
+import type { Met } from "./tls-handshake.ts";
 
 /** The path that a node listens on; everything else is answered 404. */
 export const transportPath = "/svc-transport";
 
-/** Certificates of a cluster that also wants its connections encrypted: each side must show one that `ca` signed. */
+/** What both ends of a connection know once their handshake is over. */
+export type Established = Proven | Met;
+
+/** By what the nodes of a cluster know each other: certificates, or in a sandbox a secret. */
+export type NodeSecurity =
+  | { readonly tls: MutualTls; readonly credentials: Introduction }
+  | { readonly tls: null; readonly credentials: Credentials };
+
+/** Each side must show a certificate that `ca` signed. */
 export interface MutualTls {
   /** PEM. */
   readonly key: string;

@@ -1,17 +1,22 @@
 // What the node's peers take up and how often a bound was met, for /metrics.
 
 import { type Edge, type EdgeRefusal, edgeRefusals } from "../api/edge.ts";
-import type { Gauge } from "../ops/metrics.ts";
+import type { Reading } from "../ops/metrics.ts";
 
-export function edgeGauges(edge: Edge): readonly Gauge[] {
+export function edgeReadings(edge: Edge): readonly Reading[] {
   const { connections, bodyBytes, answerBytes } = edge.usage();
-  const gauge = (name: string, help: string, value: number): Gauge => ({ name, help, kind: "gauge", value });
+  const gauge = (name: string, help: string, value: number): Reading => ({
+    name,
+    help,
+    kind: "gauge",
+    value,
+  });
   return [
     gauge("svc_http_connections", "Connections of callers.", connections),
     gauge("svc_http_body_bytes", "Bytes of bodies that are being read or answered.", bodyBytes),
     gauge("svc_http_answer_bytes", "Bytes of answers that peers have not taken.", answerBytes),
     ...Object.entries(edge.refusals).map(
-      ([kind, value]): Gauge => ({
+      ([kind, value]): Reading => ({
         ...{ name: `svc_http_refused_${kind}_total`, help: edgeRefusals[kind as EdgeRefusal] },
         ...{ kind: "counter", value },
       }),

@@ -1,89 +1,21 @@
-// The checks of a pushed batch, in the specification's order («Publish behaviour» 1): mandate, caps, verified
-// business, batch seal, Merkle root, certificate, AI policy version. Pure: they judge what the home actor said.
+// Whether a seal stands when it is received: in time, by a key, a certificate, an AI policy and a mandate in force. Pure: it
+// judges what the home actor said.
 //   J1. Whatever a verifier judges is judged by the verifier's own functions, in their order, so that what is published
 //       verifies, and what is refused for its seal is refused by everybody with the same reason.
 //   J2. What only the receiver of a seal can know (when it came, what was in force then) is refused besides, and said so.
 
-import type { KeyFacts, ListedMandate, PublishingFacts } from "../actors/messages/business.ts";
-import type { BusinessKeys } from "../protocol/business-keys.ts";
-import { type Envelope, openEnvelope, payloadTypes } from "../protocol/dsse.ts";
+import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
 import { type Mandate, scopeAllows } from "../protocol/mandate.ts";
-import { type Problem, type ProblemExtras, problem } from "../protocol/problem.ts";
-import { ok, type ReasonCode, type Result, refuse, type Verdict } from "../protocol/result.ts";
-import { type BatchSealV2, parseBatchSealV2, type SealV2, sealedAtSkewMs } from "../protocol/seal.ts";
-import { verifySealer } from "../verifier/business-keys.ts";
+import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
+import { type SealV2, sealedAtSkewMs } from "../protocol/seal.ts";
 import { certificateAt, type Issuances } from "../verifier/certificate.ts";
 import { windowFault } from "../verifier/key-window.ts";
 import { judgePolicyVersion } from "../verifier/policy-timeline.ts";
-import type { Trust } from "../verifier/trust.ts";
+import type { Refused } from "./answer.ts";
 import { timelineOf } from "./home-evidence.ts";
-import { addressAllowed } from "./source-address.ts";
-
-/** A pushed batch is always sealed in the current format. */
-export type PushSeal = BatchSealV2;
-
-/** A mandate in force, with what its seal proved. */
-export interface StandingMandate {
-  readonly listed: ListedMandate;
-  readonly sealed: Mandate;
-}
-
-export type Checked<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: Problem };
-
-/** A reason of a verifier, or that the seal came too early or too late, which only its receiver sees. */
-export type SealReason = ReasonCode | "sealed_at_skew";
-
-export function sealRefusal(reason: SealReason, detail: string, extra: ProblemExtras = {}): Checked<never> {
-  return { ok: false, problem: problem("seal_invalid", detail, { reason, ...extra }) };
-}
-
-/** That this mandate covers publishing the collection from this address. */
-export function checkScope(
-  { scope }: Pick<Mandate, "scope">,
-  request: { readonly collection: string; readonly sourceIp: string | null },
-): Checked<null> {
-  if (!scope.record_types.includes(request.collection) || !scope.directions.includes("publish")) {
-    return {
-      ok: false,
-      problem: problem("out_of_scope", `The mandate does not cover publishing ${request.collection}.`),
-    };
-  }
-  const allowList = scope.source_ip_allow_list;
-  if (allowList !== null && (request.sourceIp === null || !addressAllowed(request.sourceIp, allowList))) {
-    return {
-      ok: false,
-      problem: problem(
-        "source_not_allowed",
-        "The request came from outside the mandate's source allow-list.",
-      ),
-    };
-  }
-  return { ok: true, value: null };
-}
-
-/** Whether a mandate is in its time and not revoked. */
-export function isInForce(mandate: ListedMandate, nowMs: number): boolean {
-  const from = parseTimestamp(mandate.valid_from);
-  const until = parseTimestamp(mandate.valid_until);
-  return mandate.revoked_at === null && from !== null && until !== null && from <= nowMs && nowMs < until;
-}
-
-/** The batch seal itself: payload type, payload, key and signature. Says nothing about records or standing yet. */
-export function openBatchSeal(
-  trust: Trust,
-  keys: BusinessKeys,
-  envelope: Envelope,
-): Verdict<{ readonly seal: PushSeal; readonly payload: Uint8Array }> {
-  const opened = openEnvelope(envelope, payloadTypes["batch-seal.v2"]);
-  if (!opened.ok) return opened;
-  const parsed = parseBatchSealV2(opened.value);
-  if (!parsed.ok) return parsed;
-  const sealer = verifySealer(trust, keys, envelope, { keyId: parsed.value.key_id, kinds: ["system"] });
-  return sealer.ok ? ok({ seal: parsed.value, payload: opened.value }) : sealer;
-}
+import type { PushSeal } from "./publish-batch.ts";
+import { type SealReason, sealRefused } from "./seal-refused.ts";
 
 export interface StandingQuestion {
   readonly facts: PublishingFacts;
@@ -99,12 +31,12 @@ export interface StandingQuestion {
  * accepted before. Whoever verifies the seal judges by `sealed_at`, so what was not in force then is refused although it
  * is now.
  */
-export function checkStanding(seal: PushSeal, question: StandingQuestion): Checked<null> {
+export function checkStanding(seal: PushSeal, question: StandingQuestion): Refused | null {
   const { facts } = question;
   const judged = judgeStanding(seal, question);
-  if (judged.ok) return { ok: true, value: null };
+  if (judged.ok) return null;
   const { code, detail } = judged;
-  return sealRefusal(code, `${detail} Seal the batch again.`, {
+  return sealRefused(code, `${detail} Seal the batch again.`, {
     ...(isAboutCertificate(code) && facts.certificate ? { cert_id: facts.certificate.cert_id } : {}),
     ...(code === "ai_policy_version_mismatch" ? { ai_policy_version: facts.policy.version } : {}),
   });
@@ -159,13 +91,6 @@ export function namesWhatIsInForce(
   return policy.version === seal.ai_policy_version
     ? ok(undefined)
     : refuse("ai_policy_version_mismatch", "The AI policy version that the seal names is not in force.");
-}
-
-export function checkVerified(facts: PublishingFacts): Checked<null> {
-  const verified = judgeVerified(facts);
-  return verified.ok
-    ? { ok: true, value: null }
-    : { ok: false, problem: problem(verified.code, verified.detail) };
 }
 
 export function judgeVerified({

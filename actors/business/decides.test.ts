@@ -1,0 +1,97 @@
+// What the state of a business allows (N5 of the definition).
+
+import { describe, expect, it } from "vitest";
+import { type ActorHarness, driveActor } from "../actor.fixture.ts";
+import {
+  certificateFacts,
+  keyFacts,
+  mandateFacts,
+  partyFacts,
+  policyFacts,
+  businessUuid as uuid,
+} from "../facts.fixture.ts";
+import type { CertificateStatus } from "../messages/business.ts";
+import { businessActor } from "./definition.ts";
+
+type Business = ActorHarness<"business">;
+
+function open(): Business {
+  const business = driveActor(businessActor, uuid);
+  business.send({ type: "party.open", party: partyFacts() });
+  return business;
+}
+
+const admit = (business: Business, push_id: string) =>
+  business.send({ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null });
+
+describe("a business decides by its state", () => {
+  const issue = (business: Business, status: CertificateStatus) =>
+    business.send({
+      type: "certificate.issue",
+      certificate: certificateFacts({ cert_id: `c ${status}`, status }),
+    });
+
+  it("publishes nothing before its first certificate, nor before it is opened", () => {
+    const refused = { status: "refused", code: "business_not_verified" };
+    expect(admit(open(), "a")).toMatchObject(refused);
+    expect(admit(driveActor(businessActor, uuid), "a")).toMatchObject(refused);
+  });
+
+  it.each(["revoked", "closed", "withdrawn"] as const)(
+    "publishes nothing while it is %s, and numbers nothing; what was admitted before is answered as before",
+    (state) => {
+      const business = open();
+      issue(business, "active");
+      const before = admit(business, "before");
+      issue(business, state);
+      expect(business.snapshot.value).toBe(state);
+      expect(admit(business, "after")).toMatchObject({ status: "refused", code: "business_not_verified" });
+      expect(business.snapshot.context).toMatchObject({ number: 1, pending: ["before"] });
+      expect(admit(business, "before")).toEqual(before);
+    },
+  );
+
+  it("publishes nothing of an AI company, whose certificate is in force too", () => {
+    const company = driveActor(businessActor, uuid);
+    company.send({ type: "party.open", party: partyFacts({ kind: "ai_company" }) });
+    issue(company, "active");
+    expect(admit(company, "a")).toMatchObject({ status: "refused", code: "business_not_verified" });
+  });
+
+  it("opens nothing once it is closed, and still ends what is open", () => {
+    const business = open();
+    issue(business, "active");
+    business.send({ type: "key.register", key: keyFacts() });
+    issue(business, "closed");
+    const refused = { status: "refused", code: "certificate_not_in_force" };
+    const key = keyFacts({ key_id: "new" });
+    expect(business.send({ type: "key.register", key })).toMatchObject(refused);
+    expect(business.send({ type: "mandate.accept", mandate: mandateFacts() })).toMatchObject(refused);
+    expect(business.send({ type: "policy.accept", policy: policyFacts() })).toMatchObject(refused);
+    // What it had already is answered as it was.
+    expect(business.send({ type: "key.register", key: keyFacts() })).toEqual({ status: "done" });
+    const revoke = { type: "key.revoke", key_id: "k", revoked_at: "2026", compromised_from: null } as const;
+    expect(business.send(revoke)).toEqual({ status: "done", changed: true });
+    expect(business.send({ type: "group.block", group: "g" })).toEqual({ status: "done", changed: true });
+  });
+
+  it("retires an integration key that is revoked, once; no other key has anything to charge", () => {
+    const business = open();
+    issue(business, "active");
+    for (const [key_id, role] of [
+      ["k", "integration"],
+      ["r", "retrieval"],
+    ] as const)
+      business.send({ type: "key.register", key: keyFacts({ key_id, role }) });
+    for (const key_id of ["k", "k", "r"])
+      for (const revoked_at of ["2026", "2025"])
+        business.send({ type: "key.revoke", key_id, revoked_at, compromised_from: null });
+    expect(business.effects.filter(({ kind }) => kind === "tell")).toEqual([
+      {
+        kind: "tell",
+        to: { kind: "integration-key", id: `${uuid}.k` },
+        message: { type: "key.retire" },
+      },
+    ]);
+  });
+});

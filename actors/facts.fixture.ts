@@ -1,0 +1,109 @@
+// Facts of a party and its pushes, whole, for tests that care for one or two of their members.
+
+import type {
+  CertificateFacts,
+  KeyFacts,
+  MandateFacts,
+  PartyFacts,
+  PolicyFacts,
+} from "./messages/business.ts";
+import type { PushFacts } from "./messages/push.ts";
+
+export const businessUuid = "00000000-0000-4000-8000-000000000001";
+
+export function partyFacts(changes: Partial<PartyFacts> = {}): PartyFacts {
+  return {
+    uuid: businessUuid,
+    kind: "business",
+    legal_name: "L",
+    country: "GB",
+    group: businessUuid,
+    blocked_groups: [],
+    ...changes,
+  };
+}
+
+export function keyFacts(changes: Partial<KeyFacts> = {}): KeyFacts {
+  return {
+    key_id: "k",
+    party_uuid: businessUuid,
+    role: "integration",
+    alg: "Ed25519",
+    public_key: { kty: "OKP", crv: "Ed25519", x: "" },
+    cose: null,
+    valid_from: "2025-01-01T00:00:00.000Z",
+    valid_until: null,
+    revoked_at: null,
+    compromised_from: null,
+    ...changes,
+  };
+}
+
+export function certificateFacts(changes: Partial<CertificateFacts> = {}): CertificateFacts {
+  return {
+    cert_id: "c",
+    uuid: businessUuid,
+    status: "active",
+    status_effective_from: "t",
+    status_reason: null,
+    issued_at: "t",
+    envelope: "{}",
+    ...changes,
+  };
+}
+
+export function policyFacts(changes: Partial<PolicyFacts> = {}): PolicyFacts {
+  return {
+    business_uuid: businessUuid,
+    version: 1,
+    record_id: "aip_x",
+    record_base64: "",
+    seal: "{}",
+    live_from: "t",
+    bits: { use: 0, action: 0, blocked: 0 },
+    ...changes,
+  };
+}
+
+export function pushFacts(changes: Partial<PushFacts> = {}): PushFacts {
+  return {
+    push_id: "bat_0",
+    business_uuid: "b",
+    path: "A",
+    key_id: "k",
+    sealer: "system",
+    collection: "products",
+    seq: 1,
+    source: "api",
+    mode: "queued",
+    records: 1,
+    cert_id: "c",
+    ai_policy_version: 1,
+    sealed_at: "2026-01-01T00:00:00.000Z",
+    received_at: "2026-01-01T00:00:00.000Z",
+    mandate_id: null,
+    countries: null,
+    number: 1,
+    ...changes,
+  };
+}
+
+export function mandateFacts(changes: Partial<MandateFacts> = {}): MandateFacts {
+  return {
+    mandate_id: "m",
+    business_uuid: businessUuid,
+    key_id: "k",
+    scope: {
+      record_types: ["products"],
+      countries: ["GB"],
+      directions: ["publish"],
+      caps: { records_per_hour: 1, bytes_per_day: 1 },
+      source_ip_allow_list: null,
+    },
+    valid_from: "2026-01-01T00:00:00.000Z",
+    valid_until: "2026-03-01T00:00:00.000Z",
+    revoked_at: null,
+    envelope: `{"of":"${changes.mandate_id ?? "m"}"}`,
+    ...changes,
+  };
+}

@@ -1,0 +1,16 @@
+// The kinds of actors there are, each with its protocol.
+
+import type { BusinessProtocol } from "./business.ts";
+import type { IntegrationKeyProtocol } from "./integration-key.ts";
+import type { PushProtocol } from "./push.ts";
+import type { RegionProtocol } from "./region.ts";
+
+export interface ActorProtocols {
+  readonly business: BusinessProtocol;
+  readonly "integration-key": IntegrationKeyProtocol;
+  readonly push: PushProtocol;
+  readonly region: RegionProtocol;
+}
+
+/** Names of the kinds that `Protocols` describes. */
+export type KindOf<Protocols> = keyof Protocols & string;

@@ -1,0 +1,70 @@
+// A table of keyed rows: its number, and how a value of it is written as the text of a row and read again. Kinds know their
+// rows by tables only, so that there is one place which says what a row of an earlier release looks like.
+
+import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
+import type { ActorView } from "./definition.ts";
+
+/** How a value stands in a row. */
+export interface RowCodec<V> {
+  /** For people. */
+  readonly name: string;
+  readonly rt: number;
+  readonly encode: (value: V) => string;
+  /** Reads what this release and every earlier one wrote. */
+  readonly decode: (text: string, row: PartitionRow) => V;
+}
+
+/** A value with the key that it stands under. */
+export interface Keyed<V> {
+  readonly k: number;
+  readonly k2: string;
+  readonly value: V;
+}
+
+type Rows = Pick<ActorView, "row" | "rowsOf">;
+
+export interface RowTable<V> extends RowCodec<V> {
+  /** The value under a text key, and a number where the table has numbers. */
+  read(view: Rows, k2: string, k?: number): V | undefined;
+  /** All that were selected, in (k, k2) order. */
+  readAll(view: Rows): readonly Keyed<V>[];
+  /** The row to put. */
+  write(k2: string, value: V, more?: { readonly k?: number; readonly expiresAtMs?: number }): PartitionRow;
+  key(k2: string, k?: number): RowKey;
+  select(keys: readonly string[]): RowSelection;
+  /** A page: so many rows after a key, from the first one unless told. */
+  selectPage(limit: number, after?: { readonly k: number; readonly k2: string }): RowSelection;
+}
+
+export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
+  const { rt, encode, decode } = codec;
+  return {
+    ...codec,
+    read: (view, k2, k = 0) => {
+      const row = view.row(rt, k, k2);
+      return row && decode(row.body, row);
+    },
+    readAll: (view) => view.rowsOf(rt).map((row) => ({ k: row.k, k2: row.k2, value: decode(row.body, row) })),
+    write: (k2, value, { k = 0, expiresAtMs } = {}) => ({
+      rt,
+      k,
+      k2,
+      body: encode(value),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    }),
+    key: (k2, k = 0) => ({ rt, k, k2 }),
+    select: (keys) => ({ rt, keys }),
+    selectPage: (limit, after) => (after === undefined ? { rt, limit } : { rt, after, limit }),
+  };
+}
+
+/** A table whose rows are the values as JSON text. */
+export function defineJsonTable<V>(name: string, rt: number): RowTable<V> {
+  return defineTable<V>({
+    name,
+    rt,
+    encode: (value) => JSON.stringify(value),
+    // Rows of an actor are its own: nobody else writes them (A1), and what is written is of this type.
+    decode: (text) => JSON.parse(text) as V,
+  });
+}

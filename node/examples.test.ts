@@ -1,0 +1,294 @@
+// The examples of the OpenAPI documents are what a node really answers: they are made by this run, and each run compares them
+// again, member by member. What differs from run to run (keys, signatures, times) is compared by its form. With
+// SVC_WRITE_EXAMPLES=1 the run writes them.
+
+import { readFile, writeFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pushRef } from "../actors/messages/refs.ts";
+import { contractFetch } from "../api/contract.fixture.ts";
+import {
+  newCaller,
+  productSearch,
+  type SentRequest,
+  send,
+  type TestCaller,
+} from "../api/surfaces.fixture.ts";
+import { publishBody } from "../client/batch.ts";
+import { collections } from "../collections/collections.ts";
+import { toBase64, utf8 } from "../protocol/bytes.ts";
+import { exactMember } from "../protocol/exact-member.ts";
+import { collectionNames } from "../protocol/identifiers.ts";
+import { type AttackNode, awaitPush, newSigningKey, openAttackNode } from "./attack.fixture.ts";
+import { openBusiness, product, seal, type TestBusiness } from "./publishing.fixture.ts";
+
+interface Example {
+  request?: unknown;
+  readonly answers: Record<string, unknown>;
+}
+type Examples = Record<string, Example>;
+
+const file = new URL("../api/examples.json", import.meta.url);
+const made: Examples = {};
+let node: AttackNode;
+let business: TestBusiness;
+let pusher: TestCaller;
+let company: TestCaller;
+
+beforeAll(async () => {
+  node = await openAttackNode();
+  const { services } = node.running;
+  business = await openBusiness(services, "00000000-0000-4000-8000-0000000000e1");
+  pusher = { key: business.signingKey, grant: "" };
+  company = await newCaller(services.keys.grant, "retrieval", "10000000-0000-4000-8000-0000000000e2");
+});
+afterAll(() => node.close());
+
+/** Items that are shown of a list, and lines of a text. */
+const shownMax = 2;
+/** A longer word is cut to so many characters of it that base64 stays base64. */
+const wordMax = 1_024;
+const cutWord = 64;
+
+/** Lists are cut, but those that belong together as they are. */
+function shortened(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) {
+    const whole = name === "signatures" || name === "proof" || name === "required";
+    return (whole ? value : value.slice(0, shownMax)).map((each) => shortened(each));
+  }
+  if (typeof value === "string") return value.length > wordMax ? value.slice(0, cutWord) : value;
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortened(each, key)]));
+}
+
+function note(
+  key: string,
+  answer: { readonly status: number; readonly text: string },
+  request?: string,
+): void {
+  const example = made[key] ?? { answers: {} };
+  made[key] = example;
+  const isJson = answer.text.startsWith("{");
+  const body: unknown = isJson
+    ? shortened(JSON.parse(answer.text))
+    : answer.text.split("\n").slice(0, shownMax).join("\n");
+  if (request !== undefined) example.request = shortened(JSON.parse(request));
+  if (answer.text !== "") example.answers[String(answer.status)] = body;
+}
+
+interface Asked extends SentRequest {
+  /** The path of the route, where it has parameters. */
+  readonly route?: string;
+}
+
+async function ask(base: string, caller: TestCaller | null, request: Asked) {
+  const { route = request.path.split("?", 1)[0], ...sent } = request;
+  const answer = await send(base, caller, sent);
+  const method = request.method ?? (request.body === undefined ? "GET" : "POST");
+  note(`${method} ${route}`, answer, request.body === undefined ? undefined : String(request.body));
+  return answer;
+}
+
+async function askOps(path: string, route: string, body?: object): Promise<void> {
+  const token = (await readFile(`${node.running.config.home}/ops-token`, "utf8")).trim();
+  const init =
+    body === undefined
+      ? {}
+      : {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        };
+  const response = await contractFetch(`${node.running.urls.ops_url}${path}`, init);
+  const answer = { status: response.status, text: await response.text() };
+  note(`${body === undefined ? "GET" : "POST"} ${route}`, answer, body && JSON.stringify(body));
+}
+
+async function publishing(): Promise<string> {
+  const base = node.running.urls.business_url;
+  const push = async (type: string, records: readonly Uint8Array[], seq: number): Promise<string> => {
+    const { batch_seal, push_id } = await seal(business, records, { seq });
+    const body = new TextDecoder().decode(publishBody(batch_seal, records));
+    const headers = { "idempotency-key": `example-${type}-${seq}` };
+    await ask(base, pusher, { path: `/v1/publish/${type}`, body, tag: "svc-push", headers });
+    return push_id;
+  };
+  const many = Array.from({ length: 51 }, (_, index) => product(`example-${index}`));
+  const queued = await push("products", many, 1);
+  await push(
+    "products",
+    [product("example-a", { product_name: "Heirloom kettle" }), product("example-b", { prices: [] })],
+    2,
+  );
+  for (const { path, name } of Object.values(collections))
+    if (name !== "products") await push(path, [product("example-a")], 3);
+  await awaitPush(node, business, queued);
+  const tag = "svc-business-read";
+  await ask(base, pusher, { path: `/v1/pushes/${queued}`, route: "/v1/pushes/:push_id", tag });
+  await ask(base, pusher, { path: "/v1/seal-context", tag });
+  return queued;
+}
+
+const search = { ...productSearch, limit: 2 };
+/** One product, so that no order by chance decides which is shown. */
+const productsFound = { ...search, q: "heirloom" };
+
+async function retrieval() {
+  const base = node.running.urls.base_url;
+  for (const name of collectionNames) {
+    const body = JSON.stringify(name === "products" ? productsFound : search);
+    await ask(base, company, { path: `/v1/${collections[name].path}/search`, body });
+  }
+  const body = JSON.stringify({ collection: "products", ...productsFound });
+  const found = await ask(base, company, { path: "/v1/search", body });
+  const [row] = found.json["rows"] as Record<string, string>[];
+  const path = `/v1/records/${row?.["record_id"]}`;
+  return { row, fetched: await ask(base, company, { path, route: "/v1/records/:record_id" }) };
+}
+
+async function grants(): Promise<string> {
+  const key = await newSigningKey();
+  const question = { public_key: key.publicJwk, role: "retrieval", legal_name: "Answers Ltd", country: "GB" };
+  const { json } = await ask(
+    node.running.urls.base_url,
+    { key, grant: "" },
+    {
+      ...{ path: "/v1/sandbox/grants", body: JSON.stringify(question) },
+    },
+  );
+  return String(json["grant"]);
+}
+
+async function verification({ row, fetched }: Awaited<ReturnType<typeof retrieval>>): Promise<void> {
+  const base = node.running.urls.verify_url;
+  const read = (path: string, route: string) => ask(base, null, { path, route });
+  const { uuid } = business.party;
+  await read(`/v1/certificates/${uuid}`, "/v1/certificates/:uuid");
+  await read(`/v1/certificates/${uuid}/keys`, "/v1/certificates/:uuid/keys");
+  await read(`/v1/certificates/${uuid}/key-custody`, "/v1/certificates/:uuid/key-custody");
+  for (const path of [
+    "/.well-known/keys",
+    "/.well-known/svc-keys",
+    "/v1/ai-policy-key",
+    "/v1/log/checkpoint",
+  ])
+    await read(path, path);
+  await read("/v1/projections/products/1", "/v1/projections/:type/:version");
+  await read("/v1/schemas/ai_policy/1", "/v1/schemas/:type/:version");
+  await read("/v1/vocabularies/languages", "/v1/vocabularies/:name");
+  await read(`/v1/verify/${row?.["record_id"]}?origin=${row?.["adl_origin"]}`, "/v1/verify/:record_id");
+  const body = JSON.stringify({
+    record_base64: toBase64(utf8(exactMember(fetched.text, "record") ?? "")),
+    ...{ seal: fetched.json["seal"], sidecar: fetched.json["sidecar"] },
+  });
+  await ask(base, null, { path: "/v1/verify", body });
+}
+
+async function operations(pushId: string, grant: string): Promise<void> {
+  const { uuid } = business.party;
+  const { key_id } = business.key;
+  const act = { by: "Ada at the desk", reason: "Found in a public repository." };
+  for (const path of ["/healthz", "/readyz", "/metrics"]) await askOps(path, path);
+  await askOps("/ops/actors/push", "/ops/actors/:kind");
+  const { id } = pushRef(uuid, pushId);
+  await askOps(`/ops/actors/push/${encodeURIComponent(id)}`, "/ops/actors/:kind/:id");
+  const facts = await node.running.services.parties.facts(uuid, key_id);
+  const mandate = `/ops/mandates/${uuid}/${encodeURIComponent(facts.mandates[0]?.mandate_id ?? "")}`;
+  await askOps(mandate, "/ops/mandates/:business_uuid/:mandate_id");
+  await askOps(`${mandate}/revoke`, "/ops/mandates/:business_uuid/:mandate_id/revoke", act);
+  await askOps(`/ops/keys/${key_id}`, "/ops/keys/:key_id");
+  await askOps(`/ops/keys/${key_id}/revoke`, "/ops/keys/:key_id/revoke", act);
+  await askOps("/ops/grants/revoke", "/ops/grants/revoke", { grant, ...act });
+  await askOps(`/ops/certificates/${uuid}`, "/ops/certificates/:uuid");
+  for (const [last, status_reason] of [
+    ["withdraw", "approval_reversed"],
+    ["close", "business_closed"],
+    ["revoke", "fraud"],
+  ])
+    await askOps(`/ops/certificates/${uuid}/${last}`, `/ops/certificates/:uuid/${last}`, {
+      status_reason,
+      ...act,
+    });
+  await askOps(`/ops/acts/${uuid}`, "/ops/acts/:uuid");
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
+}
+
+/** Every operation of every surface, and the addresses of which nothing is offered, which are asked here. */
+async function allOperations(): Promise<readonly string[]> {
+  const { base_url, business_url, verify_url, mcp_url, ops_url } = node.running.urls;
+  const keys = new Set<string>();
+  for (const base of [base_url, business_url, verify_url, mcp_url, ops_url]) {
+    const document = (await (await fetch(`${base}/openapi.json`)).json()) as Document;
+    for (const [template, operations] of Object.entries(document.paths)) {
+      for (const [name, { responses }] of Object.entries(operations)) {
+        const route = template.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+        const method = name.toUpperCase();
+        keys.add(`${method} ${route}`);
+        const isOffered = Object.keys(responses).some((status) => status.startsWith("2"));
+        if (!isOffered) await ask(base, null, { method, path: route.replaceAll(/:[a-z_]+/g, "x"), route });
+      }
+    }
+  }
+  // It is its own example.
+  keys.delete("GET /openapi.json");
+  return [...keys].sort();
+}
+
+const forms: readonly (readonly [RegExp, string])[] = [
+  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, "<time>"],
+  [/\d{4}-\d{2}-\d{2}/g, "<day>"],
+  [/T?\d{2}%3A\d{2}%3A\d{2}\.\d{3}Z/g, "<time of day>"],
+  [/sha256(:|%3A)[0-9a-f]{64}/g, "<hash>"],
+  [/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
+  [/(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}/g, "<record id>"],
+  [/bat_[0-9a-f]{24}/g, "<push id>"],
+  [/http:\/\/127\.0\.0\.1:\d+/g, "<host>"],
+  [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
+];
+
+/** What may differ from run to run, by its form alone. */
+function formOf(value: unknown, name = ""): unknown {
+  if (typeof value === "string")
+    return forms.reduce((text, [pattern, form]) => text.replaceAll(pattern, form), value);
+  if (typeof value === "number") return volatileNumbers.has(name) || value > 1e9 ? "<number>" : value;
+  if (Array.isArray(value)) return value.map((each) => formOf(each));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      String(formOf(key)),
+      volatileMembers.has(key) || isOfSamples(key, each) ? `<${key}>` : formOf(each, key),
+    ]),
+  );
+}
+/** Rows of a node's samples, whose order among equals is by chance. */
+function isOfSamples(key: string, rows: unknown): boolean {
+  return key === "rows" && Array.isArray(rows) && rows.some((row) => row.type !== "products");
+}
+
+const volatileNumbers = new Set(["epoch", "head", "change", "seq", "next_after"]);
+/** Names made of chance or of the hour, and what of an actor depends on what came first. */
+const volatileMembers = new Set([
+  "retrieval_id",
+  "grant",
+  "mandate_id",
+  "context",
+  "lastEvents",
+  "outbox",
+  "state",
+]);
+
+it("are of every operation, and what a node answers now", async () => {
+  const pushId = await publishing();
+  const answers = await retrieval();
+  await verification(answers);
+  await operations(pushId, await grants());
+  const operationKeys = await allOperations();
+  const sorted = Object.fromEntries(Object.entries(made).sort(([a], [b]) => (a < b ? -1 : 1)));
+  if (process.env["SVC_WRITE_EXAMPLES"] === "1")
+    await writeFile(file, `${JSON.stringify(sorted, null, 2)}\n`);
+  const kept = JSON.parse(await readFile(file, "utf8")) as Examples;
+  expect(Object.keys(kept).sort()).toEqual(operationKeys);
+  for (const key of operationKeys) expect([key, formOf(sorted[key])]).toEqual([key, formOf(kept[key])]);
+});

@@ -1,0 +1,45 @@
+// Whether callers should be led to this node. What all nodes of a region share, and can do without, takes none of them out:
+// with the index away pushes, fetches and verification go on, and only searches are told 503.
+
+import type { ReadyReport } from "../ops/shapes.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import type { NodeServices } from "./services.ts";
+
+/** Checks that a node serves without. */
+const dispensable = ["index"];
+/** Who asks gives up sooner than the index does. */
+const indexAnswerMs = 1_000;
+
+export async function readiness(services: NodeServices): Promise<ReadyReport> {
+  const checks: Record<string, string> = {};
+  const check = async (name: string, run: () => unknown): Promise<void> => {
+    try {
+      await run();
+      checks[name] = "ok";
+    } catch (error) {
+      checks[name] = error instanceof Error ? error.message : String(error);
+    }
+  };
+  await check("store", () => services.actorStore.dueActors(0, 1));
+  await check("index", () => inTime(services.index.count("products")));
+  await check("cluster", () => {
+    if (services.lease() === null) throw new Error("no lease: the node joins again");
+  });
+  await check("keys", () => services.currentKeys.assertSigners(formatTimestamp(services.clock.now())));
+  await check("register", () => {
+    if (services.register.refreshedAtMs() === null) throw new Error("not read yet");
+  });
+  const failed = Object.keys(checks).filter((name) => checks[name] !== "ok");
+  return {
+    ready: failed.every((name) => dispensable.includes(name)),
+    degraded: failed.filter((name) => dispensable.includes(name)),
+    checks,
+    plain_text: services.config.plainText,
+  };
+}
+
+async function inTime(answer: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("no answer within a second")), indexAnswerMs);
+  await Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+}

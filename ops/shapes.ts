@@ -1,0 +1,251 @@
+// What operators say and are answered.
+
+import { certificateStatuses } from "../protocol/certificate.ts";
+import { grantLengthMax } from "../protocol/limits.ts";
+import {
+  anyObject,
+  anyText,
+  anything,
+  described,
+  dictionary,
+  flag,
+  hash,
+  integer,
+  keyId,
+  listOf,
+  literal,
+  matching,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  region,
+  type Shape,
+  text,
+  timestamp,
+  uuid,
+} from "../protocol/shape.ts";
+
+/** Of whatever kind its machine has. */
+const anyValue: Shape<unknown> = anything;
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+export const byLengthMax = 200;
+export const reasonLengthMax = 500;
+
+/** What steers a terminal, or shows a line of the log in another order than it has: controls, ends of lines, directions. */
+const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
+const plainTextForm = new RegExp(`^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`, "u");
+const plainText = (lengthMax: number, description: string) =>
+  described(
+    matching(plainTextForm, "text without control characters", {
+      maxLength: lengthMax,
+    }),
+    description,
+  );
+
+const actMembers = {
+  by: plainText(byLengthMax, "Who asks for it: a person, or a system that a person answers for."),
+  reason: plainText(reasonLengthMax, "Why. It is kept with the act."),
+};
+
+/** What the body of every act has. */
+export type Act = Of<typeof act>;
+const act = object(actMembers);
+
+const moment = (description: string) => described(timestamp, description);
+const compromisedFrom = moment(
+  "Since when somebody else may have had the key; not in the future. Left out where nobody had: what it sealed before stands.",
+);
+
+/** What is said to each address. */
+export const bodies = {
+  key: object({ compromised_from: optional(compromisedFrom), ...actMembers }),
+  mandate: object(actMembers),
+  certificate: object({
+    status_reason: described(
+      matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code"),
+      "Why, in a code that the certificate shows to everybody, such as approval_reversed.",
+    ),
+    effective_from: optional(moment("From when on; not in the future. Now where it is not named.")),
+    ...actMembers,
+  }),
+  grant: object({
+    grant: described(text(grantLengthMax), "The grant as the sandbox gave it."),
+    ...actMembers,
+  }),
+  moves: object({ party: uuid, to: region, ...actMembers }),
+  declareDead: object({
+    region,
+    successor: nullable(region),
+    force: optional(
+      described(
+        flag,
+        "Declares a region dead although its nodes still beat: they lose what was not yet elsewhere.",
+      ),
+    ),
+    ...actMembers,
+  }),
+  putIn: object({ region, ...actMembers }),
+  rejoin: object({ region, ...actMembers }),
+  rebuild: object({ collection: anyText, ...actMembers }),
+};
+/** The body of an address. */
+export type Body<K extends keyof typeof bodies> = Of<(typeof bodies)[K]>;
+
+export const health = object({ status: literal("ok") });
+
+export const readyReport = named(
+  "ReadyReport",
+  object({
+    ready: described(flag, "Whether callers should be led to this node."),
+    degraded: described(
+      listOf(anyText),
+      "Checks that fail while the node serves all that does not need them.",
+    ),
+    checks: described(dictionary(anyText), "What was looked at, each `ok` or what is wrong with it."),
+    plain_text: described(
+      listOf(anyText),
+      "Channels that are in the clear because settings allow it; none is the right answer in production.",
+    ),
+  }),
+);
+export type ReadyReport = Of<typeof readyReport>;
+
+export const actorList = object({
+  kind: anyText,
+  ids: listOf(anyText),
+  next_after: described(nullable(anyText), "For the next page; null on the last."),
+});
+
+export const actorReport = named(
+  "ActorReport",
+  object({
+    ref: object({ kind: anyText, id: anyText }),
+    status: oneOf(["active", "passive", "backing_off", "quarantined"]),
+    state: described(anyValue, "As its machine names it."),
+    context: described(anyValue, "What its machine keeps."),
+    epoch: count,
+    head: count,
+    timers: listOf(object({ id: anyText, dueMs: integer({ min: -1e15, max: 1e15 }), event: anyText })),
+    outbox: described(
+      listOf(object({ seq: count, to: anyText, attempts: count, lastError: nullable(anyText) })),
+      "Effects that are not acknowledged yet.",
+    ),
+    lastEvents: described(listOf(anyValue), "The newest events, oldest first."),
+    failure: nullable(anyText),
+  }),
+);
+export type ActorReport = Of<typeof actorReport>;
+
+const ended = { revoked_at: nullable(timestamp), legal_name: anyText };
+
+export const keyState = named(
+  "KeyState",
+  object({
+    key_id: keyId,
+    party_uuid: uuid,
+    role: oneOf(["integration", "retrieval", "sealing", "hosted"]),
+    valid_from: timestamp,
+    valid_until: nullable(timestamp),
+    compromised_from: nullable(timestamp),
+    ...ended,
+  }),
+);
+export const mandateState = named(
+  "MandateState",
+  object({
+    mandate_id: anyText,
+    business_uuid: uuid,
+    key_id: keyId,
+    valid_from: timestamp,
+    valid_until: timestamp,
+    accepted_at: optional(
+      described(timestamp, "When the service took it; not of those of earlier releases."),
+    ),
+    ...ended,
+  }),
+);
+export const certificateState = named(
+  "CertificateState",
+  object({
+    cert_id: hash,
+    uuid,
+    kind: oneOf(["business", "ai_company"]),
+    legal_name: anyText,
+    status: oneOf(certificateStatuses),
+    status_effective_from: timestamp,
+    status_reason: nullable(anyText),
+    issued_at: timestamp,
+  }),
+);
+
+/** What became of an act: its subject as it is now. */
+export function done<N extends string>(name: N, subject: Shape<unknown>) {
+  return object({
+    changed: described(flag, "False where it was so before."),
+    since: described(timestamp, "From when on."),
+    [name]: subject,
+  });
+}
+
+export const actList = object({
+  uuid: anyText,
+  acts: listOf(
+    object({
+      act: described(anyText, "Type of the command."),
+      entry: described(anyText, "`table/key` of the entry of the register."),
+      by: anyText,
+      reason: anyText,
+      at: timestamp,
+      change: count,
+    }),
+  ),
+  next_after: described(nullable(count), "For the next page; null on the last."),
+});
+
+export const commandOutcome = object({
+  outcome: described(oneOf(["moved", "there", "declared", "put_in", "rejoined", "begun"]), "What was done."),
+});
+
+const member = object({
+  incarnation: anyText,
+  address: anyText,
+  state: oneOf(["joining", "active", "leaving"]),
+  protocol_min: count,
+  protocol_max: count,
+  joined_at_ms: count,
+});
+
+export const clusterState = named(
+  "ClusterState",
+  object({
+    region,
+    self: described(nullable(member), "This node; null while it is no member."),
+    holds_lease: flag,
+    regions: listOf(
+      object({
+        region,
+        version: count,
+        members: listOf(member),
+        standing: object({
+          region,
+          status: oneOf(["active", "dead"]),
+          successor: nullable(region),
+          version: count,
+        }),
+      }),
+    ),
+    transport: described(
+      nullable(anyObject as Shape<object>),
+      "Connections to other nodes; null while there are none.",
+    ),
+    fence_refusals: described(
+      listOf(object({ region, incarnation: anyText, refusals: count, last_at_ms: count })),
+      "Writes that the fence refused, by the node that made them.",
+    ),
+  }),
+);
+export type ClusterState = Of<typeof clusterState>;

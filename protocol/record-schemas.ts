@@ -1,0 +1,28 @@
+// The JSON Schemas of what a business seals, as they are published: the five record types and the AI policy record.
+
+import { aiPolicyRecord } from "./ai-policy.ts";
+import type { JsonObject } from "./canonical-json.ts";
+import { collectionNames } from "./identifiers.ts";
+import { recordJsonSchema } from "./records/json-schema.ts";
+import { recordTypes } from "./records/parse-record.ts";
+
+const documents: ReadonlyMap<string, JsonObject> = new Map([
+  ...collectionNames.map((name) => [`${name}/${recordTypes[name].version}`, recordJsonSchema(name)] as const),
+  [
+    "ai_policy/1",
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:svc:record:ai_policy:1",
+      title: "AI policy record",
+      ...aiPolicyRecord.schema,
+    },
+  ],
+]);
+
+/** `<type>/<version>` of every record that has a schema, as its member `schema` names it after `svc/`. */
+export const recordSchemaNames: readonly string[] = [...documents.keys()];
+
+/** The schema of a record; null where there is none. */
+export function recordSchemaDocument(name: string): JsonObject | null {
+  return documents.get(name) ?? null;
+}

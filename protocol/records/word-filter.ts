@@ -1,0 +1,101 @@
+// Tells of most texts, in one look at their characters, that none of a set of words is in them: then nothing has to be
+// folded, cut into words or looked up. It may say «perhaps» of any text, and «none» only where there is none.
+//   Y1. The words of a text are those of `foldedWords`. A text with other letters than ASCII's is left to that: «perhaps».
+//   Y2. A word with an s more than one of the set counts as that one, for names are found so.
+//   Y3. Words are never taken out: a filter that outlives some says «perhaps» more often, and nothing else.
+
+export interface WordFilter {
+  add(word: string): void;
+  /** By {@link hashOf}: whether a word of the set may have this hash. */
+  may(hash: number): boolean;
+}
+
+/** Bits for a word, of which two are set: one word in a thousand that is not of the set looks as if it were. */
+const bitsOfWord = 64;
+const bitsMin = 4_096;
+
+/** A filter of these words. */
+export function createWordFilter(words: Iterable<string> = []): WordFilter {
+  const hashes = new Set<number>();
+  let bits = new Uint32Array(bitsMin / 32);
+  let mask = bitsMin - 1;
+  const set = (hash: number): void => {
+    for (const each of [hash, again(hash)]) {
+      const at = each & mask;
+      bits[at >>> 5] = (bits[at >>> 5] as number) | (1 << (at & 31));
+    }
+  };
+  const isSet = (hash: number): boolean => {
+    const at = hash & mask;
+    return ((bits[at >>> 5] as number) & (1 << (at & 31))) !== 0;
+  };
+  const grow = (): void => {
+    mask = mask * 2 + 1;
+    bits = new Uint32Array((mask + 1) / 32);
+    for (const hash of hashes) set(hash);
+  };
+  const filter: WordFilter = {
+    add: (word) => {
+      const hash = hashOf(word);
+      hashes.add(hash);
+      if (hashes.size * bitsOfWord > mask + 1) grow();
+      set(hash);
+    },
+    may: (hash) => isSet(hash) && isSet(again(hash)),
+  };
+  for (const word of words) filter.add(word);
+  return filter;
+}
+
+/** What each ASCII character folds to within a word; 0 for one between words. */
+const folded = new Uint8Array(128);
+for (const letter of "abcdefghijklmnopqrstuvwxyz0123456789") {
+  folded[letter.charCodeAt(0)] = letter.charCodeAt(0);
+  folded[letter.toUpperCase().charCodeAt(0)] = letter.charCodeAt(0);
+}
+const apostrophe = 39;
+const letterS = 115;
+const seed = 0x811c9dc5;
+
+/** FNV-1a; its low bits are what filters go by. */
+function next(hash: number, code: number): number {
+  return Math.imul(hash ^ code, 0x01000193);
+}
+
+/** Mixes in the high bits, which later characters of a word have not reached the low ones from. */
+function end(hash: number): number {
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/** Another hash for the second bit. */
+function again(hash: number): number {
+  const mixed = Math.imul(hash, 0x9e3779b1);
+  return mixed ^ (mixed >>> 16);
+}
+
+function hashOf(word: string): number {
+  let hash = seed;
+  for (let at = 0; at < word.length; at += 1) hash = next(hash, word.charCodeAt(at));
+  return end(hash);
+}
+
+/** False where no word of the text is in one of the sets (Y1, Y2). */
+export function mayHaveWords(text: string, filters: readonly WordFilter[]): boolean {
+  let [hash, before, last] = [seed, seed, 0];
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = at < text.length ? text.charCodeAt(at) : 0;
+    if (code > 127) return true;
+    const letter = folded[code] as number;
+    if (letter !== 0) {
+      before = hash;
+      hash = next(hash, letter);
+      last = letter;
+    } else if (last !== 0 && code !== apostrophe) {
+      for (const filter of filters)
+        if (filter.may(end(hash)) || (last === letterS && filter.may(end(before)))) return true;
+      hash = seed;
+      last = 0;
+    }
+  }
+  return false;
+}

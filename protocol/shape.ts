@@ -1,0 +1,367 @@
+// The one language in which a JSON document is described: requests, answers and signed payloads. A shape judges a value, is
+// published as JSON Schema (2020-12), and is the TypeScript type of what it accepts.
+//   S1. Objects are closed: a member that the shape does not know, one that is missing and one of another kind are all
+//       refused, for a signature over something that the reader ignores would say more than the reader believed.
+//   S2. The published schema is never narrower than the judge. It may be wider where JSON Schema cannot say what is checked:
+//       an instant that exists, a point on a curve, a rule between two members.
+
+import { isObject } from "../std/is-object.ts";
+import { joinPointer } from "../std/json-pointer.ts";
+import type { JsonObject, JsonValue } from "./canonical-json.ts";
+import { isCountry, isHash, isKeyId, isTimestamp, isUuidV4 } from "./identifiers.ts";
+import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
+import { nearestName } from "./nearest.ts";
+
+export interface ShapeFault {
+  /** RFC 6901; empty for the whole value. */
+  readonly pointer: string;
+  readonly detail: string;
+  /** The nearest name that exists, where a name was wrong; null where none is near. */
+  readonly suggestion?: string | null;
+  /** All names, where one was wrong. */
+  readonly allowed?: readonly string[];
+}
+
+/** Takes a fault, and answers whether more are wanted. */
+export type Tell = (fault: ShapeFault) => boolean;
+
+export interface Shape<T> {
+  readonly schema: JsonObject;
+  /** Tells every fault until no more is wanted; answers whether it may go on. The value is never copied or changed. */
+  judge(value: JsonValue, pointer: string, tell: Tell): boolean;
+  /** True when the member may be absent. */
+  readonly absentAllowed?: boolean;
+  /** Carries T for inference; never present at run time. */
+  readonly of?: T;
+}
+
+export interface OptionalShape<T> extends Shape<T> {
+  readonly absentAllowed: true;
+}
+
+/** The type of what a shape accepts. */
+export type Of<S> = S extends Shape<infer T> ? T : never;
+
+type Members = Readonly<Record<string, Shape<unknown>>>;
+type OptionalNames<M> = {
+  [K in keyof M]: M[K] extends { readonly absentAllowed: true } ? K : never;
+}[keyof M];
+
+export type ObjectOf<M> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: Of<M[K]> } & {
+  readonly [K in OptionalNames<M>]?: Of<M[K]>;
+};
+
+export type Shapes<T> = { readonly [K in keyof T]-?: Shape<Exclude<T[K], undefined>> };
+
+/** The first fault of a value; null for none. */
+export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""): ShapeFault | null {
+  let first: ShapeFault | null = null;
+  shape.judge(value, pointer, (fault) => {
+    first = fault;
+    return false;
+  });
+  return first;
+}
+
+/** All faults of a value, but no more than `max`. */
+export function allFaults(shape: Shape<unknown>, value: JsonValue, max: number): readonly ShapeFault[] {
+  const faults: ShapeFault[] = [];
+  shape.judge(value, "", (fault) => faults.push(fault) < max);
+  return faults;
+}
+
+/**
+ * A JSON object with exactly these members; its type follows from them. `others` are members that there may be as well, by
+ * the pattern of their names.
+ */
+export function object<M extends Members>(members: M, others: Members = {}): Shape<ObjectOf<M>> {
+  const shapes = new Map(Object.entries(members));
+  const known: KnownMembers = {
+    ...{ shapes, names: [...shapes.keys()] },
+    others: Object.entries(others).map(([pattern, shape]) => ({ pattern: new RegExp(pattern), shape })),
+  };
+  return {
+    schema: objectSchema(members, others),
+    judge: (value, pointer, tell) => judgeObject(known, { value, pointer }, tell),
+  };
+}
+
+/** The same for a type that is written down already, which the members are held to. */
+export function closed<T extends object>(members: Shapes<T>): Shape<T> {
+  return object(members as Members) as Shape<unknown> as Shape<T>;
+}
+
+/** An object of any names, each with a value of the same shape. */
+export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
+  return {
+    schema: { type: "object", additionalProperties: item.schema },
+    judge: (value, pointer, tell) => {
+      if (!isObject(value)) return tell({ pointer, detail: "Must be an object." });
+      return Object.keys(value).every((name) =>
+        item.judge(value[name] as JsonValue, joinPointer(pointer, name), tell),
+      );
+    },
+  };
+}
+
+/** A member that may be absent, and is a T when it is there. */
+export function optional<T>(shape: Shape<T>): OptionalShape<T> {
+  return { ...shape, absentAllowed: true };
+}
+
+/** A member that is always there, and null where there is no T. */
+export function nullable<T>(shape: Shape<T>): Shape<T | null> {
+  return {
+    schema: { anyOf: [shape.schema, { type: "null" }] },
+    judge: (value, pointer, tell) => value === null || shape.judge(value, pointer, tell),
+  };
+}
+
+/** One of several shapes; where none fits, the faults are those of the last. */
+export function either<S extends readonly Shape<unknown>[]>(...shapes: S): Shape<Of<S[number]>> {
+  return {
+    schema: { anyOf: shapes.map(({ schema }) => schema) },
+    judge: (value, pointer, tell) => {
+      const fits = (shape: Shape<unknown>): boolean => shape.judge(value, pointer, () => false);
+      return shapes.some(fits) || (shapes.at(-1)?.judge(value, pointer, tell) ?? true);
+    },
+  };
+}
+
+/** The shape, with what it is for here; a named one keeps what is said of it everywhere. */
+export function described<S extends Shape<unknown>>(shape: S, description: string): S {
+  const { schema } = shape;
+  const isNamed = schema["title"] !== undefined;
+  return { ...shape, schema: isNamed ? { allOf: [schema], description } : { ...schema, description } };
+}
+
+/** The shape under a name of its own, by which documents refer to it. Names are unique. */
+export function named<S extends Shape<unknown>>(title: string, shape: S): S {
+  return { ...shape, schema: { title, ...shape.schema } };
+}
+
+/** A name of a shape from one in lower_snake. */
+export function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** This one value and no other. */
+export function literal<const T extends string | number | boolean>(expected: T): Shape<T> {
+  return test((value) => value === expected, `Must be ${JSON.stringify(expected)}.`, {
+    type: typeof expected,
+    const: expected,
+  });
+}
+
+/** One of these strings, compared by code units. */
+export function oneOf<const T extends string>(values: readonly T[]): Shape<T> {
+  const judge: Shape<T>["judge"] = (value, pointer, tell) => {
+    if ((values as readonly JsonValue[]).includes(value)) return true;
+    const detail = `Must be one of ${values.join(", ")}.`;
+    const suggestion = typeof value === "string" ? nearestName(value, values) : null;
+    return tell({ pointer, detail, ...(suggestion === null ? {} : { suggestion }) });
+  };
+  return { schema: { type: "string", enum: [...values] }, judge };
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A safe integer within both bounds, included. */
+export function integer({ min, max }: Bounds): Shape<number> {
+  return test(
+    (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max,
+    `Must be an integer from ${min} to ${max}.`,
+    { type: "integer", minimum: min, ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }) },
+  );
+}
+
+/** Any number that JSON can say. */
+export const number: Shape<number> = test((value) => typeof value === "number", "Must be a number.", {
+  type: "number",
+});
+
+/** A string of 1 to `lengthMax` UTF-16 code units. */
+export function text(lengthMax: number): Shape<string> {
+  return test(
+    (value) => typeof value === "string" && value.length >= 1 && value.length <= lengthMax,
+    `Must be a string of 1 to ${lengthMax} characters.`,
+    { type: "string", minLength: 1, maxLength: lengthMax },
+  );
+}
+
+/** Any string, the empty one too. */
+export const anyText: Shape<string> = test((value) => typeof value === "string", "Must be a string.", {
+  type: "string",
+});
+
+/**
+ * A string of a form; `expected` completes «Must be …» in the refusal. Where more is asked than a pattern can say, `accepts`
+ * decides and `published` says what it can.
+ */
+export function matching(
+  accepts: RegExp | ((text: string) => boolean),
+  expected: string,
+  published: JsonObject = {},
+): Shape<string> {
+  const isOfForm =
+    accepts instanceof RegExp ? (value: string) => accepts.test(value) : (value: string) => accepts(value);
+  const pattern = accepts instanceof RegExp ? { pattern: accepts.source } : {};
+  return test((value) => typeof value === "string" && isOfForm(value), `Must be ${expected}.`, {
+    type: "string",
+    ...pattern,
+    ...published,
+  });
+}
+
+/** An array of `min` to `max` items, both included. */
+export function list<T>(item: Shape<T>, { min, max }: Bounds): Shape<readonly T[]> {
+  const detail =
+    max === Number.MAX_SAFE_INTEGER ? "Must be a list." : `Must be a list of ${min} to ${max} items.`;
+  return {
+    schema: {
+      type: "array",
+      items: item.schema,
+      ...(min === 0 ? {} : { minItems: min }),
+      ...(max === Number.MAX_SAFE_INTEGER ? {} : { maxItems: max }),
+    },
+    judge: (value, pointer, tell) => {
+      if (!Array.isArray(value) || value.length < min || value.length > max) return tell({ pointer, detail });
+      return value.every((entry, index) => item.judge(entry, `${pointer}/${index}`, tell));
+    },
+  };
+}
+
+/** An array of as many items as there are. */
+export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
+  return list(item, { min: 0, max: Number.MAX_SAFE_INTEGER });
+}
+
+/** A list of strings in which none occurs twice. */
+export function distinct(item: Shape<string>, bounds: Bounds): Shape<readonly string[]> {
+  const items = list(item, bounds);
+  return {
+    schema: { ...items.schema, uniqueItems: true },
+    judge: (value, pointer, tell) => {
+      const goesOn = items.judge(value, pointer, tell);
+      if (!goesOn || !Array.isArray(value) || new Set(value).size === value.length) return goesOn;
+      return tell({ pointer, detail: "Must not name anything twice." });
+    },
+  };
+}
+
+export const flag: Shape<boolean> = test((value) => typeof value === "boolean", "Must be true or false.", {
+  type: "boolean",
+});
+export const timestamp = matching(isTimestamp, "a UTC timestamp with milliseconds and Z", {
+  format: "date-time",
+  pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
+});
+export const hash = matching(isHash, "sha256: and 64 lowercase hexadecimal digits", {
+  pattern: "^sha256:[0-9a-f]{64}$",
+});
+export const keyId = matching(isKeyId, "a JWK thumbprint", {
+  pattern: "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$",
+});
+export const uuid = matching(isUuidV4, "a lowercase UUID version 4", {
+  format: "uuid",
+  pattern: "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
+});
+export const country = matching(isCountry, "an ISO 3166-1 alpha-2 code", { pattern: "^[A-Z]{2}$" });
+export const region = matching(/^[a-z]+-[a-z]+[0-9]+$/, "a region such as eu-west1");
+/** The number of an AI policy or of terms; 0 while there is none. */
+export const versionNumber = integer({ min: 0, max: 2_147_483_647 });
+/** Always null: the place of something that this version does not have. */
+export const nothing: Shape<null> = test((value) => value === null, "Must be null.", { type: "null" });
+/** Any JSON value: for members that another reader judges. */
+export const anything: Shape<JsonValue> = { schema: {}, judge: () => true };
+/** An object that another reader judges. */
+export const anyObject: Shape<JsonObject> = test(isObject, "Must be an object.", { type: "object" });
+
+const coordinate: JsonObject = { type: "string", pattern: "^[A-Za-z0-9_-]+$" };
+
+export const publicJwk: Shape<PublicJwk> = {
+  schema: {
+    title: "PublicJwk",
+    type: "object",
+    description: "JWK of an Ed25519 (OKP), P-256 (EC) or ML-DSA-65 (AKP) key; nothing private.",
+    properties: {
+      kty: { type: "string", enum: ["OKP", "EC", "AKP"] },
+      crv: { type: "string", enum: ["Ed25519", "P-256"] },
+      ...{ x: coordinate, y: coordinate, pub: coordinate },
+      alg: { type: "string" },
+      kid: { type: "string" },
+      use: { type: "string", enum: ["sig"] },
+      key_ops: { type: "array", items: { type: "string" } },
+      ext: {},
+    },
+    required: ["kty"],
+    additionalProperties: false,
+  },
+  judge: (value, pointer, tell) => {
+    const parsed = parsePublicJwk(value);
+    return parsed.ok || tell({ pointer: `${pointer}${parsed.pointer ?? ""}`, detail: parsed.detail });
+  },
+};
+
+function objectSchema(members: Members, others: Members): JsonObject {
+  const names = Object.keys(members);
+  const required = names.filter((name) => members[name]?.absentAllowed !== true);
+  return {
+    type: "object",
+    properties: schemasOf(members),
+    ...(Object.keys(others).length === 0 ? {} : { patternProperties: schemasOf(others) }),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+function schemasOf(members: Members): JsonObject {
+  return Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
+}
+
+interface KnownMembers {
+  readonly shapes: ReadonlyMap<string, Shape<unknown>>;
+  readonly names: readonly string[];
+  readonly others: readonly { readonly pattern: RegExp; readonly shape: Shape<unknown> }[];
+}
+
+function judgeObject(
+  { shapes, names, others }: KnownMembers,
+  { value, pointer }: { readonly value: JsonValue; readonly pointer: string },
+  tell: Tell,
+): boolean {
+  if (!isObject(value)) return tell({ pointer, detail: "Must be an object." });
+  for (const name of Object.keys(value)) {
+    if (shapes.has(name)) continue;
+    const other = others.find(({ pattern }) => pattern.test(name))?.shape;
+    const goesOn =
+      other?.judge(value[name] as JsonValue, `${pointer}/${name}`, tell) ??
+      tell(unknownMember(pointer, name, names));
+    if (!goesOn) return false;
+  }
+  for (const [name, shape] of shapes) {
+    const at = `${pointer}/${name}`;
+    if (Object.hasOwn(value, name)) {
+      if (!shape.judge(value[name] as JsonValue, at, tell)) return false;
+    } else if (shape.absentAllowed !== true && !tell({ pointer: at, detail: `${name} is required.` })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function unknownMember(pointer: string, name: string, names: readonly string[]): ShapeFault {
+  return {
+    pointer: joinPointer(pointer, name),
+    detail: `There is no member ${JSON.stringify(name.slice(0, 64))} here.`,
+    suggestion: nearestName(name, names),
+    allowed: names,
+  };
+}
+
+function test<T>(accepts: (value: JsonValue) => boolean, detail: string, schema: JsonObject): Shape<T> {
+  return { schema, judge: (value, pointer, tell) => accepts(value) || tell({ pointer, detail }) };
+}

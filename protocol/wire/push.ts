@@ -1,0 +1,157 @@
+// What a business's system says and is told when it publishes (specification, «B. Business machine API»).
+
+import { parseBase64 } from "../bytes.ts";
+import { certificateStatuses } from "../certificate.ts";
+import { envelopeShape } from "../dsse.ts";
+import { collectionNames, isPushId, isRecordId } from "../identifiers.ts";
+import { batchRecordsMax, pushPageMax, recordCharactersMax } from "../limits.ts";
+import { mandateScope } from "../mandate.ts";
+import {
+  anyText,
+  described,
+  flag,
+  hash,
+  integer,
+  keyId,
+  list,
+  listOf,
+  matching,
+  named,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+  uuid,
+  versionNumber,
+} from "../shape.ts";
+
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const recordId = matching(isRecordId, "a record id", {
+  pattern: "^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$",
+});
+export const pushId = matching(isPushId, "a push id", { pattern: "^bat_[0-9a-f]{24}$" });
+
+export const recordBase64 = matching(
+  (value) => value !== "" && value.length <= recordCharactersMax && parseBase64(value) !== null,
+  "the base64 (RFC 4648 §4, padded) of a record's exact bytes",
+  { contentEncoding: "base64", minLength: 4, maxLength: recordCharactersMax },
+);
+
+/** The body of POST /v1/publish/{type}. */
+export const publishBody = object({
+  batch_seal: envelopeShape,
+  records: described(
+    list(recordBase64, { min: 1, max: batchRecordsMax }),
+    "Exact bytes of the records; record i is leaf i of the sealed tree.",
+  ),
+});
+
+export const recordFault = named(
+  "RecordFault",
+  object({
+    code: text(64),
+    pointer: described(anyText, "RFC 6901, into the record; empty for the record as a whole."),
+    detail: anyText,
+    suggestion: optional(described(anyText, "The nearest valid name or code.")),
+  }),
+);
+export type RecordFault = Of<typeof recordFault>;
+
+export const recordOutcomes = ["accepted", "updated", "rejected", "held", "pending"] as const;
+
+export const publishOutcome = named(
+  "PublishOutcome",
+  object({
+    leaf_index: count,
+    outcome: oneOf(recordOutcomes),
+    record_id: nullable(recordId),
+    version: described(nullable(count), "Generation published; null where nothing was."),
+    errors: listOf(recordFault),
+  }),
+);
+export type PublishOutcome = Of<typeof publishOutcome>;
+export type RecordOutcome = PublishOutcome["outcome"];
+
+export const heldReason = named(
+  "HeldReason",
+  object({ code: oneOf(["price_changes", "price_jump", "listings_removed"]), detail: anyText }),
+);
+export type HeldReason = Of<typeof heldReason>;
+
+/** The answer to a batch that was processed in the request. */
+export const inlineOutcome = named(
+  "InlineOutcome",
+  object({
+    batch_id: pushId,
+    seq: count,
+    held: flag,
+    held_reasons: optional(listOf(heldReason)),
+    results: described(listOf(publishOutcome), "One result per record, in the order sent."),
+  }),
+);
+export type InlineOutcome = Of<typeof inlineOutcome>;
+
+export const pushCounts = object({
+  accepted: count,
+  updated: count,
+  rejected: count,
+  held: count,
+  pending: count,
+});
+export type PushCounts = Of<typeof pushCounts>;
+
+export const pushStatus = named(
+  "PushStatus",
+  object({
+    push_id: pushId,
+    batch_id: pushId,
+    type: oneOf(collectionNames),
+    seq: count,
+    source: oneOf(["api", "bulk", "manual"]),
+    mode: oneOf(["inline", "queued"]),
+    state: oneOf(["queued", "processing", "complete", "held", "failed"]),
+    held: flag,
+    held_reasons: listOf(heldReason),
+    records: count,
+    counts: pushCounts,
+    progress: described(object({ settled: count, total: count }), "Records settled so far, of all."),
+    received_at: timestamp,
+    updated_at: timestamp,
+    completed_at: nullable(timestamp),
+    error: nullable(object({ code: text(64), detail: anyText })),
+    status_url: matching(/^\/v1\/pushes\/bat_[0-9a-f]{24}$/, "the address of the push"),
+    poll_after_seconds: optional(described(count, "While the push is not settled.")),
+    stalled: described(flag, "Whether ten minutes passed without a step."),
+    results: described(list(publishOutcome, { min: 0, max: pushPageMax }), "One page, in leaf order."),
+    next_cursor: described(nullable(text(64)), "Cursor of the next page; null on the last."),
+  }),
+);
+export type PushStatus = Of<typeof pushStatus>;
+
+export const sealContext = named(
+  "SealContext",
+  object({
+    business_uuid: uuid,
+    cert_id: hash,
+    certificate_status: oneOf(certificateStatuses),
+    ai_policy_version: described(versionNumber, "0 while no AI policy is sealed."),
+    ai_policy_live_from: nullable(timestamp),
+    ai_policy_record_id: nullable(recordId),
+    key_id: described(keyId, "The key that signed the request."),
+    mandate: described(
+      nullable(
+        object({
+          mandate_id: text(128),
+          scope: mandateScope,
+          valid_from: timestamp,
+          valid_until: timestamp,
+        }),
+      ),
+      "The mandate by which the key publishes now; null where there is none.",
+    ),
+  }),
+);
+export type SealContext = Of<typeof sealContext>;

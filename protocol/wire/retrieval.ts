@@ -1,0 +1,92 @@
+// What an AI company is answered (specification, «A. Retrieval API»).
+
+import { aiPolicyRecord } from "../ai-policy.ts";
+import { envelopeShape } from "../dsse.ts";
+import { collectionNames } from "../identifiers.ts";
+import { searchRowsMax } from "../limits.ts";
+import { businessFileMembers } from "../records/business-files.ts";
+import { fieldShape, recordShape } from "../records/json-schema.ts";
+import { recordSealShape } from "../seal.ts";
+import {
+  country,
+  described,
+  list,
+  matching,
+  named,
+  nothing,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+  uuid,
+  versionNumber,
+} from "../shape.ts";
+import { recordId } from "./push.ts";
+import { searchRow } from "./search-row.ts";
+
+export const searchAnswer = named(
+  "SearchAnswer",
+  object({
+    retrieval_id: text(128),
+    collection: oneOf(collectionNames),
+    country,
+    rows: list(searchRow, { min: 0, max: searchRowsMax }),
+    receipt: envelopeShape,
+  }),
+);
+export type SearchAnswer = Of<typeof searchAnswer>;
+
+export const sourceLine = described(
+  text(2_048),
+  "What to cite: the record, its certificate, when it was served.",
+);
+export const webAddress = matching(/^https?:\/\/[!-~]+$/, "an address on the web", { format: "uri" });
+
+const policy = object({
+  version: described(versionNumber, "0 while no AI policy is sealed; record and seal are then null."),
+  record: nullable(aiPolicyRecord),
+  seal: nullable(recordSealShape),
+});
+
+export const fetchedRecord = named(
+  "FetchedRecord",
+  object({
+    record_id: recordId,
+    business_uuid: uuid,
+    type: oneOf(collectionNames),
+    published_at: timestamp,
+    record: described(
+      recordShape,
+      "The sealed record. Its exact text, from the colon to the comma that follows, is what the seal's hash is over.",
+    ),
+    seal: recordSealShape,
+    sidecar: envelopeShape,
+    ai_policy: policy,
+    represent_us: optional(
+      described(
+        fieldShape(businessFileMembers.represent_us),
+        "Business files: the five texts that say how to represent the business.",
+      ),
+    ),
+    endpoints: optional(
+      described(
+        object({
+          status: oneOf(["authorised", "suspended"]),
+          items: fieldShape(businessFileMembers.endpoints),
+        }),
+        "Business files: the authorised addresses. With status `suspended` use none of them.",
+      ),
+    ),
+    provenance: object({
+      certificate_url: webAddress,
+      projection_version: matching(/^[a-z_]{1,32}\/[1-9][0-9]{0,5}$/, "a projection version"),
+      log_leaf: described(nothing, "Null: the seal's leaf is in no transparency log yet."),
+      source_line: sourceLine,
+    }),
+    receipt: envelopeShape,
+  }),
+);
+export type FetchedRecord = Of<typeof fetchedRecord>;

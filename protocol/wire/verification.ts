@@ -1,0 +1,219 @@
+// What the public verification surface answers (specification, «C. Public verification API»).
+
+import { businessKeyShape } from "../business-keys.ts";
+import { certificateStatuses } from "../certificate.ts";
+import { envelopeShape } from "../dsse.ts";
+import { collectionNames } from "../identifiers.ts";
+import { keyEntryShape } from "../key-set.ts";
+import { businessFileMembers } from "../records/business-files.ts";
+import { fieldShape } from "../records/json-schema.ts";
+import { vocabularyNames } from "../records/vocabularies/vocabulary-document.ts";
+import {
+  anyText,
+  country,
+  described,
+  dictionary,
+  either,
+  flag,
+  hash,
+  integer,
+  keyId,
+  listOf,
+  literal,
+  named,
+  nothing,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+  uuid,
+} from "../shape.ts";
+import { recordId } from "./push.ts";
+import { sourceLine, webAddress } from "./retrieval.ts";
+
+const counter = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+const issuance = {
+  status: oneOf(certificateStatuses),
+  status_effective_from: timestamp,
+  status_reason: optional(text(64)),
+  cert_id: hash,
+  issued_at: timestamp,
+};
+
+export const certificateAnswer = named(
+  "CertificateAnswer",
+  object({
+    subject: object({
+      kind: oneOf(["business", "ai_company"]),
+      uuid,
+      legal_name: text(256),
+      country,
+    }),
+    ...issuance,
+    statement: described(anyText, "The certificate in plain words."),
+    certificate: envelopeShape,
+    history: described(
+      listOf(object({ ...issuance, certificate: envelopeShape })),
+      "Earlier ones, newest first.",
+    ),
+  }),
+);
+export type CertificateAnswer = Of<typeof certificateAnswer>;
+
+export const businessKeysAnswer = named(
+  "BusinessKeysAnswer",
+  object({
+    uuid,
+    cert_id: hash,
+    issued_at: timestamp,
+    keys: listOf(businessKeyShape),
+    signed: described(envelopeShape, "The same, signed: only this is trusted."),
+  }),
+);
+
+export const keyCustodyAnswer = named(
+  "KeyCustodyAnswer",
+  object({
+    uuid,
+    statements: described(
+      listOf(
+        object({
+          key_id: keyId,
+          custody: oneOf(["hosted", "self"]),
+          effective_from: timestamp,
+          issued_at: timestamp,
+          statement_id: hash,
+          statement: described(envelopeShape, "The same, signed: only this counts."),
+        }),
+      ),
+      "Newest first.",
+    ),
+  }),
+);
+
+export const keySetAnswer = named(
+  "KeySetAnswer",
+  object({
+    keys: listOf(keyEntryShape),
+    signed: described(envelopeShape, "The set, signed by the issuance key: only its payload is trusted."),
+  }),
+);
+
+export const keyDirectoryAnswer = named(
+  "KeyDirectoryAnswer",
+  object({
+    v: literal(1),
+    issued_at: timestamp,
+    companies: described(listOf(nothing), "Companies that chose to be listed; none can choose so yet."),
+    statement: envelopeShape,
+  }),
+);
+
+export const projectionAnswer = named(
+  "ProjectionAnswer",
+  object({
+    version: text(64),
+    spec_version: counter,
+    sha256: hash,
+    record_type: oneOf(collectionNames),
+    field_map: described(dictionary(anyText), "Where each member of a row comes from, in a word."),
+    rules: listOf(
+      object({
+        member: anyText,
+        rule: oneOf([
+          ...["fact", "copy", "copy_each", "number", "is_present", "is_not_empty", "constant", "by_country"],
+        ]),
+        from: optional(anyText),
+        each: optional(anyText),
+        value: optional(either(anyText, count, flag)),
+        country: optional(anyText),
+        as: optional(oneOf(["number", "text"])),
+      }),
+    ),
+    unsigned_fields: listOf(anyText),
+    serve_time_fields: listOf(anyText),
+    definition: object({
+      record_schema: anyText,
+      rules: dictionary(anyText),
+      row: anyText,
+      signature: anyText,
+      sha256: anyText,
+    }),
+  }),
+);
+
+const entries = listOf(object({ code: anyText, name: anyText }));
+const vocabularyHead = { name: oneOf(vocabularyNames), version: counter, standard: anyText };
+
+export const vocabularyAnswer = named(
+  "VocabularyAnswer",
+  either(
+    object({ ...vocabularyHead, entries }),
+    object({
+      ...vocabularyHead,
+      verticals: listOf(object({ code: anyText, name: anyText, categories: entries })),
+      lists: dictionary(entries),
+    }),
+    object({ ...vocabularyHead, pattern: anyText, rule: anyText }),
+  ),
+);
+
+export const verifyPageAnswer = named(
+  "VerifyPageAnswer",
+  object({
+    v: literal(1),
+    record_id: recordId,
+    adl_origin: hash,
+    record_type: oneOf(collectionNames),
+    valid: described(flag, "Whether no check differs or lies outside."),
+    status: oneOf(["current", "superseded", "withdrawn"]),
+    business: object({
+      business_uuid: uuid,
+      name: text(256),
+      certificate_url: webAddress,
+      certificate: described(
+        object({
+          cert_id: hash,
+          status: oneOf(certificateStatuses),
+          status_effective_from: timestamp,
+          statement: anyText,
+        }),
+        "The certificate in force today.",
+      ),
+    }),
+    version: described(
+      object({
+        generation: counter,
+        sealed_at: timestamp,
+        published_at: timestamp,
+        ended_at: nullable(timestamp),
+        sealed_under_cert_id: hash,
+      }),
+      "The version of `served_at`, else the newest with these bytes.",
+    ),
+    checks: object({
+      cert: oneOf(["matches", "differs", "not_given"]),
+      served_at: oneOf(["within", "outside", "unknown", "not_given"]),
+    }),
+    endpoints: described(
+      nullable(
+        object({
+          status: oneOf(["authorised", "suspended"]),
+          items: fieldShape(businessFileMembers.endpoints),
+          domains_confirmed_at: nullable(timestamp),
+        }),
+      ),
+      "Of the business file that is served now.",
+    ),
+    source_line: sourceLine,
+    full_check: webAddress,
+    checked_at: timestamp,
+    statement: described(envelopeShape, "All of the above, signed."),
+  }),
+);
+export type VerifyPageAnswer = Of<typeof verifyPageAnswer>;

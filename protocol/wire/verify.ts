@@ -1,0 +1,244 @@
+// The body of POST /v1/verify and its answer (specification, «POST /v1/verify»).
+
+import { isObject } from "../../std/is-object.ts";
+import { blockedNames } from "../ai-policy.ts";
+import { parseBase64 } from "../bytes.ts";
+import type { JsonObject } from "../canonical-json.ts";
+import { envelopeShape } from "../dsse.ts";
+import { recordCharactersMax } from "../limits.ts";
+import { reasonCodes } from "../result.ts";
+import {
+  anyObject,
+  anyText,
+  described,
+  either,
+  flag,
+  hash,
+  integer,
+  keyId,
+  listOf,
+  literal,
+  matching,
+  named,
+  nothing,
+  nullable,
+  type Of,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  type ShapeFault,
+  text,
+  timestamp,
+  uuid,
+  versionNumber,
+} from "../shape.ts";
+import { recordId } from "./push.ts";
+
+const requestMembers = object({
+  record_base64: optional(
+    described(
+      matching(
+        (value) => value.length <= recordCharactersMax && parseBase64(value) !== null,
+        `base64 of the record's exact bytes, of at most ${recordCharactersMax} characters`,
+        { contentEncoding: "base64", maxLength: recordCharactersMax },
+      ),
+      "The record's exact bytes; a bare id or hash is never accepted.",
+    ),
+  ),
+  seal: optional(
+    described(
+      anyObject,
+      "The `seal` of a fetched record: an envelope, or `{batch_seal, leaf_index, tree_size, proof[]}`.",
+    ),
+  ),
+  sidecar: optional(described(anyObject, "Sidecar envelope.")),
+  row: optional(
+    described(anyObject, "An index row, as served: its signature is checked and its projection run again."),
+  ),
+  ai_policy_bits: optional(
+    described(
+      anyObject,
+      "As on a row; `record_base64` is then the business's sealed AI policy record and `seal` its seal.",
+    ),
+  ),
+  key_events: optional(
+    described(
+      oneOf(["warn", "require"]),
+      "Whether a missing leaf of the sealing key's registration refuses the seal; `warn` unless told otherwise.",
+    ),
+  ),
+  ad_item: optional(
+    described(anyObject, "An ad exactly as the pool served it; alone. Ads are not offered by this version."),
+  ),
+});
+export type VerifyRequest = Of<typeof requestMembers>;
+
+const against = ["seal", "sidecar", "row"] as const;
+
+/** What no member alone shows: what is verified, and against what. */
+function ruleFault(body: JsonObject): ShapeFault | null {
+  if (body["ad_item"] !== undefined) {
+    const isAlone = Object.keys(body).length === 1;
+    return isAlone ? null : { pointer: "/ad_item", detail: "ad_item is verified alone." };
+  }
+  if (body["record_base64"] === undefined) {
+    const detail = "record_base64 is required: what is verified is the record you hold.";
+    return { pointer: "/record_base64", detail };
+  }
+  if (against.every((name) => body[name] === undefined)) {
+    const detail = "Give what the record is to be verified against: its seal, its sidecar or its row.";
+    return { pointer: "", detail, allowed: against };
+  }
+  return body["ai_policy_bits"] === undefined || body["seal"] !== undefined
+    ? null
+    : { pointer: "/seal", detail: "ai_policy_bits need the AI policy record and its seal." };
+}
+
+export const verifyRequest: Shape<VerifyRequest> = {
+  schema: {
+    ...requestMembers.schema,
+    anyOf: [
+      { required: ["ad_item"], maxProperties: 1 },
+      ...against.map((name) => ({
+        required: ["record_base64", name],
+        properties: { ad_item: false },
+        dependentRequired: { ai_policy_bits: ["seal"] },
+      })),
+    ],
+  },
+  judge: (value, pointer, tell) => {
+    let isWhole = true;
+    const goesOn = requestMembers.judge(value, pointer, (fault) => {
+      isWhole = false;
+      return tell(fault);
+    });
+    const fault = isWhole && isObject(value) ? ruleFault(value) : null;
+    return goesOn && (fault === null || tell(fault));
+  },
+};
+
+const index = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const why = {
+  valid: literal(false),
+  reason: oneOf(reasonCodes),
+  detail: described(anyText, "What is wrong, for a person."),
+  pointer: optional(described(anyText, "Where in the document.")),
+};
+const failed = object(why);
+const passed = object({ valid: literal(true) });
+
+/** What a seal names. In the section itself it is verified, under `claimed` it is not. */
+const sealMembers = {
+  key_id: keyId,
+  cert_id: hash,
+  sealed_at: timestamp,
+  record_type: text(32),
+  format: integer({ min: 1, max: 2 }),
+  ai_policy_version: optional(described(versionNumber, "Format 2.")),
+  terms_version: optional(described(versionNumber, "Format 1.")),
+  leaf: described(
+    nullable(object({ index, tree_size: index, root: hash })),
+    "Place in the batch; null for a record sealed alone.",
+  ),
+};
+
+const checked = oneOf(["ok", "failed", "not_checked"]);
+const sealChecks = described(
+  object({
+    certificate: checked,
+    ai_policy: checked,
+    scope: checked,
+    key_event: oneOf(["ok", "missing", "not_checked"]),
+  }),
+  "`not_checked`: without evidence for it, or never reached because an earlier check failed.",
+);
+
+const sealSection = described(
+  either(
+    object({
+      valid: literal(true),
+      ...sealMembers,
+      business_uuid: uuid,
+      key_kind: oneOf(["system", "passkey", "hosted"]),
+      custody: oneOf(["self", "hosted", "unstated"]),
+      path: oneOf(["A", "B"]),
+      hash,
+      checks: sealChecks,
+      key_event: described(nothing, "Where the log has the leaf of the key; in no log yet."),
+    }),
+    object({
+      ...why,
+      checks: sealChecks,
+      claimed: described(
+        nullable(
+          object({
+            ...sealMembers,
+            hash: described(nullable(hash), "Null for a batch, which names a root."),
+          }),
+        ),
+        "What the refused seal says of itself, as it was read. Nothing vouches for it, and no member of it was verified. Null where the envelope or its payload could not be read.",
+      ),
+    }),
+  ),
+  "Which key sealed, under which certificate and AI policy version, when. It says only what is true of the seal and the record: another document that is not of this version is refused in its own section.",
+);
+
+const sidecarSection = described(
+  either(
+    object({ valid: literal(true), record_id: recordId, business_uuid: uuid, generation: index }),
+    failed,
+  ),
+  "Whether the service signed the sidecar, about this record, and about the seal given where that is valid.",
+);
+
+const projectionSection = described(
+  either(
+    object({ valid: literal(true), version: text(64), row_signature: passed, projection: passed }),
+    object({
+      ...why,
+      version: optional(text(64)),
+      row_signature: either(passed, failed),
+      projection: nullable(failed),
+    }),
+  ),
+  "Whether the row's signature is valid and whether the projection, run again, gives the row.",
+);
+
+const bitsSection = described(
+  either(
+    object({
+      valid: literal(true),
+      ai_policy_version: versionNumber,
+      blocked: listOf(object({ code: text(8), name: oneOf(blockedNames) })),
+      purchase_withheld: flag,
+    }),
+    failed,
+  ),
+  "Whether the bits are those of the sealed booleans, and which contexts are blocked.",
+);
+
+export const verifyAnswer = named(
+  "VerifyAnswer",
+  object({
+    valid: described(flag, "Whether every section given is valid."),
+    seal: nullable(sealSection),
+    log_inclusion: object({ status: literal("not_in_log"), checkpoint: nothing }),
+    sidecar: nullable(sidecarSection),
+    projection: nullable(projectionSection),
+    ai_policy_bits: nullable(bitsSection),
+    ad: nothing,
+    warnings: listOf(anyText),
+    checked_at: timestamp,
+    statement: described(
+      envelopeShape,
+      "Payload type verify-statement v1, over `{v, checked_at, record_hash}` and all of the above.",
+    ),
+  }),
+);
+export type VerifyAnswer = Of<typeof verifyAnswer>;
+export type SealSection = Of<typeof sealSection>;
+export type SidecarSection = Of<typeof sidecarSection>;
+export type ProjectionSection = Of<typeof projectionSection>;
+export type BitsSection = Of<typeof bitsSection>;
+export type FailedSection = Of<typeof failed>;

@@ -1,0 +1,32 @@
+// The answer to a sealed batch: its outcomes where it is small enough to be processed in the request, else its status.
+
+import type { PushReport } from "../actors/messages/push.ts";
+import type { ActorRef } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import { inlineRecordsMax } from "../protocol/limits.ts";
+import type { InlineOutcome } from "../protocol/wire/push.ts";
+import { awaitSettled, reportOf } from "./accept-push.ts";
+import { type Answer, answerJson } from "./answer.ts";
+import { pushStatus, wholeStatus } from "./push-status.ts";
+
+/** `report` is what is known of the push already, if anything is. */
+export async function answerBatch(
+  actors: Pick<ActorSystem, "ask">,
+  push: ActorRef<"push">,
+  { records, report }: { readonly records: number; readonly report: PushReport | null },
+): Promise<Answer> {
+  if (records <= inlineRecordsMax) {
+    const { facts, state, held_reasons, results } = await awaitSettled(actors, push);
+    const body: InlineOutcome = {
+      batch_id: facts.push_id,
+      seq: facts.seq,
+      held: state === "held",
+      ...(held_reasons.length > 0 ? { held_reasons } : {}),
+      results,
+    };
+    return answerJson(200, body);
+  }
+  // Another request may have had it accepted meanwhile.
+  const queued = report ?? reportOf(await actors.ask(push, wholeStatus));
+  return answerJson(202, pushStatus(queued), { location: `/v1/pushes/${queued.facts.push_id}` });
+}

@@ -1,0 +1,54 @@
+// The Idempotency-Key of a publish request.
+
+import type { IdempotentAnswer } from "../actors/messages/integration-key.ts";
+import { type ActorRef, pushRef } from "../actors/messages/refs.ts";
+import type { ActorSystem } from "../actors/system/definition.ts";
+import { idempotencyKeyPattern } from "../protocol/limits.ts";
+import { problem } from "../protocol/problem.ts";
+import { type Refused, refused } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import type { IdempotentRequest } from "./idempotency.ts";
+import { wholeStatus } from "./push-status.ts";
+
+export interface ClaimedRequest {
+  readonly caller: Caller;
+  readonly collection: string;
+  readonly idempotencyKey: string | null;
+  readonly contentDigest: string;
+}
+
+/** What the key's actor is asked to answer once; refuses a key that is none. */
+export function claimOf(
+  actors: Pick<ActorSystem, "ask">,
+  request: ClaimedRequest,
+  key: ActorRef<"integration-key">,
+): IdempotentRequest | Refused {
+  const { caller, collection, idempotencyKey, contentDigest } = request;
+  if (idempotencyKey === null || !idempotencyKeyPattern.test(idempotencyKey)) {
+    return refused(
+      problem("request_invalid", "Idempotency-Key is required: 1 to 255 printable ASCII characters.", {
+        pointer: "/headers/idempotency-key",
+      }),
+    );
+  }
+  return {
+    key,
+    scope: `publish/${collection} ${idempotencyKey}`,
+    digest: contentDigest,
+    replayed: (answer) => nudge(actors, caller.party.uuid, answer),
+  };
+}
+
+/**
+ * A replay also goes on with a push that is not finished, as any other resend does: asked for its status, its actor is
+ * activated, should it be in no node's memory, and does what is left. The replayed answer does not wait for that.
+ */
+function nudge(
+  actors: Pick<ActorSystem, "ask">,
+  businessUuid: string,
+  { status, body }: IdempotentAnswer,
+): void {
+  if (status !== 200 && status !== 202) return;
+  const { batch_id } = JSON.parse(body) as { readonly batch_id: string };
+  actors.ask(pushRef(businessUuid, batch_id), wholeStatus).catch(() => {});
+}

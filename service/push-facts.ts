@@ -1,0 +1,43 @@
+// The facts of a push that came as a sealed batch: what stays true of it, whatever becomes of it.
+
+import type { PushFacts } from "../actors/messages/push.ts";
+import { formatTimestamp } from "../protocol/identifiers.ts";
+import { inlineRecordsMax } from "../protocol/limits.ts";
+import type { Caller } from "./caller.ts";
+import type { StandingMandate } from "./find-mandate.ts";
+import { type Batch, publishedType } from "./publish-batch.ts";
+
+export interface AdmittedBatch {
+  readonly batch: Batch;
+  readonly mandate: StandingMandate;
+  readonly receivedAtMs: number;
+  readonly ownNames: readonly string[];
+  readonly number: number;
+}
+
+export function batchFacts(
+  { caller }: { readonly caller: Caller },
+  { batch, mandate, receivedAtMs, ownNames, number }: AdmittedBatch,
+): PushFacts {
+  const { seal } = batch;
+  return {
+    push_id: batch.pushId,
+    business_uuid: caller.party.uuid,
+    path: "A",
+    key_id: caller.key.key_id,
+    sealer: "system",
+    collection: publishedType,
+    seq: seal.seq,
+    source: "api",
+    mode: seal.tree_size <= inlineRecordsMax ? "inline" : "queued",
+    records: seal.tree_size,
+    cert_id: seal.cert_id,
+    ai_policy_version: seal.ai_policy_version,
+    sealed_at: seal.sealed_at,
+    received_at: formatTimestamp(receivedAtMs),
+    mandate_id: mandate.listed.mandate_id,
+    countries: mandate.sealed.scope.countries,
+    number,
+    own_names: ownNames,
+  };
+}

@@ -1,0 +1,44 @@
+// What is stored of a batch before its push is accepted, and goes when it is not (W2 in publish.ts).
+
+import type { ActorRef } from "../actors/messages/refs.ts";
+import type { Clock } from "../crypto/port.ts";
+import type { RecordStore } from "../storage/record-store.ts";
+import type { Batch } from "./publish-batch.ts";
+import type { PublishBody } from "./publish-body.ts";
+import type { PushTrees } from "./push-trees.ts";
+
+export interface StagingDeps {
+  readonly records: RecordStore;
+  readonly trees: PushTrees;
+  readonly clock: Clock;
+}
+
+export interface StagedBatch {
+  /** Read before anything was staged. */
+  readonly stagingAtMs: number;
+  /** Takes it away again. */
+  drop(): Promise<void>;
+  /** The same, but for what the same batch, sent again, staged since. */
+  dropOwn(): Promise<void>;
+}
+
+export async function stageBatch(
+  { records, trees, clock }: StagingDeps,
+  push: ActorRef<"push">,
+  { body, batch }: { readonly body: PublishBody; readonly batch: Batch },
+): Promise<StagedBatch> {
+  const stagingAtMs = clock.now();
+  await records.stageLeaves(push.id, 0, body.records);
+  await records.putSeal({
+    seal_id: batch.pushId,
+    envelope: JSON.stringify(body.batchSeal),
+    tree_size: body.records.length,
+  });
+  trees.put(push.id, batch.tree);
+  const stagedMs = clock.now();
+  const drop = async (untilMs?: number): Promise<void> => {
+    await records.dropStaged(push.id, untilMs);
+    trees.drop(push.id);
+  };
+  return { stagingAtMs, drop: () => drop(), dropOwn: () => drop(stagedMs) };
+}

@@ -1,0 +1,19 @@
+// A thread that hunts one mutant after the other, as board.ts names them.
+
+import { parentPort } from "node:worker_threads";
+import { type HuntAnswer, type HuntOrder, hunt } from "./hunt.ts";
+import { mutantNamed } from "./list.ts";
+
+const progressMs = 10_000;
+
+const answer = (message: HuntAnswer): void => parentPort?.postMessage(message);
+
+parentPort?.on("message", async ({ name, from, seedsMax }: HuntOrder) => {
+  let told = Date.now();
+  const progress = (seeds: number): void => {
+    if (Date.now() - told < progressMs) return;
+    told = Date.now();
+    answer({ name, underWay: seeds });
+  };
+  answer({ name, caught: await hunt(mutantNamed(name), { from, seedsMax, progress }) });
+});

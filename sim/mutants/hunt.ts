@@ -1,0 +1,62 @@
+// One mutant and the seeds that might show it.
+
+import { runSeed } from "../run-seed.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** `inert`: it did nothing else than the true code, so that nothing could be noticed. */
+export type Fate = "caught" | "survived" | "inert";
+
+export interface Catch {
+  readonly fate: Fate;
+  /** Seeds run; those whose worlds cannot show the mutant are not. */
+  readonly seeds: number;
+  /** How often the mutant did something else than the true code would have done. */
+  readonly changes: number;
+  /** Of the one that is caught, the seed that failed and how. */
+  readonly seed: number;
+  readonly invariant: string;
+  readonly detail: string;
+}
+
+export interface Hunt {
+  readonly from: number;
+  readonly seedsMax: number;
+  /** Told after each seed how many have run. */
+  readonly progress?: (seeds: number) => void;
+}
+
+/** What a thread is told to hunt. */
+export interface HuntOrder {
+  readonly name: string;
+  readonly from: number;
+  readonly seedsMax: number;
+}
+
+/** What a thread says of a mutant: how many seeds have run, or what became of it. */
+export type HuntAnswer =
+  | { readonly name: string; readonly underWay: number }
+  | { readonly name: string; readonly caught: Catch };
+
+/** Runs a mutant over seeds from `from` until one fails that the true code passes. A crash of the scenario counts. */
+export async function hunt(mutant: Mutant, { from, seedsMax, progress }: Hunt): Promise<Catch> {
+  const limit = Math.min(seedsMax, mutant.seedsMax);
+  let changes = 0;
+  const variation = mutant.vary(() => {
+    changes += 1;
+  });
+  let seeds = 0;
+  for (let seed = from; seeds < limit; seed += 1) {
+    if (!mutant.canShow(seed)) continue;
+    seeds += 1;
+    const { violations } = await runSeed(seed, { variation });
+    progress?.(seeds);
+    const [first] = violations;
+    await new Promise((resolve) => setImmediate(resolve));
+    // What the true code fails as well says nothing about the mutant.
+    if (first === undefined || (await runSeed(seed)).violations.length > 0) continue;
+    const fate = changes === 0 ? "inert" : "caught";
+    return { fate, seeds, changes, seed, invariant: first.invariant, detail: first.detail };
+  }
+  const fate = changes === 0 ? "inert" : "survived";
+  return { fate, seeds, changes, seed: 0, invariant: "", detail: "" };
+}

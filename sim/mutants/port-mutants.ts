@@ -1,0 +1,277 @@
+// What lies around the actors, with one guard removed: their journal, their activities, stores, indexes, sweeps and leases.
+
+import type { ActivityContext } from "../../actors/system/definition.ts";
+import { StoreError } from "../../storage/actor-store.ts";
+import type { VersionRow } from "../../storage/record-store.ts";
+import { mayHaveNight } from "../world/night.ts";
+import { bound, deciding, type Mutant, mutant, withMembers, withoutGuard } from "./mutant.ts";
+
+const journal: readonly Mutant[] = [
+  withoutGuard("commitChecksEpoch", "a commit does not check the epoch", { seedsMax: 600 }),
+  withoutGuard("commitChecksHead", "a commit does not check head and operation"),
+  withoutGuard("refusalComparesOperation", "a refused commit is not recognised as its own"),
+  withoutGuard("claimRaisesConditionally", "a claim raises the epoch without a condition"),
+  withoutGuard("claimReadsAgain", "a claim does not read serially once more", { seedsMax: 600 }),
+  withoutGuard("replayIsLowerBounded", "a replay begins with what the snapshot contains"),
+  withoutGuard("pruneIsFenced", "events are pruned outside the fence", { seedsMax: 1_000 }),
+  mutant("outboxIsForgotten", "effects that a former activation left are not sent", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      claim: async (ref, owner) => {
+        const activation = await store.claim(ref, owner);
+        if (activation.outbox.length > 0) changed();
+        return { ...activation, outbox: [] };
+      },
+    }),
+  })),
+  mutant("inboxIsForgotten", "what was heard of a sender is not kept", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      claim: async (ref, owner) => {
+        const activation = await store.claim(ref, owner);
+        if (activation.inbox.length > 0) changed();
+        return { ...activation, inbox: [] };
+      },
+    }),
+  })),
+  mutant("unknownIsFailed", "an unknown outcome is taken for a failure", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      commit: (commit) =>
+        store.commit({ ...commit }).catch((error: unknown) => {
+          if (!(error instanceof StoreError && error.effect === "unknown")) throw error;
+          changed();
+          const { epoch, expectedHead: head, expectedOp: op } = commit;
+          return { status: "refused" as const, epoch, head, op };
+        }),
+    }),
+  })),
+  mutant("effectBeforeCommit", "replies leave before the commit is true", (changed) => ({
+    actorStore: (store) => ({
+      ...bound(store),
+      commit: async (commit) => {
+        changed();
+        store.commit(commit).catch(() => {});
+        return { status: "applied" };
+      },
+    }),
+  })),
+];
+
+const activities: readonly Mutant[] = [
+  mutant("removalIsUntold", "a removal does not reach the index", (changed) => ({
+    activities: (given) => ({
+      ...given,
+      removeRecord: async () => {
+        changed();
+        return null;
+      },
+    }),
+  })),
+  mutant(
+    "settlementWaitsForIndexes",
+    "a chunk is settled when every index has confirmed, or its answer is late",
+    (changed) => ({
+      activities: (given) => ({
+        ...given,
+        processChunk: async (params: unknown, context: ActivityContext) => {
+          const patient: ActivityContext = {
+            ...context,
+            ask: (to, command, options) => {
+              if (options?.timeoutMs !== undefined) changed();
+              return context.ask(to, command);
+            },
+          };
+          return (await given["processChunk"]?.(params, patient)) ?? null;
+        },
+      }),
+    }),
+  ),
+  mutant("settledTooEarly", "a chunk counts as settled before its versions are stored", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      putVersions: async (versions, heads) => {
+        changed();
+        records.putVersions(versions, heads).catch(() => {});
+      },
+    }),
+  })),
+  mutant("stagedIsDroppedEarly", "staged leaves go before the push is finished", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      putSeal: async (seal) => {
+        await records.putSeal(seal);
+        for (const { push_id } of await records.stagedPushes("", 100)) {
+          changed();
+          await records.dropStaged(push_id);
+        }
+      },
+    }),
+  })),
+];
+
+const serving: readonly Mutant[] = [
+  mutant(
+    "companiesAreNotFollowed",
+    "a node that starts does not read which companies there are",
+    (changed) => ({
+      register: (store) => ({
+        ...bound(store),
+        follow: () => {
+          const feed = store.follow();
+          return {
+            next: async (limit) => {
+              const { entries, more } = await feed.next(limit);
+              const left = entries.filter(({ table }) => table !== "certificate");
+              if (left.length < entries.length) changed();
+              return { entries: left, more };
+            },
+          };
+        },
+      }),
+    }),
+  ),
+  mutant("noTombstone", "a removed row leaves no tombstone", (changed) => ({
+    indexed: (change) => {
+      if (change.kind !== "remove") return change;
+      changed();
+      return { ...change, change: 0 };
+    },
+    index: (index) => ({
+      ...bound(index),
+      apply: (changes) =>
+        index.apply(changes.map((change) => (change.kind === "put" ? change : { ...change, change: 1e9 }))),
+    }),
+  })),
+  mutant("anyVersionWithTheBytes", "a row is found by its bytes, whichever version has them", (changed) => ({
+    records: (records) => ({
+      ...bound(records),
+      readRows: async (ids) => {
+        const rows: VersionRow[] = [];
+        for (const { record_id, hash, generation } of ids) {
+          const versions = await records.listVersions(record_id, null, 100);
+          const found = versions.find((version) => version.hash === hash);
+          const row = found && (await records.readPublished({ record_id, ...found }));
+          if (!row) continue;
+          if (row.generation !== generation) changed();
+          rows.push({ ...row, generation });
+        }
+        return rows;
+      },
+    }),
+  })),
+  mutant("headsTakeAnyChange", "a head is replaced by whatever comes last", (changed) => ({
+    records: (records) => {
+      let writes = 0;
+      return {
+        ...bound(records),
+        putVersions: async (versions, heads) => {
+          if (heads.length > 0) changed();
+          writes += 1_000_000;
+          await records.putVersions(
+            versions,
+            heads.map((head) => ({ ...head, change: head.change + writes })),
+          );
+        },
+      };
+    },
+  })),
+  mutant("keyIsEverybodys", "a key belongs to everyone who claims it", (changed) => ({
+    register: (register) => ({
+      ...bound(register),
+      claimKey: async (keyId, party) => {
+        if ((await register.claimKey(keyId, party)) !== party) changed();
+        return party;
+      },
+    }),
+  })),
+  mutant("receiptIsNotAwaited", "an answer leaves before its receipt is durable", (changed) => ({
+    receipts: (receipts) => ({
+      ...bound(receipts),
+      append: async (row, after) => {
+        changed();
+        receipts.append(row, after).catch(() => {});
+      },
+    }),
+  })),
+  mutant(
+    "receiptWithoutLease",
+    "a node without a lease still writes receipts",
+    (changed) => ({
+      lease: (given, process) => () => {
+        if (given() === null) changed();
+        return process;
+      },
+    }),
+    { seedsMax: 600 },
+  ),
+];
+
+/** A day passes only where there is a night. */
+const atNight = { canShow: mayHaveNight };
+
+const sweeping: readonly Mutant[] = [
+  mutant(
+    "sweepAsksNobody",
+    "what was staged long ago is dropped without asking its push",
+    (changed) => ({
+      sweep: (deps) => ({
+        ...deps,
+        actors: {
+          inspect: async () => {
+            changed();
+            return null;
+          },
+        },
+      }),
+    }),
+    atNight,
+  ),
+  mutant(
+    "sweepNeverComes",
+    "what is abandoned stays",
+    (changed) => ({
+      sweep: (deps) => {
+        changed();
+        return { ...deps, everyMs: 1e9 };
+      },
+    }),
+    atNight,
+  ),
+  mutant("sweepTakesWhatIsNew", "what was staged a moment ago is dropped as abandoned", (changed) => ({
+    sweep: (deps) => {
+      changed();
+      return { ...deps, afterMs: 0 };
+    },
+  })),
+  mutant(
+    "sweepTakesWhatIsStagedAgain",
+    "what is staged again while it is judged is dropped",
+    (changed) => ({
+      sweep: (deps) => ({
+        ...deps,
+        records: {
+          ...bound(deps.records),
+          dropStaged: (id, untilMs) => {
+            if (untilMs !== undefined) changed();
+            return deps.records.dropStaged(id);
+          },
+        },
+      }),
+    }),
+    { ...atNight, seedsMax: 1_000 },
+  ),
+  mutant(
+    "acceptedHoweverLate",
+    "a push is accepted a day after it was staged",
+    deciding("push", (truly, command, view) =>
+      truly(
+        command.type === "push.accept" ? withMembers(command, { accept_by_ms: Infinity }) : command,
+        view,
+      ),
+    ),
+    { ...atNight, seedsMax: 1_000 },
+  ),
+];
+
+export const portMutants: readonly Mutant[] = [...journal, ...activities, ...sweeping, ...serving];

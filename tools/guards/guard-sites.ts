@@ -1,0 +1,53 @@
+// The guards of a source and what could be wrong about each: what `npm run guards` changes, one at a time.
+//   G1. A guard is the condition of an `if` that returns, throws or skips, or one operand of `&&` or `||`.
+//   G2. Its condition may never hold, or hold the wrong way round; an operand may be missing.
+
+import type { Node } from "oxc-parser";
+import { type SourceFile, visit } from "../tidy/source.ts";
+
+export interface GuardChange {
+  readonly path: string;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  /** What stands there now, and what is put in its place. */
+  readonly was: string;
+  readonly becomes: string;
+}
+
+/** Everything that could be changed about the guards of a source, in its order. */
+export function guardChanges(source: SourceFile): readonly GuardChange[] {
+  const found: GuardChange[] = [];
+  const textOf = (node: Node): string => source.text.slice(node.start, node.end);
+  const add = (node: Node, becomes: string): void => {
+    const { start, end } = node;
+    found.push({ path: source.path, line: source.lineAt(start), start, end, was: textOf(node), becomes });
+  };
+  visit(source.program, (node) => {
+    if (node.type === "IfStatement" && leaves(node.consequent)) {
+      add(node.test, "false");
+      add(node.test, `!(${textOf(node.test)})`);
+    }
+    if (node.type === "LogicalExpression" && node.operator !== "??") {
+      add(node, `(${textOf(node.left)})`);
+      add(node, `(${textOf(node.right)})`);
+    }
+  });
+  return found;
+}
+
+/** The text of a source with one of its guards changed. */
+export function applyChange(text: string, { start, end, becomes }: GuardChange): string {
+  return text.slice(0, start) + becomes + text.slice(end);
+}
+
+/** Whether control does not come out behind the statement. */
+function leaves(statement: Node): boolean {
+  if (statement.type === "BlockStatement") {
+    const last = statement.body.at(-1);
+    return last !== undefined && leaves(last);
+  }
+  return ["ReturnStatement", "ThrowStatement", "ContinueStatement", "BreakStatement"].includes(
+    statement.type,
+  );
+}

@@ -1,0 +1,93 @@
+// A copy of the tree in which single guards are changed, and who notices it: first the tests beside the guard, then the
+// simulator, then the tests of the rooms that use it, so that what is noticed early costs little. Types come last: what only
+// they notice cannot be written, but says nothing of what the guard is for.
+//   T1. The tree itself is never written: everything happens in a temporary copy, which goes at the end.
+//   T2. A run that does not end in its time is ended with all of its processes, and counts as having noticed.
+
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../process.ts";
+import { binOf } from "../steps.ts";
+import { applyChange, type GuardChange } from "./guard-sites.ts";
+
+const runMsMax = 300_000;
+
+export interface Witnesses {
+  readonly beside: readonly string[];
+  readonly users: readonly string[];
+  readonly seeds: number;
+}
+
+/** What notices something, in a few words; null for nothing. */
+export type Noticed = Promise<string | null>;
+
+export class TreeCopy {
+  readonly #folder = mkdtempSync(join(tmpdir(), "svc-guards-"));
+
+  /** Copies the files that git knows or would take up. */
+  constructor() {
+    const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root }).toString();
+    for (const path of files.trimEnd().split("\n")) cpSync(join(root, path), join(this.#folder, path));
+    symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Who notices the change. */
+  async tryChange(change: GuardChange, witnesses: Witnesses): Noticed {
+    const path = join(this.#folder, change.path);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, applyChange(text, change));
+    try {
+      return await this.ask(witnesses);
+    } finally {
+      writeFileSync(path, text);
+    }
+  }
+
+  async ask({ beside, users, seeds }: Witnesses): Noticed {
+    return (
+      (await this.#test(beside)) ??
+      (await this.#run(
+        "simulator",
+        ["sim/main.ts", "--from", "1", "--seeds", `${seeds}`],
+        /seed \d+ FAILED.*/,
+      )) ??
+      // Their tests are many, and one that fails for another reason would hide a hole: it must fail again.
+      ((await this.#test(users)) && (await this.#test(users))) ??
+      (await this.#run("types", [binOf("typescript", "tsc"), "-p", "tsconfig.json"], /error.*/))
+    );
+  }
+
+  async #test(files: readonly string[]): Noticed {
+    if (files.length === 0) return null;
+    return this.#run("test", [binOf("vitest"), "run", "--bail", "1", ...files], /(?<=FAIL\s+).+/);
+  }
+
+  #run(who: string, args: readonly string[], telling: RegExp): Noticed {
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    const child = spawn(process.execPath, args, {
+      ...{ cwd: this.#folder, env: { ...process.env, SVC_TEST_SEED: "1", NO_COLOR: "1" } },
+      ...{ detached: true, stdio: ["ignore", "pipe", "pipe"] as const },
+    });
+    // A worker that loops for ever does not hear that its parent is gone, so the whole group is ended.
+    const timer = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), runMsMax);
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(null);
+      else if (code === null) resolve(`${who}: does not end`);
+      else resolve(`${who}: ${telling.exec(output)?.[0] ?? output.slice(-300).trim()}`);
+    });
+    return promise;
+  }
+}

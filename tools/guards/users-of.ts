@@ -1,0 +1,20 @@
+// Who imports a source, directly or through others: which tests could notice that it changed.
+
+import { posix } from "node:path";
+import { isTestFile } from "../tidy/import-table.ts";
+import type { SourceFile } from "../tidy/source.ts";
+
+/** The test files that reach `path` by their imports. */
+export function testsThatReach(path: string, sources: readonly SourceFile[]): readonly string[] {
+  const importers = new Map<string, string[]>();
+  for (const { path: importer, imports } of sources) {
+    for (const { specifier, typeOnly } of imports) {
+      if (typeOnly || !specifier.startsWith(".")) continue;
+      const imported = posix.join(posix.dirname(importer), specifier);
+      importers.set(imported, [...(importers.get(imported) ?? []), importer]);
+    }
+  }
+  const reached = new Set([path]);
+  for (const each of reached) for (const importer of importers.get(each) ?? []) reached.add(importer);
+  return [...reached].filter((each) => isTestFile(each) && each.endsWith(".test.ts")).sort();
+}

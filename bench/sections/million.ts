@@ -68,7 +68,7 @@ async function firstSearch({ sandbox }: OpenNode): Promise<Figure> {
   return alone("first search with a text after the start", performance.now() - startedMs, {
     unit: "ms",
     goal: { atMost: 10_000 },
-    note: "Waits for what is then kept of every row's texts; others are answered meanwhile.",
+    note: "What is kept of every row's texts is read then, and the terms asked for; nobody else is answered meanwhile.",
   });
 }
 

@@ -128,7 +128,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
           name: "Idempotency-Key",
           in: "header",
           required: true,
-          description: "The same key with the same request replays the first answer.",
+          description: "Sending the same key with the same request replays the first answer.",
           schema: { type: "string", pattern: idempotencyKeyPattern.source },
         },
       ],
@@ -183,7 +183,7 @@ function readPushRoute(deps: BusinessDeps): Route {
         {
           name: "cursor",
           in: "query",
-          description: "`next_cursor` of the page before.",
+          description: "`next_cursor` of the previous page.",
           schema: { type: "string" },
         },
         sandboxKey,

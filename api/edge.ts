@@ -15,10 +15,10 @@ import type { Connection } from "./one-at-a-time.ts";
 export const edgeRefusals = {
   connections: "Connections refused or ended because there were too many.",
   address_connections: "Connections refused or ended because their address had too many.",
-  bodies: "Requests refused because too much was being read, of all callers or of theirs.",
-  slow_bodies: "Requests refused because their bodies came too slowly or never.",
+  bodies: "Requests refused because too much was being read, from all callers or from their caller.",
+  slow_bodies: "Requests refused because their bodies arrived too slowly or never.",
   unread_answers: "Connections ended because too much was waiting to be read, by all peers or by theirs.",
-  stalled_readers: "Connections ended because nothing of an answer was read.",
+  stalled_readers: "Connections ended because their peer read nothing of an answer.",
 } as const;
 
 export type EdgeRefusal = keyof typeof edgeRefusals;

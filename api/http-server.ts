@@ -287,7 +287,7 @@ function answerUnmatched(
   const suggestion = nearestName(path, [...new Set(routes.map((route) => route.path))]);
   return sendProblem(
     reply,
-    problem("not_found", "There is no such address here.", suggestion === null ? {} : { suggestion }),
+    problem("not_found", "This address does not exist here.", suggestion === null ? {} : { suggestion }),
   );
 }
 
@@ -309,7 +309,7 @@ async function answerError(
   request.log.error({ request_id: request.id, err: error }, "failed");
   return send(
     reply,
-    refused(problem("internal_error", "The service failed; the request id names what happened.")),
+    refused(problem("internal_error", "The service failed; its log has the cause under the request id.")),
   );
 }
 

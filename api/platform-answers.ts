@@ -41,7 +41,7 @@ export function takeOver(server: Server, answers: PlatformAnswers): void {
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => socket.destroy());
     // A tunnel is nothing that has methods.
-    answerAndEnd(socket, problem("method_not_allowed", "There are no tunnels here."), answers, { allow: "" });
+    answerAndEnd(socket, problem("method_not_allowed", "Tunnels are not supported."), answers, { allow: "" });
   });
 }
 
@@ -70,7 +70,7 @@ function clientProblem(code: string): Problem {
     case "HPE_PAUSED_H2_UPGRADE":
       return versionProblem();
     default:
-      return problem("request_invalid", "This is no HTTP request.");
+      return problem("request_invalid", "This is not a valid HTTP request.");
   }
 }
 
@@ -100,20 +100,22 @@ export function headFault(request: IncomingMessage, isSigned: boolean): Problem 
   const { httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return versionProblem();
   if (!isHostPlain(request, isSigned)) {
-    return problem("request_invalid", "A request names its host in exactly one Host field.", {
+    return problem("request_invalid", "A request must name its host in exactly one Host field.", {
       pointer: "/headers/host",
     });
   }
   if (isExpectationMet(request)) return null;
   const pointer = "/headers/expect";
-  return problem("expectation_failed", "The only expectation that is met here is 100-continue.", { pointer });
+  return problem("expectation_failed", "The only expectation that is supported is 100-continue.", {
+    pointer,
+  });
 }
 
 /** What refuses an unsigned request that names a host of somebody else, as a page does that rebinds its own name (RFC 9110 §15.5.20). */
 export function hostFault(request: IncomingMessage, hosts: readonly string[] | null): Problem | null {
   const host = hosts === null ? null : addressedHost(request);
   if (hosts === null || host === null || hosts.includes(authorityOf(host))) return null;
-  return problem("host_not_allowed", "This address is not served under the host that was named.", {
+  return problem("host_not_allowed", "This address is not served under the named host.", {
     pointer: "/headers/host",
   });
 }

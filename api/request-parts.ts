@@ -85,11 +85,15 @@ export function parseQuery<N extends string>(url: string, names: readonly N[]): 
 function unknownParameter(name: string, names: readonly string[]): Refused {
   const suggestion = nearestName(name, names);
   return refused(
-    problem("request_invalid", `There is no query parameter ${JSON.stringify(name.slice(0, 64))} here.`, {
-      pointer: "/query",
-      allowed: names,
-      ...(suggestion === null ? {} : { suggestion }),
-    }),
+    problem(
+      "request_invalid",
+      `The query parameter ${JSON.stringify(name.slice(0, 64))} does not exist here.`,
+      {
+        pointer: "/query",
+        allowed: names,
+        ...(suggestion === null ? {} : { suggestion }),
+      },
+    ),
   );
 }
 

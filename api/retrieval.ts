@@ -35,7 +35,7 @@ export function buildRetrieval(deps: RetrievalDeps): FastifyInstance {
   const info = {
     title: "Retrieval API",
     description:
-      "Search and fetch of sealed records. A fetched record's `record` member is the exact sealed text: what is hashed is every character between its colon and the comma that follows.",
+      "Search and fetch of sealed records. The `record` member of a fetched record is the exact sealed text: the hash covers every character between its colon and the comma that follows.",
     servers: [deps.baseUrl],
   };
   const routes = [
@@ -123,7 +123,7 @@ function fetchRoute(deps: RetrievalDeps): Route {
 const fetchDoc: RouteDoc = {
   summary: "Fetch one record",
   description:
-    "The record exactly as it was sealed. Records that never existed, that were withdrawn and that are not served to the caller answer the same 404.",
+    "The record exactly as it was sealed. Records that never existed, that were withdrawn or that are not served to the caller get the same 404.",
   parameters: [
     {
       name: "record_id",

@@ -28,7 +28,7 @@ export interface SandboxGrantRouteDeps {
 const doc: RouteDoc = {
   summary: "A sandbox grant for a key of your own",
   description:
-    "Sandbox only. The key that the grant is for signs the request, so that it proves itself, and gets a new party; asked again, the same. A key that is registered gets the grant of its own party. Nothing is stored: the first request with the grant registers the key. The nonce is not claimed.",
+    "Sandbox only. The key that the grant is for signs the request, which proves its possession, and gets a new party; if it asks again, it gets the same one. A registered key gets the grant of its own party. Nothing is stored: the first request with the grant registers the key. The nonce is not claimed.",
   body: grantQuestion,
   answers: {
     200: {

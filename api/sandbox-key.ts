@@ -6,6 +6,6 @@ export const sandboxKey: Parameter = {
   name: "SVC-Sandbox-Key",
   in: "header",
   description:
-    "Sandbox only: the grant of the signing key; the first signed request with it registers the key.",
+    "Sandbox only. The grant of the signing key; the first signed request that carries it registers the key.",
   schema: { type: "string", minLength: 1, maxLength: grantLengthMax },
 };

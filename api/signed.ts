@@ -120,7 +120,7 @@ async function answerOf<N extends string>(
 function mediaTypeFault(request: FastifyRequest): Refused | null {
   if (isJsonOrSilent(request)) return null;
   const pointer = "/headers/content-type";
-  return refused(problem("media_type_unsupported", "The body is application/json.", { pointer }));
+  return refused(problem("media_type_unsupported", "The body must be application/json.", { pointer }));
 }
 
 /** A body without Content-Type is taken for what the route expects. */

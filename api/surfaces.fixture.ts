@@ -1,40 +1,21 @@
 // Surfaces over real stores and actors on free ports, a business with records and an AI company. For tests.
 
-import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { type SignedRequest, signRequest } from "../client/sign-request.ts";
 import { parseSigningKey, type SigningKey } from "../client/signing-key.ts";
-import { nativeCrypto } from "../crypto/native.ts";
 import type { Clock, Signer } from "../crypto/port.ts";
 import { generatePrivateJwk } from "../crypto/private-jwk.ts";
+import { holdPort } from "../node/held-port.ts";
+import { loadOpsAccess } from "../node/ops-config.ts";
 import { openPublishingNode } from "../node/publishing.fixture.ts";
 import type { NodeServices } from "../node/services.ts";
+import { buildSurfaces, type SurfaceChanges, type SurfacePlaces } from "../node/surfaces.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
-import type { AuthenticationDeps } from "../service/authenticate.ts";
-import { createFetch } from "../service/fetch.ts";
-import { createGrantedKeys } from "../service/granted-keys.ts";
-import { publishBatch } from "../service/publish.ts";
-import { readPush } from "../service/push-status.ts";
-import { createReceipts } from "../service/receipts.ts";
 import type { AnsweredRequest } from "../service/request-observer.ts";
 import { issueGrant, type SandboxGrant } from "../service/sandbox-grant.ts";
-import { createSandboxGrants } from "../service/sandbox-grants.ts";
-import { sealContext } from "../service/seal-context.ts";
-import { createSearch } from "../service/search.ts";
-import { createStandings } from "../service/standing.ts";
-import { createVerification } from "../service/verification.ts";
-import { createVerify } from "../service/verify.ts";
-import { createVerifyPage } from "../service/verify-page.ts";
-import { buildBusiness } from "./business.ts";
 import { contractFetch, knowContract } from "./contract.fixture.ts";
 import { createEdge, type Edge } from "./edge.ts";
 import type { HttpLimits } from "./http-limits.ts";
-import type { HttpDeps } from "./http-server.ts";
-import { buildRetrieval } from "./retrieval.ts";
-import type { Route } from "./route.ts";
-import { sandboxGrantRoute } from "./sandbox-grants.ts";
-import { buildTools } from "./tools.ts";
-import { type AddressRates, buildVerification, verificationRoutes } from "./verification.ts";
 
 export interface TestSurfaces extends AsyncDisposable {
   readonly services: NodeServices;
@@ -43,7 +24,6 @@ export interface TestSurfaces extends AsyncDisposable {
   readonly businessUrl: string;
   readonly verifyUrl: string;
   readonly toolsUrl: string;
-  readonly authentication: AuthenticationDeps;
   /** Moves the clock that authentication and answers read. */
   skipMs(ms: number): void;
   /** Instants that a 404 of a fetch was held until, with the clock's time then. */
@@ -53,48 +33,57 @@ export interface TestSurfaces extends AsyncDisposable {
   readonly log: Readonly<Record<string, unknown>>[];
 }
 
+/**
+ * The surfaces as a node builds them. What a key may send is not bounded here, any host may be named, and nothing waits for
+ * the clock.
+ */
 export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
-  changes: { readonly hosts?: readonly string[]; readonly addressRates?: AddressRates } = {},
+  changes: Pick<SurfaceChanges, "hosts" | "addressRates"> = {},
 ): Promise<TestSurfaces> {
   const node = await openPublishingNode();
-  const { services } = node;
+  const held = await Promise.all(Array.from({ length: 4 }, () => holdPort("127.0.0.1", 0)));
+  const ports = held.map(({ port }) => port);
+  const [base_url = "", business_url = "", verify_url = "", mcp_url = ""] = ports.map(
+    (port) => `http://127.0.0.1:${port}`,
+  );
   let skippedMs = 0;
   const clock: Clock = { now: () => Date.now() + skippedMs };
+  const { config } = node.services;
+  const keyLimits = { requestsPerSecond: null, queryCostPerMinute: null };
+  const services: NodeServices = { ...node.services, clock, config: { ...config, keyLimits } };
   const delays: TestSurfaces["delays"] = [];
   const observed: AnsweredRequest[] = [];
   const log: TestSurfaces["log"] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const http: HttpDeps = {
+  const edge = createEdge({ limits });
+  const places: SurfacePlaces = {
+    urls: { base_url, business_url, verify_url, mcp_url, ops_url: "" },
+    ports,
+    access: await loadOpsAccess(config.ops, 0),
     logger,
-    clock,
+    audit: { record: () => {} },
+  };
+  const { ops, ...surfaces } = buildSurfaces(services, places, {
+    edge,
     observer: { observe: (each) => void observed.push(each) },
-    edge: createEdge({ limits }),
-    hosts: changes.hosts ?? null,
-  };
-  const authentication: AuthenticationDeps = {
-    environment: "sandbox",
-    region: services.keys.region,
-    register: services.register,
-    actors: services.actors,
-    crypto: nativeCrypto,
-    clock,
-    grantSigner: services.keys.grant,
-    registerGrantedKey: createGrantedKeys(services),
-    requestRate: null,
-    keyRegion: null,
-    limitFields: null,
-  };
-  const { addressRates = { reads: null, verifications: null } } = changes;
-  const { urls, close } = await listenAll({ services, http, authentication, clock, delays, addressRates });
-  for (const url of Object.values(urls)) await knowContract(url);
+    hosts: null,
+    addressRates: { reads: null, verifications: null },
+    delayUntil: async (atMs) => void delays.push({ atMs, nowMs: clock.now() }),
+    ...changes,
+  });
+  const built = [surfaces.retrieval, surfaces.business, surfaces.verification, surfaces.tools] as const;
+  await Promise.all(built.map((surface, index) => held[index]?.giveTo(surface)));
+  for (const url of [base_url, business_url, verify_url, mcp_url]) await knowContract(url);
   log.length = 0;
   observed.length = 0;
   return {
-    services,
-    edge: http.edge,
-    ...urls,
-    authentication,
+    services: node.services,
+    edge,
+    retrievalUrl: base_url,
+    businessUrl: business_url,
+    verifyUrl: verify_url,
+    toolsUrl: mcp_url,
     skipMs: (ms) => {
       skippedMs += ms;
     },
@@ -102,132 +91,10 @@ export async function openSurfaces(
     observed,
     log,
     [Symbol.asyncDispose]: async () => {
-      await close();
+      await Promise.all([...built, ops].map((surface) => surface.close()));
       await node.close();
     },
   };
-}
-
-interface Parts {
-  readonly services: NodeServices;
-  readonly http: HttpDeps;
-  readonly authentication: AuthenticationDeps;
-  readonly clock: Clock;
-  readonly delays: TestSurfaces["delays"];
-  readonly addressRates: AddressRates;
-}
-
-async function listenAll({ services, http, authentication, clock, delays, addressRates }: Parts) {
-  const authorities: Record<"retrieval" | "business", string[]> = { retrieval: [], business: [] };
-  const routes = verificationRoutesOf(services, clock, { edge: http.edge, addressRates });
-  const servers = {
-    retrieval: buildRetrieval({
-      http,
-      authentication,
-      authorities: authorities.retrieval,
-      baseUrl: "http://127.0.0.1",
-      ...retrievalOf(services, clock, delays),
-      verification: routes,
-      sandbox: [
-        grantRoute(services, authentication, { authorities: authorities.retrieval, edge: http.edge }),
-      ],
-    }),
-    business: buildBusiness({
-      http,
-      authentication,
-      authorities: authorities.business,
-      businessUrl: "http://127.0.0.1",
-      publishing: {
-        publishBatch: (request) => publishBatch({ ...services, crypto: nativeCrypto }, request),
-        readPush: (request) => readPush(services.actors, request),
-        sealContext: (request) => sealContext(services, request),
-      },
-    }),
-    verification: buildVerification({ http, routes, verifyUrl: "http://127.0.0.1" }),
-    tools: buildTools({ http, mcpUrl: "http://127.0.0.1" }),
-  };
-  const listen = async (server: FastifyInstance): Promise<string> =>
-    server.listen({ host: "127.0.0.1", port: 0 });
-  const urls = {
-    retrievalUrl: await listen(servers.retrieval),
-    businessUrl: await listen(servers.business),
-    verifyUrl: await listen(servers.verification),
-    toolsUrl: await listen(servers.tools),
-  };
-  authorities.retrieval.push(new URL(urls.retrievalUrl).host);
-  authorities.business.push(new URL(urls.businessUrl).host);
-  const close = async (): Promise<void> => {
-    await Promise.all(Object.values(servers).map((server) => server.close()));
-  };
-  return { urls, close };
-}
-
-function grantRoute(
-  { keys, anchors }: NodeServices,
-  authentication: AuthenticationDeps,
-  place: { readonly authorities: readonly string[]; readonly edge: Edge },
-): Route {
-  const { passkeys } = anchors;
-  const issue = createSandboxGrants({ authentication, grantKey: keys.grant as Signer, passkeys });
-  return sandboxGrantRoute({ issue, rate: { take: () => null }, ...place, tag: "svc-retrieval" });
-}
-
-function retrievalOf(services: NodeServices, clock: Clock, delays: TestSurfaces["delays"]) {
-  const { register, records, index } = services;
-  const receipts = createReceipts({
-    environment: "sandbox",
-    region: services.keys.region,
-    incarnation: () => services.incarnation,
-    signer: services.keys.receipt,
-    store: services.receipts,
-    crypto: nativeCrypto,
-    clock,
-  });
-  const delayUntil = async (atMs: number): Promise<void> => {
-    delays.push({ atMs, nowMs: clock.now() });
-  };
-  return {
-    search: createSearch({ index, register, receipts, budget: null }),
-    fetch: createFetch({
-      records,
-      register,
-      receipts,
-      budget: null,
-      clock,
-      verifyUrl: "https://verify.test",
-      delayUntil,
-    }),
-  };
-}
-
-function verificationRoutesOf(
-  services: NodeServices,
-  clock: Clock,
-  bounds: { readonly edge: Edge; readonly addressRates: AddressRates },
-) {
-  const { register, records, actors, keys, trust } = services;
-  return verificationRoutes({
-    verification: createVerification({ register, keys, crypto: nativeCrypto, clock }),
-    verify: createVerify({
-      environment: "sandbox",
-      register,
-      standings: createStandings({ register, trust }),
-      trust,
-      records,
-      actors,
-      statement: keys.statement,
-      crypto: nativeCrypto,
-      clock,
-    }),
-    verifyPage: createVerifyPage({
-      records,
-      register,
-      statement: keys.statement,
-      clock,
-      verifyUrl: "https://verify.test",
-    }),
-    ...bounds,
-  });
 }
 
 export interface TestCaller {

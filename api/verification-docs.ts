@@ -32,7 +32,7 @@ const uuidParameter: Parameter = {
 const formatParameter: Parameter = {
   name: "format",
   in: "query",
-  description: "Wins over Accept.",
+  description: "Takes precedence over Accept.",
   schema: { enum: ["html", "json"] },
 };
 
@@ -144,7 +144,7 @@ export const vocabularyDoc: RouteDoc = {
     {
       name: "version",
       in: "query",
-      description: "The latest when left out.",
+      description: "The latest version if left out.",
       schema: { type: "integer", minimum: 1 },
     },
     {
@@ -156,7 +156,7 @@ export const vocabularyDoc: RouteDoc = {
   ],
   answers: {
     200: {
-      description: "The vocabulary; its ETag serves conditional requests",
+      description: "The vocabulary, with an ETag for conditional requests",
       body: vocabularyAnswer,
       headers: [...cached, "ETag"],
     },
@@ -184,7 +184,7 @@ export const verifyPageDoc: RouteDoc = {
     {
       name: "served_at",
       in: "query",
-      description: "When it was served.",
+      description: "When the record was served.",
       schema: { type: "string", format: "date-time" },
     },
     formatParameter,
@@ -200,8 +200,8 @@ export const verifyPageDoc: RouteDoc = {
   problems: ["not_found", "request_invalid"],
 };
 export const verifyDoc: RouteDoc = {
-  summary: "Verify a record that you hold",
-  description: "A failed check is an answer with `valid: false` and a `reason`.",
+  summary: "Verify a record that you have",
+  description: "A failed check gives an answer with `valid: false` and a `reason`.",
   body: verifyRequest,
   answers: {
     200: {

@@ -66,7 +66,7 @@ export function buildVerification(deps: VerificationDeps): FastifyInstance {
   const info = {
     title: "Public verification API",
     description:
-      "What anyone can check without an account. Trust comes from pinned anchors, never from this host.",
+      "Everything that can be checked without an account. Trust comes from pinned anchors, never from this host.",
     servers: [deps.verifyUrl],
   };
   return buildServer(deps.http, { name: "verification", info, routes: deps.routes, isPublic: true });

@@ -126,7 +126,7 @@ export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "u
     throw new UsageError(`${command.usage.split(" ")[0]} is missing. See: svc help ${command.name}`);
   if (more.length > 0)
     throw new UsageError(
-      `One argument is expected, not also ${more.join(" ")}. See: svc help ${command.name}`,
+      `Only one argument is expected, not also ${more.join(" ")}. See: svc help ${command.name}`,
     );
   return first;
 }

@@ -25,7 +25,7 @@ export interface Connection {
 export const connectionOptions = {
   home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
   config: { type: "string", value: "FILE", help: "configuration for a service elsewhere (docs/svc.md)" },
-  key: { type: "string", value: "N|ID", help: "which of the keys: a number from 1, or a key_id" },
+  key: { type: "string", value: "N|ID", help: "key to use: a number from 1, or a key_id" },
 } as const satisfies OptionSpecs;
 
 export type Side = "business" | "ai_company";
@@ -109,7 +109,7 @@ function pick<T>(
   if (found !== undefined) return found;
   const choices = items.map((item, at) => `${at + 1} (${how.idOf(item)})`).join(", ");
   throw new UsageError(
-    `${how.option} ${JSON.stringify(wanted)} is not there. There are: ${choices || "none"}.`,
+    `${how.option} ${JSON.stringify(wanted)} does not exist. Available: ${choices || "none"}.`,
   );
 }
 
@@ -178,12 +178,12 @@ function assertEncrypted(config: Config): void {
 export async function loadConfig(path: string): Promise<Config> {
   const config = parseJson(path, await readText(path));
   if (config === null || typeof config !== "object" || (config as Config).version !== 1) {
-    throw new UsageError(`${path} is no configuration: a JSON object with "version": 1.`);
+    throw new UsageError(`${path} is not a configuration, which is a JSON object with "version": 1.`);
   }
   const unknown = Object.keys(config).find((name) => !configMembers.includes(name));
   if (unknown !== undefined) {
     throw new UsageError(
-      `${path} has a member ${JSON.stringify(unknown)}; there are ${configMembers.join(", ")}.`,
+      `${path} has a member ${JSON.stringify(unknown)}; the known members are ${configMembers.join(", ")}.`,
     );
   }
   return config as Config;
@@ -207,7 +207,7 @@ export async function loadKey(config: Config, path: string, context: CommandCont
   try {
     return createPrivateKey(text).export({ format: "jwk" });
   } catch {
-    throw new UsageError("The private key is no PKCS #8 PEM.");
+    throw new UsageError("The private key is not a PKCS #8 PEM.");
   }
 }
 

@@ -39,7 +39,7 @@ function readRow(reader: Reader): string[] | string {
   const fields: string[] = [];
   for (;;) {
     const field = reader.text[reader.at] === '"' ? readQuoted(reader) : readPlain(reader);
-    if (field === null) return "A quoted field does not end.";
+    if (field === null) return "A quoted field is not closed.";
     fields.push(field);
     const next = reader.text[reader.at];
     if (next === reader.separator) {

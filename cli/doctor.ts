@@ -13,15 +13,15 @@ export const doctor: Command = {
   summary: "name every unsafe setting of a production node, each with its fix",
   details: [
     "Reads the settings that the node would start with (SVC_…), its files and its keys, and asks Cassandra and",
-    "Elasticsearch. Nothing is started or changed. Ends with 0 only when nothing is unsafe.",
+    "Elasticsearch. Nothing is started or changed. Exits with 0 only if nothing is unsafe.",
   ],
   options: {
     "env-file": {
       type: "string",
       value: "FILE",
-      help: "settings as lines of NAME=value, in place of the environment",
+      help: "read settings from lines of NAME=value instead of the environment",
     },
-    offline: { type: "boolean", help: "ask neither Cassandra nor Elasticsearch" },
+    offline: { type: "boolean", help: "do not ask Cassandra or Elasticsearch" },
     node: {
       type: "string",
       value: "URL",

@@ -33,9 +33,9 @@ function isRefusedStart(error: unknown): error is Error {
 /** What helps with a code, beyond the service's own sentence. */
 const advice: Readonly<Record<string, string>> = {
   key_unknown:
-    "The key is not registered here, or was revoked. In a sandbox, was it started anew? Its keys are in sandbox.json.",
-  signature_expired: "Compare this machine's clock with the right time.",
-  mandate_missing: "An owner or admin of the business seals a mandate for this key.",
+    "The key is not registered here, or was revoked. If this is a sandbox, it may have been recreated: its current keys are in sandbox.json.",
+  signature_expired: "Check that this machine's clock is right.",
+  mandate_missing: "Ask an owner or admin of the business to seal a mandate for this key.",
   source_not_allowed: "Send from an address that the mandate allows.",
   sort_required:
     "Name an order with --sort, for example --sort _text_match:desc or --sort published_at:desc.",

@@ -15,7 +15,7 @@ export const fetchCommand: Command = {
   usage: "RECORD_ID",
   summary: "show one record exactly as it was sealed, or save it as evidence",
   details: [
-    "Without --save and --json the record is printed for reading; its exact bytes are what --record prints.",
+    "Without --save and --json the record is printed in a readable form; --record prints its exact bytes.",
   ],
   options: {
     save: {
@@ -25,7 +25,7 @@ export const fetchCommand: Command = {
     },
     record: { type: "boolean", help: "print the exact bytes of the record, nothing else" },
     json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    company: { type: "string", value: "N|UUID", help: "which AI company of the sandbox asks (default 1)" },
+    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
     ...connectionOptions,
   },
   run: runFetch,
@@ -46,7 +46,7 @@ async function runFetch(args: Arguments, context: CommandContext): Promise<ExitC
     const evidence = await collectEvidence(connection.client, fetched, { environment, keyId: key.keyId });
     await writeFile(resolve(context.cwd, save), evidence);
     const option = environment === "sandbox" ? " --sandbox" : " --anchors FILE";
-    terminal.note(`Saved. Check it, offline, with: svc verify ${save}${option}`);
+    terminal.note(`Saved. Verify it offline with: svc verify ${save}${option}`);
   }
   if (args.flag("record")) terminal.write(new TextDecoder().decode(fetched.recordBytes));
   else if (args.flag("json")) terminal.write(`${fetched.text}\n`);

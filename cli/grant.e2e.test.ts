@@ -83,7 +83,7 @@ it("gets the same party for the same key, and no file is written over", async ()
   const again = await svc(...same, "--out", file("again.json"));
   expect(again).toMatchObject({ code: 0, output: expect.stringContaining("My Bakery (sandbox), GB") });
   const over = await svc(...same, "--out", file("again.json"));
-  expect(over).toMatchObject({ code: 2, output: expect.stringContaining("is not written over") });
+  expect(over).toMatchObject({ code: 2, output: expect.stringContaining("is not overwritten") });
 });
 
 it("says what is missing, and what the sandbox refuses", async () => {
@@ -96,6 +96,6 @@ it("says what is missing, and what the sandbox refuses", async () => {
   const nowhere = ["grant", "--name", "Mine", "--country", "XX", "--out", file("x.json")];
   expect(await svc(...nowhere)).toMatchObject({
     code: 3,
-    output: expect.stringContaining("There is no such country"),
+    output: expect.stringContaining("This is not a country code"),
   });
 });

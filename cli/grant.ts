@@ -22,20 +22,20 @@ export const grant: Command = {
   summary: "get a key of your own into a sandbox, as a new business or AI company",
   details: [
     "Writes a configuration for the other commands: svc push FILE --config business.json",
-    "The key is made, beside the configuration, or is the one that --key names; asked again, it gets the same party.",
-    "The addresses are those of the sandbox in the home folder, or those of --config. With --join the key becomes a further",
-    "one of the party that --config speaks as.",
+    "The command makes a key beside the configuration, or uses the one that --key names. The same key always gets the same party.",
+    "The addresses are those of the sandbox in the home folder, or those of --config. With --join, the key becomes a further",
+    "key of the party that --config acts as.",
   ],
   options: {
     as: { type: "string", value: "ROLE", help: "business (default) or ai-company" },
     name: { type: "string", value: "NAME", help: "legal name of the new party" },
-    country: { type: "string", value: "CC", help: "its country, for example GB" },
+    country: { type: "string", value: "CC", help: "country of the new party, for example GB" },
     out: { type: "string", short: "o", value: "FILE", help: "the configuration to write; it must not exist" },
     key: { type: "string", value: "FILE", help: "a private key that you have (JWK or PKCS #8 PEM)" },
-    alg: { type: "string", value: "ALG", help: "of a key that is made: Ed25519 (default) or ES256" },
-    join: { type: "boolean", help: "a further key of the party of --config" },
-    config: { type: "string", value: "FILE", help: "a configuration for the same sandbox" },
-    home: { type: "string", value: "DIR", help: "home folder of the node whose sandbox it is" },
+    alg: { type: "string", value: "ALG", help: "algorithm of a new key: Ed25519 (default) or ES256" },
+    join: { type: "boolean", help: "make make make a further key of the party of --config" },
+    config: { type: "string", value: "FILE", help: "configuration for the same sandbox" },
+    home: { type: "string", value: "DIR", help: "home folder of the sandbox's node" },
   },
   run: runGrant,
 };
@@ -50,7 +50,7 @@ async function runGrant(args: Arguments, context: CommandContext): Promise<ExitC
   const newFiles = args.text("key") === null ? [out, keyFile] : [out];
   const taken = newFiles.find((path) => existsSync(path));
   if (taken !== undefined)
-    throw new UsageError(`${taken} exists, and is not written over. Choose another name.`);
+    throw new UsageError(`${taken} exists and is not overwritten. Choose another name.`);
   const addresses = await addressesOf(args, context);
   const baseUrl = role === "integration" ? addresses.business_base_url : addresses.api_base_url;
   if (baseUrl === undefined) throw new UsageError("The configuration has no address for this role.");

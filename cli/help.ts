@@ -8,7 +8,8 @@ const groups: readonly HelpLine[] = [
   {
     name: "keys",
     usage: "CEREMONY",
-    summary: "keys of the service: make, certify, issue, show; see svc help keys",
+    summary:
+      "manage the manage the manage the keys of the service: make, certify, issue, show; see svc help keys",
   },
 ];
 
@@ -26,9 +27,9 @@ export function programHelp(all: readonly Command[], group: string | null = null
     "Usage: svc COMMAND …",
     "",
     ...commands.map(({ summary }, at) => `  ${(left[at] ?? "").padEnd(width)}  ${summary}`),
-    `  ${"help [COMMAND]".padEnd(width)}  show this, or all about one command`,
+    `  ${"help [COMMAND]".padEnd(width)}  show this help, or the details of one command`,
     "",
-    "Ends with 0 done · 1 the answer is no · 2 wrong usage · 3 refused · 4 try again later · 130 interrupted",
+    "Exit codes: 0 done · 1 the answer is no · 2 wrong usage · 3 refused · 4 try again later · 130 interrupted",
   ];
 }
 

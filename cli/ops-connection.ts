@@ -10,7 +10,7 @@ import { UsageError } from "./exit-codes.ts";
 
 export const opsOptions = {
   home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
-  "ops-url": { type: "string", value: "URL", help: "the operations surface, where the node runs elsewhere" },
+  "ops-url": { type: "string", value: "URL", help: "operations surface of a node that runs elsewhere" },
   "token-file": {
     type: "string",
     value: "FILE",
@@ -35,9 +35,12 @@ export async function connectOps(args: Arguments, context: CommandContext): Prom
   const named = args.text("token-file");
   const tokenFile = named === null ? join(home, opsTokenFile) : resolve(context.cwd, named);
   const token = (await readText(tokenFile)).trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError(`${tokenFile} holds no token: one line of text.`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new UsageError(`${tokenFile} does not contain a token, which is one line of text.`);
   if (url.protocol === "http:" && !isLoopback(url.hostname.replace(/^\[|\]$/g, "")))
-    context.terminal.note(`The token goes to ${url.host} in the clear: be sure of the network between.`);
+    context.terminal.note(
+      `The token goes to ${url.host} in the clear: make sure that you trust the network in between.`,
+    );
   const send = (path: string, init: RequestInit) => request(new URL(path, url), init, token);
   return {
     url: url.origin,
@@ -56,7 +59,7 @@ async function urlOf(home: string): Promise<string> {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text !== null) return text.trim();
   throw new UsageError(
-    `There is no ${path}: no node was started there. Name its folder with --home, or its address with --ops-url.`,
+    `There is no ${path}, so no node was started there. Name its folder with --home, or its address with --ops-url.`,
   );
 }
 
@@ -64,7 +67,7 @@ function parseUrl(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url;
   throw new UsageError(
-    `${JSON.stringify(text)} is no address of an operations surface; use one such as http://127.0.0.1:7304.`,
+    `${JSON.stringify(text)} is not an address of an operations surface; use one such as http://127.0.0.1:7304.`,
   );
 }
 

@@ -11,6 +11,6 @@ export async function writePrivate(path: string, text: string): Promise<void> {
     await file.sync();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw new UsageError((error as Error).message);
-    throw new UsageError(`${path} exists, and is not written over. Choose another name.`);
+    throw new UsageError(`${path} exists and is not overwritten. Choose another name.`);
   }
 }

@@ -107,7 +107,7 @@ function readLines(text: string): ProductFile {
 function readArray(text: string): ProductFile {
   const value = parseJsonText(text);
   if (!value.ok) return failed([{ place: 0, detail: value.detail }]);
-  if (!Array.isArray(value.value)) return failed([{ place: 0, detail: "The file is no JSON array." }]);
+  if (!Array.isArray(value.value)) return failed([{ place: 0, detail: "The file is not a JSON array." }]);
   if (value.value.length === 0) return failed([{ place: 0, detail: "The file has no products." }]);
   const collector = createCollector("item");
   for (const [index, item] of value.value.entries()) collector.record(index + 1, item as JsonValue);
@@ -127,7 +127,7 @@ function readColumns(text: string, format: "csv" | "tsv", options: ReadOptions):
       : [
           {
             place: header.line,
-            detail: `${known.detail} Rename it with --map, or leave it out with --map '${name}='.`,
+            detail: `${known.detail} Rename it with --map, or remove it with --map '${name}='.`,
           },
         ];
   });

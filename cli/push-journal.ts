@@ -15,7 +15,7 @@ export interface FileJournal extends PushJournal, Disposable {
 /** Another process pushes the same file. */
 export class PushRunningError extends Error {
   constructor() {
-    super("The same push is running already in another process. Wait for it, or stop it first.");
+    super("The same push is already running in another process. Wait for it, or stop it first.");
     this.name = "PushRunningError";
   }
 }

@@ -22,9 +22,10 @@ export function createPushProgress(terminal: Terminal, style: "people" | "json")
         total = event.records;
         batches = event.batches;
         settledBefore = event.settled_records;
-        if (event.settled_batches === batches) terminal.note("All of it was pushed before; nothing is sent.");
+        if (event.settled_batches === batches)
+          terminal.note("All of this was pushed before; nothing is sent.");
         else if (event.settled_batches > 0)
-          terminal.note(`Going on: ${event.settled_batches} of ${batches} batches are done.`);
+          terminal.note(`Continuing: ${event.settled_batches} of ${batches} batches are done.`);
         break;
       case "batch.sealed":
         if (event.sealed_again) terminal.note(`Batch ${event.batch + 1} was sealed again.`);

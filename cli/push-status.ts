@@ -9,7 +9,7 @@ import { type Terminal, visible } from "./terminal.ts";
 export const pushStatus: Command = {
   name: "push-status",
   usage: "PUSH_ID",
-  summary: "show how far the service is with a pushed batch",
+  summary: "show the progress of a pushed batch",
   options: {
     outcome: {
       type: "string",
@@ -17,7 +17,7 @@ export const pushStatus: Command = {
       help: "show only accepted, updated, rejected, held or pending records",
     },
     json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    business: { type: "string", value: "N|UUID", help: "which business of the sandbox asks (default 1)" },
+    business: { type: "string", value: "N|UUID", help: "business of the sandbox that asks (default 1)" },
     ...connectionOptions,
   },
   run: runPushStatus,

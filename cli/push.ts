@@ -30,14 +30,14 @@ export const push: Command = {
   usage: "FILE",
   summary: "publish the products of a file: NDJSON, a JSON array, CSV or TSV, gzipped or not",
   details: [
-    "Run it again after an interruption, and it goes on; a file that is published already is not sent again.",
-    "Columns of CSV are members of a product: business_product_id, product_name, language, vertical, category,",
+    "Run it again after an interruption to continue; a file that has already been published is not sent again.",
+    "The columns of a CSV file are members of a product: business_product_id, product_name, language, vertical, category,",
     "channel, brand, tags (separated by |), short_description, on_sale, availability, product_url, and for each",
-    "country price_US with price_currency_US. Without a column countries a product is published where it has a price.",
-    "Ends with 1 when records were rejected or a batch was held.",
+    "country price_US with price_currency_US. Without the column countries, a product is published where it has a price.",
+    "Exits with 1 if records were rejected or a batch was held.",
   ],
   options: {
-    check: { type: "boolean", help: "only say what is wrong with the file; send nothing" },
+    check: { type: "boolean", help: "only report what is wrong with the file; send nothing" },
     format: {
       type: "string",
       value: "FORMAT",
@@ -58,19 +58,19 @@ export const push: Command = {
     "batch-size": {
       type: "string",
       value: "N",
-      help: `records in a batch (default and most ${batchRecordsMax})`,
+      help: `records in a batch (default and maximum ${batchRecordsMax})`,
     },
     patience: {
       type: "string",
       value: "SECONDS",
-      help: `how long a service that is away is waited for (default ${patienceSecondsDefault})`,
+      help: `how long to wait for a service that is away (default ${patienceSecondsDefault})`,
     },
-    again: { type: "boolean", help: "publish the file anew although it was pushed before" },
-    json: { type: "boolean", help: "print what happens as NDJSON, for a program" },
+    again: { type: "boolean", help: "publish the file again although it was pushed before" },
+    json: { type: "boolean", help: "print events as NDJSON, for a program" },
     business: {
       type: "string",
       value: "N|UUID",
-      help: "which business of the sandbox publishes (default 1)",
+      help: "business of the sandbox that publishes (default 1)",
     },
     ...connectionOptions,
   },
@@ -90,7 +90,7 @@ async function runPushCommand(args: Arguments, context: CommandContext): Promise
   const connection = await connect("business", args, context);
   using journal = await openJournal(args, context, { connection, records: input.records });
   context.onStop(() => {
-    terminal.note("Stopped. The same command goes on from here.");
+    terminal.note("Stopped. The same command continues from here.");
     return exitCodes.interrupted;
   });
   if (args.flag("again")) await rm(journal.path, { force: true });
@@ -209,7 +209,9 @@ function showResult(terminal: Terminal, input: Products, state: PushState): Exit
     terminal.print(`Batch ${index + 1} (${sealed?.push_id}) is ${result.state}.`);
     for (const { code, detail } of result.reasons) terminal.print(`  ${code}: ${detail}`);
     if (result.state === "held")
-      terminal.print("  An owner or admin confirms it in the business portal; then run this again.");
+      terminal.print(
+        "  An owner or admin can confirm it in the business portal; then run this command again.",
+      );
   }
   const parts = [
     `${number(accepted)} published`,

@@ -9,29 +9,29 @@ import type { Terminal } from "./terminal.ts";
 export const revoke: Command = {
   name: "revoke",
   usage: "key|mandate|certificate|grant …",
-  summary: "take a key, mandate, certificate or sandbox grant out of force (operators)",
+  summary: "revoke a key, mandate, certificate or sandbox grant (for operators)",
   details: [
     "  svc revoke key KEY_ID [--compromised-from TIME]",
     "  svc revoke mandate BUSINESS_UUID MANDATE_ID",
     "  svc revoke certificate UUID --status revoked|closed|withdrawn --status-reason CODE [--effective-from TIME]",
     "  svc revoke grant GRANT",
     "",
-    "  Shows what it is and asks; then it is in force within seconds in every region. Asking again does no harm.",
-    "  TIME is a moment such as 2026-11-21T03:00:00Z. The audit log has who, why and what became of it.",
+    "  Shows what will be revoked and asks; then the revocation is in force within seconds in every region. Repeating it does no harm.",
+    "  TIME is a moment such as 2026-11-21T03:00:00Z. The audit log records who, why and the result.",
   ],
   options: {
     by: { type: "string", value: "WHO", help: "who asks for it; kept with the act" },
     reason: { type: "string", value: "TEXT", help: "why, in at most 500 characters; kept with the act" },
     "compromised-from": {
       ...{ type: "string", value: "TIME" },
-      help: "key: since when somebody else may have had it; what was received later does not stand",
+      help: "key: since when somebody else may have had it; what was received later is invalid",
     },
     status: { type: "string", value: "STATUS", help: "certificate: revoked, closed or withdrawn" },
     "status-reason": {
       ...{ type: "string", value: "CODE" },
       help: "certificate: why, for everybody to read, such as approval_reversed",
     },
-    "effective-from": { type: "string", value: "TIME", help: "certificate: from when on (default now)" },
+    "effective-from": { type: "string", value: "TIME", help: "certificate: effective date (default now)" },
     yes: { type: "boolean", help: "do not ask" },
     json: { type: "boolean", help: "print the answer as JSON" },
     ...opsOptions,
@@ -95,7 +95,7 @@ function planOf(args: Arguments): Plan {
   const odd = ["compromised-from", "status", "status-reason", "effective-from"].find(
     (name) => args.text(name) !== null && !found.options.includes(name),
   );
-  if (odd !== undefined) throw new UsageError(`--${odd} says nothing of a ${kind}. See: svc help revoke`);
+  if (odd !== undefined) throw new UsageError(`--${odd} does not apply to a ${kind}. See: svc help revoke`);
   return found.plan(names, args);
 }
 
@@ -107,7 +107,7 @@ function planKey([keyId = ""]: readonly string[], args: Arguments): Plan {
     will: [
       "This key will be refused for ever.",
       from === null
-        ? "What it sealed before stands: no moment of a compromise is named (--compromised-from)."
+        ? "What it sealed before stands, because no moment of a compromise is named (--compromised-from)."
         : `Of what it sealed, only what was received before ${from} will stand.`,
     ],
   };
@@ -138,7 +138,7 @@ function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan 
     members: { status_reason: reason, ...(from === null ? {} : { effective_from: from }) },
     will: [
       `This certificate will be ${status} (${reason}) from ${from ?? "now"} on, for everybody to read.`,
-      `${ending.will}. Nothing more will be published; keys of the party that only search are revoked one by one.`,
+      `${ending.will}. Nothing more will be published. Keys of the party that only search have to be revoked one by one.`,
     ],
   };
 }
@@ -154,9 +154,11 @@ function planGrant([grant = ""]: readonly string[]): Plan {
     };
     said = `  ${role} key of ${party.legal_name} (${party.uuid})`;
   } catch {
-    throw new UsageError("This is no grant: it begins with svc_sbxk1. and is in sandbox.json, one a key.");
+    throw new UsageError(
+      "This is not a grant. A grant begins with svc_sbxk1. and is in sandbox.json, one for each key.",
+    );
   }
-  const will = [said, "The key of this grant will be refused for ever, also if it was never used."];
+  const will = [said, "The key of this grant will be refused for ever, even if it was never used."];
   return { shown: null, path: "/ops/grants/revoke", members: { grant }, will };
 }
 
@@ -179,8 +181,8 @@ function momentOf(args: Arguments, name: string): string | null {
 }
 
 async function isConfirmed({ question }: CommandContext): Promise<boolean> {
-  const answer = await question("Type yes to go on: ");
-  if (answer === null) throw new UsageError("Nobody can be asked here; say --yes if that is what you want.");
+  const answer = await question("Type yes to continue: ");
+  if (answer === null) throw new UsageError("Nobody can be asked here; use --yes if that is what you want.");
   return answer.trim() === "yes";
 }
 
@@ -199,7 +201,9 @@ function tell(
   { changed, since, ...subject }: Awaited<ReturnType<OpsConnection["post"]>>,
 ): void {
   terminal.print(
-    changed === true ? `Done: in force since ${since}.` : `Nothing changed: it has been so since ${since}.`,
+    changed === true
+      ? `Done: in force since ${since}.`
+      : `Nothing changed: it has been in force since ${since}.`,
   );
   for (const line of linesOf(subject)) terminal.print(`  ${line}`);
 }

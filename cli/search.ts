@@ -19,7 +19,7 @@ export const search: Command = {
     `COLLECTION is one of ${collections.join(", ")}.`,
     "Conditions (--where, repeatable; all must hold):",
     ...whereHelp.map((line) => `  ${line}`),
-    "Every search names one country and an order. With TEXT the order is the relevance unless --sort says otherwise,",
+    "Every search names one country and an order. With TEXT the order is by relevance unless --sort says otherwise;",
     "without TEXT it is published_at:desc.",
   ],
   options: {
@@ -40,10 +40,10 @@ export const search: Command = {
     "query-by": {
       type: "string",
       value: "FIELDS",
-      help: "text fields that TEXT is looked for in, separated by commas",
+      help: "text fields in which TEXT is looked for, separated by commas",
     },
     json: { type: "boolean", help: "print the service's answer exactly as it came" },
-    company: { type: "string", value: "N|UUID", help: "which AI company of the sandbox asks (default 1)" },
+    company: { type: "string", value: "N|UUID", help: "AI company of the sandbox that asks (default 1)" },
     ...connectionOptions,
   },
   run: runSearch,
@@ -66,7 +66,7 @@ export function searchRequest(args: Arguments, knownCountry: string | null): Sea
   const [name = "", ...words] = args.positionals;
   const collection = name.replaceAll("-", "_");
   if (!collections.includes(collection)) {
-    const given = name === "" ? "COLLECTION is missing" : `${JSON.stringify(name)} is no collection`;
+    const given = name === "" ? "COLLECTION is missing" : `${JSON.stringify(name)} is not a collection`;
     throw new UsageError(`${given}; use one of ${collections.join(", ")}.`);
   }
   const country = args.text("country") ?? knownCountry;

@@ -10,9 +10,13 @@ const portBaseMax = 65_531;
 export const start: Command = {
   name: "start",
   usage: "",
-  summary: "run a node with sample businesses, and say what to try",
+  summary: "run a node with sample businesses, and suggest what to try",
   options: {
-    home: { type: "string", value: "DIR", help: `where the node keeps everything (default ${defaultHome})` },
+    home: {
+      type: "string",
+      value: "DIR",
+      help: `folder in which the node keeps everything (default ${defaultHome})`,
+    },
     "port-base": {
       type: "string",
       value: "N",

@@ -10,14 +10,14 @@ import { visible } from "./terminal.ts";
 export const tryCommand: Command = {
   name: "try",
   usage: "[REFUSAL]",
-  summary: "bring a refusal about in the sandbox: a code such as nonce_reused; without one, list them",
+  summary: "provoke a refusal in the sandbox by its code, such as nonce_reused; without one, list them",
   details: [
-    "Everything goes over HTTP and is signed by sample keys of sandbox.json (docs/sandbox.md).",
-    "Ends with 0 when it was refused as it should be.",
+    "Every request goes over HTTP and is signed by sample keys of sandbox.json (docs/sandbox.md).",
+    "Exits with 0 if the request was refused as it should be.",
   ],
   options: {
-    json: { type: "boolean", help: "print how it was refused as JSON" },
-    home: { type: "string", value: "DIR", help: "home folder of the node whose sandbox it is" },
+    json: { type: "boolean", help: "print the refusal as JSON" },
+    home: { type: "string", value: "DIR", help: "home folder of the sandbox's node" },
   },
   run: runTry,
 };
@@ -40,7 +40,7 @@ async function runTry(args: Arguments, context: CommandContext): Promise<ExitCod
     terminal.print(refusal.how);
     const said = [status ?? "offline", code, ...(reason === undefined ? [] : [reason])].join(" ");
     terminal.print(
-      isRefused ? terminal.good(visible(said)) : terminal.bad(`Not refused so: ${visible(said)}`),
+      isRefused ? terminal.good(visible(said)) : terminal.bad(`Not refused as expected: ${visible(said)}`),
     );
     terminal.print(visible(detail));
   }

@@ -13,9 +13,9 @@ export const verify: Command = {
   usage: "FILE",
   summary: "check an evidence file offline: receipt, seal, certificate, keys, AI policy",
   details: [
-    "Trust comes from anchors alone: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
-    "Sandbox anchors vouch for nothing real, so they are used only when --sandbox says so.",
-    "Ends with 0 when every check that could be made holds, with 1 when one fails.",
+    "Trust comes only from anchors: --anchors FILE, or with --sandbox those of the sandbox in the home folder.",
+    "Sandbox anchors vouch for nothing real, so they are used only if --sandbox says so.",
+    "Exits with 0 if every check that could be made passes, and with 1 if one fails.",
   ],
   options: {
     anchors: { type: "string", value: "FILE", help: "pinned anchors (JSON)" },

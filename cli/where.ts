@@ -19,7 +19,7 @@ const operators: Readonly<Record<string, string>> = {
 export const whereHelp = [
   "field=value   field!=value   field<n   field<=n   field>n   field>=n",
   "'field in a,b'   'field nin a,b'   'geo near LAT,LNG,KM'",
-  "field:=JSON for a value of another type than text, for example year_established:=1987",
+  "field:=JSON for a value that is not a text, for example year_established:=1987",
 ];
 
 /** Throws {@link UsageError}. The service judges fields and operators. */
@@ -37,7 +37,7 @@ export function parseWhere(text: string): Clause {
   const match = comparison.exec(text);
   if (match === null)
     throw new UsageError(
-      [`--where ${JSON.stringify(text)} is no condition. Use:`, ...whereHelp].join("\n  "),
+      [`--where ${JSON.stringify(text)} is not a condition. Use:`, ...whereHelp].join("\n  "),
     );
   const [, field = "", operator = "", value = ""] = match;
   if (operator === ":=") return { [field]: jsonValue(text, value) };
@@ -51,6 +51,6 @@ function jsonValue(text: string, value: string): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    throw new UsageError(`--where ${JSON.stringify(text)}: what follows := is JSON.`);
+    throw new UsageError(`--where ${JSON.stringify(text)}: what follows := must be JSON.`);
   }
 }

@@ -48,11 +48,14 @@ export function verifyEvidenceFile(
   if (!parsed.ok) return refuse("anchors_unusable", `The anchors are not JSON: ${parsed.detail}`);
   const anchors = parseAnchors(parsed.value);
   if (!anchors.ok)
-    return refuse("anchors_unusable", `These are no anchors: ${anchors.detail} (${anchors.pointer ?? ""})`);
+    return refuse(
+      "anchors_unusable",
+      `These are not valid anchors: ${anchors.detail} (${anchors.pointer ?? ""})`,
+    );
   if (anchors.value.environment === "sandbox" && !options.allowSandbox) {
     return refuse(
       "anchors_unusable",
-      "These are sandbox anchors: they vouch for nothing real. Say --sandbox to use them.",
+      "These are sandbox anchors, which vouch for nothing real. Use --sandbox to accept them.",
     );
   }
   return ok(verifyEvidence({ anchors: anchors.value }, file));

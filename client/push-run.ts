@@ -77,7 +77,7 @@ export interface PushDeps {
 /** The journal is of another push. */
 export class PushMismatchError extends Error {
   constructor() {
-    super("The kept state belongs to other records.");
+    super("The saved state belongs to other records.");
     this.name = "PushMismatchError";
   }
 }

@@ -176,7 +176,7 @@ function problemOf(status: number, text: string | null, retryAfterSeconds: numbe
       ...unexpected,
       status,
       retryAfterSeconds,
-      detail: "The answer is no problem document.",
+      detail: "The answer is not a problem document.",
     });
   }
   const { code, detail, retry_after_seconds: named } = problem;

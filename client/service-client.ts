@@ -158,7 +158,7 @@ function jsonAnswer<T>({ text, status, requestHash }: ServiceAnswer): JsonAnswer
 
 function recordAnswer(answer: JsonAnswer<FetchedRecord>): RecordAnswer {
   const record = exactMember(answer.text, "record");
-  if (record === null) throw unexpectedAnswer(answer.status, "The answer has no record.");
+  if (record === null) throw unexpectedAnswer(answer.status, "The answer does not contain a record.");
   return { ...answer, recordBytes: utf8(record) };
 }
 

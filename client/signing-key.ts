@@ -20,7 +20,8 @@ export async function parseSigningKey(privateJwk: unknown): Promise<Result<Signi
     return refuse("jwk_malformed", "A private key is a JWK object.");
   }
   const { d, ...others } = privateJwk as Record<string, unknown>;
-  if (typeof d !== "string") return refuse("jwk_malformed", "The JWK has no private member d.", "/d");
+  if (typeof d !== "string")
+    return refuse("jwk_malformed", "The JWK does not have the private member d.", "/d");
   const publicJwk = parsePublicJwk(others);
   if (!publicJwk.ok) return publicJwk;
   const algorithm = webCryptoAlgorithm(publicJwk.value);

@@ -130,7 +130,11 @@ class NodeRouter implements ActorRouter {
   #assertCrossing({ kind }: ActorRef, how: "ask" | "deliver", said: readonly Message[]): void {
     const odd = said.find(({ type }) => !this.#options.mayCross(kind, type, how));
     if (odd === undefined) return;
-    throw failure("refused", 1, `${JSON.stringify(odd.type.slice(0, 64))} is no other node's to say here`);
+    throw failure(
+      "refused",
+      1,
+      `${JSON.stringify(odd.type.slice(0, 64))} is not a command that another node may send here`,
+    );
   }
 
   /** J3. */

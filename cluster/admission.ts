@@ -138,7 +138,7 @@ export function assertRegionAlive(
   standings: readonly { readonly region: string; readonly status: "active" | "dead" }[],
 ): void {
   if (standings.some((each) => each.region === region && each.status === "dead"))
-    throw new JoinRefused("region_dead", `Region ${region} was declared dead: re-join it first.`);
+    throw new JoinRefused("region_dead", `Region ${region} was declared dead: rejoin it first.`);
 }
 
 /** A3. The answer's way may have taken any part of the time between question and answer. */

@@ -138,7 +138,7 @@ async function handAllOver({ mover }: MovesOptions, party: string, to: string): 
     await sideBySide(found, (ref) => handOver(mover, ref, to));
     for (const ref of found) done.add(`${ref.kind}/${ref.id}`);
   }
-  throw new StoreError("unknown", `the actors of ${party} became more with every look`);
+  throw new StoreError("unknown", `the number of actors of ${party} grew with every attempt`);
 }
 
 /** After a failure nothing more is begun, and what is under way is waited for: then the first failure is thrown. */

@@ -49,7 +49,7 @@ export interface PresenceOptions {
 /** The incarnation ended before what was asked of it was done. */
 export class PresenceEnded extends Error {
   constructor(reason: LossReason | null) {
-    super(`the node is no member any more: ${reason ?? "left"}`);
+    super(`the node is no longer a member: ${reason ?? "left"}`);
     this.name = "PresenceEnded";
   }
 }
@@ -285,7 +285,7 @@ export class Presence implements Observer {
     for (;;) {
       this.#assertOn();
       if (condition()) return;
-      if (monotonic.nowMs() >= lateMs) throw new StoreError("unknown", "the store was not heard of in time");
+      if (monotonic.nowMs() >= lateMs) throw new StoreError("unknown", "the store did not answer in time");
       outlook.hurry(2 * timing.hurryMs);
       await new Promise<void>((resolve) => void timers.schedule(timing.hurryMs, resolve));
     }

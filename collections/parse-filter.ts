@@ -49,7 +49,7 @@ export function parseFilter(definition: CollectionDefinition, value: unknown): S
       return refuseName("request_invalid", pointer, {
         given: name,
         allowed: ["all"],
-        detail: "A filter has the one member all.",
+        detail: "A filter must have exactly one member, all.",
       });
     }
   }
@@ -61,7 +61,7 @@ export function parseFilter(definition: CollectionDefinition, value: unknown): S
     if (!parsed.ok) return parsed;
     clauses.push(...parsed.value);
     if (clauses.length > clausesMax)
-      return invalid("/filter/all", `A filter has at most ${clausesMax} clauses.`);
+      return invalid("/filter/all", `A filter must have at most ${clausesMax} clauses.`);
   }
   return splitCountry(clauses);
 }
@@ -89,7 +89,7 @@ function parseClause(
   const names = isObject(value) ? Object.keys(value) : [];
   const [name] = names;
   if (!isObject(value) || name === undefined || names.length > 1) {
-    return invalid(pointer, "A clause is an object with one member, the field name.");
+    return invalid(pointer, "A clause must be an object with one member, the field name.");
   }
   const field = fieldByName(definition, name);
   if (field === null) {
@@ -133,7 +133,7 @@ function parseCondition(
     const isOperator = (operators as readonly string[]).includes(operator);
     const detail = isOperator
       ? `${field.name} allows ${field.operators.join(", ")}, not ${operator}.`
-      : `There is no operator ${shown(operator)}.`;
+      : `The operator ${shown(operator)} does not exist.`;
     if (isOperator)
       return { ...refuseSearch("operator_not_allowed", pointer, detail), allowed: field.operators };
     return refuseName("operator_not_allowed", pointer, { given: operator, allowed: field.operators, detail });
@@ -156,7 +156,8 @@ function parseCondition(
     default: {
       const value = parseOperand(field.type, operand, pointer);
       if (!value.ok) return value;
-      if (typeof value.value !== "number") throw new Error(`${field.name} is compared but holds no number`);
+      if (typeof value.value !== "number")
+        throw new Error(`${field.name} is compared but contains no number`);
       return ok({ field, op: operator, value: value.value });
     }
   }

@@ -104,13 +104,13 @@ function parseCollection(value: unknown, implied: CollectionName | null): Search
   if (implied !== null) {
     return value === undefined || value === implied
       ? ok(implied)
-      : invalid("/collection", `This address searches ${implied} only.`);
+      : invalid("/collection", `This address only searches ${implied}.`);
   }
   if (typeof value === "string" && isCollectionName(value)) return ok(value);
   if (typeof value !== "string") {
     return { ...invalid("/collection", "collection is required."), allowed: collectionNames };
   }
-  const detail = `There is no collection ${shown(value)}.`;
+  const detail = `The collection ${shown(value)} does not exist.`;
   return refuseName("request_invalid", "/collection", { given: value, allowed: collectionNames, detail });
 }
 
@@ -144,7 +144,7 @@ function parseSort(definition: CollectionDefinition, body: Body): SearchResult<r
       return refuseSearch(
         "sort_not_allowed",
         "/sort_by",
-        `${textMatchKey} orders by the match with q, and there is no q.`,
+        `${textMatchKey} sorts by the match with q, but there is no q.`,
       );
     }
     if (sort.some((earlier) => earlier.key === key)) return invalid("/sort_by", `${key} is named twice.`);
@@ -161,7 +161,7 @@ function parseText(
   if (q === undefined) {
     return queryBy === undefined
       ? ok(null)
-      : invalid("/query_by", "query_by says where q is searched, and there is no q.");
+      : invalid("/query_by", "query_by says where q is searched, but there is no q.");
   }
   if (typeof q !== "string" || !hasLength(q, searchLimits.qLengthMax)) {
     return invalid("/q", `Must be a string of 1 to ${searchLimits.qLengthMax} characters.`);

@@ -10,7 +10,7 @@ import { clausesMax, inValuesMax } from "./parse-filter.ts";
 import { labelPattern, searchLimits } from "./search-request.ts";
 
 /** Said of a member whose form is checked and which has no effect yet. */
-export const notYetUsed = "Not yet used: its form is checked, then it is dropped.";
+export const notYetUsed = "Not used yet: its form is checked, and then it is dropped.";
 
 /** Body of a typed address of one collection, or of /v1/search when `collection` is null. */
 export function searchRequestSchema(collection: CollectionName | null): JsonObject {
@@ -38,7 +38,7 @@ function bodySchema(definition: CollectionDefinition, isCollectionRequired: bool
         minItems: 1,
         maxItems: queryByMax,
         uniqueItems: true,
-        description: `Text fields that q is searched in; all of them when left out. They weigh the same.`,
+        description: `Text fields that q is searched in; all of them if left out. They have the same weight.`,
       },
       filter: filterSchema(definition),
       sort_by: sortSchema(definition),
@@ -74,7 +74,7 @@ function sortSchema(definition: CollectionDefinition): JsonObject {
   return {
     type: "string",
     pattern: `^${one}(?:,${one}){0,${searchLimits.sortKeysMax - 1}}$`,
-    description: `Up to ${searchLimits.sortKeysMax} different keys of ${keys.join(", ")}, each with :asc or :desc, separated by commas. ${textMatchKey} needs q. Rows without a key's value come last; ties are in the order of record_id.`,
+    description: `Up to ${searchLimits.sortKeysMax} different keys of ${keys.join(", ")}, each with :asc or :desc, separated by commas. ${textMatchKey} needs q. Rows without a key's value come last; ties are sorted by record_id.`,
   };
 }
 

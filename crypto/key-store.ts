@@ -87,7 +87,7 @@ export class FileKeyStore {
     const made = generatePrivateJwk(algorithm);
     const path = this.#path(name);
     if (await createFile(path, `${JSON.stringify(made)}\n`, { mode: ownerOnlyFile })) return made;
-    throw new KeyStoreError("name_taken", `${path} exists, and a key is not written over.`);
+    throw new KeyStoreError("name_taken", `${path} exists, and a key is not overwritten.`);
   }
 
   /** Keeps `key` under `name` unless that name is taken; gives the key that the name has then (F2). */
@@ -103,7 +103,7 @@ export class FileKeyStore {
     if (algorithmOf(key) === algorithm) return key;
     throw new KeyStoreError(
       "algorithm_mismatch",
-      `${this.#path(name)} is ${algorithmOf(key)}, wanted is ${algorithm}.`,
+      `${this.#path(name)} is ${algorithmOf(key)}, but ${algorithm} is required.`,
     );
   }
 
@@ -121,7 +121,7 @@ function refuseOpen(mode: number, path: string, wanted: string): void {
   const found = (mode & 0o777).toString(8);
   throw new KeyStoreError(
     "permissions_too_open",
-    `${path} has mode ${found}: others on this machine may reach the private keys. ` +
+    `${path} has mode ${found}: other users of this machine may read the private keys. ` +
       `If nobody did, run \`chmod ${wanted} ${path}\`; otherwise replace the keys.`,
   );
 }
@@ -135,7 +135,7 @@ function parseKey(text: string, path: string): PrivateJwk {
   }
   const parsed = parsePrivateJwk(value);
   if (parsed.ok) return parsed.value;
-  throw new KeyStoreError("key_malformed", `${path} holds no key that can be used: ${parsed.detail}`);
+  throw new KeyStoreError("key_malformed", `${path} contains no usable key: ${parsed.detail}`);
 }
 
 async function openIfThere(path: string): Promise<FileHandle | null> {

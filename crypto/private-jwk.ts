@@ -53,7 +53,7 @@ function generate(algorithm: KeyAlgorithm): KeyObject {
  * such a key would sign what nobody can verify.
  */
 export function parsePrivateJwk(value: unknown): Result<PrivateJwk, "jwk_malformed"> {
-  if (value === null || typeof value !== "object") return refuse("jwk_malformed", "A JWK is an object.");
+  if (value === null || typeof value !== "object") return refuse("jwk_malformed", "A JWK must be an object.");
   const { d, priv, ...rest } = value as Record<string, unknown>;
   const publicHalf = parsePublicJwk(rest);
   if (!publicHalf.ok) return publicHalf;
@@ -66,9 +66,7 @@ export function parsePrivateJwk(value: unknown): Result<PrivateJwk, "jwk_malform
     return refuse("jwk_malformed", `The private member is base64url of ${secretLength} bytes.`);
   }
   const jwk = { ...publicHalf.value, [isAkp ? "priv" : "d"]: secret } as PrivateJwk;
-  return belongsTogether(jwk)
-    ? ok(jwk)
-    : refuse("jwk_malformed", "The two halves of the key do not belong together.");
+  return belongsTogether(jwk) ? ok(jwk) : refuse("jwk_malformed", "The two halves of the key do not match.");
 }
 
 /** The public half alone. */

@@ -132,7 +132,7 @@ function parseClusterSecret(env: Env): ClusterSecret {
   if (also === cluster) {
     throw new ConfigError(
       "SVC_CLUSTER_SECRET_ALSO",
-      "is the secret itself; name the one that the secret changes from or to, or unset it",
+      "is the secret itself; set it to the secret that is being replaced or introduced, or unset it",
     );
   }
   return { cluster, alsoCluster: also === undefined ? null : parseSecret("SVC_CLUSTER_SECRET_ALSO", also) };
@@ -144,7 +144,7 @@ function withoutClusterSecret(env: Env): ClusterSecret {
     if (env[setting] === undefined) continue;
     throw new ConfigError(
       setting,
-      "says nothing where nodes have certificates (SVC_NODE_TLS_CERT_FILE), by which they know each other; unset it",
+      "has no effect where nodes have certificates (SVC_NODE_TLS_CERT_FILE), by which they know each other; unset it",
     );
   }
   return { cluster: null, alsoCluster: null };
@@ -176,7 +176,7 @@ function password(env: Env, prefix: string, username: string | null): string | n
   const given = env[`${prefix}_PASSWORD`] ?? null;
   if ((username === null) === (given === null)) return given;
   const missing = username === null ? "USERNAME" : "PASSWORD";
-  throw new ConfigError(`${prefix}_${missing}`, "is missing; set user name and password, or neither");
+  throw new ConfigError(`${prefix}_${missing}`, "is missing; set both user name and password, or neither");
 }
 
 function parseRegions(text: string, own: string): readonly string[] {
@@ -233,7 +233,7 @@ function parseReplication(
   }
   const missing = regions.find((each) => copies[each] === undefined);
   if (missing !== undefined) {
-    throw new ConfigError("SVC_CASSANDRA_REPLICATION", `says nothing of ${missing}; add ${missing}:3`);
+    throw new ConfigError("SVC_CASSANDRA_REPLICATION", `does not mention ${missing}; add ${missing}:3`);
   }
   return Object.freeze(copies);
 }
@@ -243,7 +243,7 @@ function parseUrl(text: string | undefined): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === "") return url.href;
   throw new ConfigError(
     "SVC_ELASTICSEARCH",
-    "is missing or no URL; name the region's index cluster, such as https://10.0.0.1:9200, without a password in it",
+    "is missing or not a URL; name the region's index cluster, such as https://10.0.0.1:9200, without a password in it",
   );
 }
 

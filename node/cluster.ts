@@ -196,8 +196,11 @@ function movesOf(
 }
 
 function stillBeats(nodes: readonly string[]): RefusedOrder {
-  const which = nodes.length === 1 ? `the node ${nodes[0]} still beats` : `${nodes.join(", ")} still beat`;
-  const detail = `${which}. Stop the region's nodes first, or say "force": true.`;
+  const which =
+    nodes.length === 1
+      ? `the node ${nodes[0]} still writes heartbeats`
+      : `${nodes.join(", ")} still write heartbeats`;
+  const detail = `${which}. Stop the region's nodes first, or use "force": true.`;
   return { outcome: "still_beats", detail };
 }
 

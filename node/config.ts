@@ -199,7 +199,7 @@ function isClustered(env: Readonly<Record<string, string | undefined>>): boolean
   if (idle !== undefined) {
     throw new ConfigError(
       idle,
-      "says nothing to a node on the embedded default; set SVC_STORE=cassandra, or unset it",
+      "has no effect on a node with the embedded stores; set SVC_STORE=cassandra, or unset it",
     );
   }
   return false;

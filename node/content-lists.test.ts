@@ -56,7 +56,7 @@ describe("the file of content lists", () => {
   it.each([
     ["", /strict JSON.*write \{"protected_names"/],
     ['{"protected_names":[],"protected_names":[],"blocked_hosts":[]}', /\/protected_names in .* strict JSON/],
-    ["[]", /is no object; write/],
+    ["[]", /is not an object; write/],
     [
       '{"protected_names":[],"blocked_hosts":[],"a/b":1}',
       /\/a~1b in .*use protected_names, blocked_hosts, exempt_names/,

@@ -54,7 +54,7 @@ async function read(path: string): Promise<Uint8Array> {
 }
 
 function parseLists(path: string, value: JsonValue): OperatorLists {
-  if (!isObject(value)) throw refused(path, "", `is no object; write ${form}`);
+  if (!isObject(value)) throw refused(path, "", `is not an object; write ${form}`);
   const unknown = Object.keys(value).find((name) => !(members as readonly string[]).includes(name));
   if (unknown !== undefined) {
     throw refused(path, pointerTo("", unknown), `is not a member of this file; use ${members.join(", ")}`);
@@ -81,13 +81,13 @@ function parseList<T>(
   parseItem: (value: JsonValue, at: Place) => T,
 ): readonly T[] {
   if (list === undefined) throw refused(path, pointer, "is missing; write [] for an empty list");
-  if (!isArray(list)) throw refused(path, pointer, "is no array; write an array of strings");
+  if (!isArray(list)) throw refused(path, pointer, "is not an array; write an array of strings");
   return list.map((item, index) => parseItem(item, { path, pointer: `${pointer}/${index}` }));
 }
 
 function parseText(faultOf: (text: string) => string | null): (value: JsonValue, at: Place) => string {
   return (value, { path, pointer }) => {
-    const fault = typeof value === "string" ? faultOf(value) : "is no string; write it in quotes";
+    const fault = typeof value === "string" ? faultOf(value) : "is not a string; write it in quotes";
     if (fault !== null) throw refused(path, pointer, fault);
     return value as string;
   };
@@ -117,18 +117,18 @@ function checkAssigned(path: string, names: readonly ProtectedName[]): void {
       bytes.set(owner, sum);
       const limit = `use at most ${assignedBytesMax} bytes of names for one business`;
       if (sum > assignedBytesMax)
-        throw refused(path, `/protected_names/${index}`, `is one too many for ${owner}; ${limit}`);
+        throw refused(path, `/protected_names/${index}`, `exceeds the limit for ${owner}; ${limit}`);
     }
   }
 }
 
 function faultOfOwner(owner: string): string | null {
-  return isUuidV4(owner) ? null : "is no business_uuid; write a UUID v4 in lower case";
+  return isUuidV4(owner) ? null : "is not a business_uuid; write a UUID v4 in lower case";
 }
 
 function faultOfName(name: string): string | null {
   if (name.trim() === "") return "is empty; name a company or brand, or remove it";
-  if (name.length > nameLengthMax) return `is longer than ${nameLengthMax} characters; write the name alone`;
+  if (name.length > nameLengthMax) return `is longer than ${nameLengthMax} characters; write only the name`;
   return isFindable(name)
     ? null
     : `is ${JSON.stringify(name)}: names of fewer than three letters are not looked for; remove it`;

@@ -14,7 +14,7 @@ export function edgeReadings(edge: Edge): readonly Reading[] {
   return [
     gauge("svc_http_connections", "Connections of callers.", connections),
     gauge("svc_http_body_bytes", "Bytes of bodies that are being read or answered.", bodyBytes),
-    gauge("svc_http_answer_bytes", "Bytes of answers that peers have not taken.", answerBytes),
+    gauge("svc_http_answer_bytes", "Bytes of answers that peers have not read.", answerBytes),
     ...Object.entries(edge.refusals).map(
       ([kind, value]): Reading => ({
         ...{ name: `svc_http_refused_${kind}_total`, help: edgeRefusals[kind as EdgeRefusal] },

@@ -31,7 +31,7 @@ export function createHostedKeys(deps: HostedKeysDeps): (businessUuid: string) =
     const detail =
       known.length === 0
         ? `No key is held for business ${uuid}.`
-        : `The key that is held for business ${uuid} is not on this node; ask another one, or bring hosted-${uuid}.jwk.`;
+        : `The key that is held for business ${uuid} is not on this node; ask another node, or bring hosted-${uuid}.jwk.`;
     throw signingUnavailable("hosted_key", detail);
   };
 }

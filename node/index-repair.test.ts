@@ -139,7 +139,7 @@ describe("the row index of a node that is started again", () => {
       await push(services, 2, ["a"], "other");
       expect(await names(services)).toEqual(["old b", "old c", "other a"]);
     });
-    expect(repairs(logged)).toEqual(["3 rows were missing: the file was of another store"]);
+    expect(repairs(logged)).toEqual(["3 rows were missing: the file belonged to another store"]);
     proveStored(home);
   });
 

@@ -24,7 +24,7 @@ export function parseKeyConfig(env: Env, environment: string): KeyConfig {
   if (address === undefined && secretFile === undefined) return { issuance: null };
   const given = address === undefined ? "SVC_ISSUANCE_SECRET_FILE" : "SVC_ISSUANCE";
   if (environment === "sandbox")
-    throw new ConfigError(given, "says nothing to a sandbox, which issues everything itself; unset it");
+    throw new ConfigError(given, "has no effect in a sandbox, which issues everything itself; unset it");
   if (address === undefined) throw new ConfigError("SVC_ISSUANCE", `is missing; use ${addressForms}`);
   if (secretFile === undefined)
     throw new ConfigError(

@@ -96,6 +96,6 @@ function orSay(act: () => void): void {
   try {
     act();
   } catch (error) {
-    process.emitWarning(`The log file cannot be put aside or removed: ${String(error)}`);
+    process.emitWarning(`The log file cannot be rotated or removed: ${String(error)}`);
   }
 }

@@ -137,7 +137,7 @@ describe("a production node", () => {
   it.each([
     ["anchors.json", "anchors.json: is missing; put the public anchors that `svc keys anchors` writes there"],
     ["key-set.json", "key-set.json: is missing; put the key set that was issued for this service there"],
-    ["record-id.jwk", "record-id.jwk: is missing; bring the one secret that all nodes make record ids with"],
+    ["record-id.jwk", "record-id.jwk: is missing; bring the secret with which all nodes make record ids"],
     ["projection", "projection.jwk: is missing; bring the projection key that was made for this node"],
     [
       "receipt-eu-west1",
@@ -158,7 +158,7 @@ describe("a production node", () => {
     const keys = await copyKeys();
     await rename(join(keys, await nameOf("receipt-eu-west1")), join(keys, "receipt-us-east1.jwk"));
     expect(await refusal(keys, { region: "us-east1" })).toBe(
-      "receipt-us-east1.jwk: cannot sign receipts: key KEY is listed for region eu-west1; bring the key and the key set that belong together",
+      "receipt-us-east1.jwk: cannot sign receipts: key KEY is listed for region eu-west1; bring a key and a key set that match",
     );
   });
 
@@ -167,7 +167,7 @@ describe("a production node", () => {
     await rm(join(strange, await nameOf("sidecar")));
     await (await FileKeyStore.open(strange)).createNew("sidecar", "Ed25519");
     expect(await refusal(strange)).toBe(
-      "sidecar.jwk: cannot sign sidecars: key KEY is not in the key set; bring the key and the key set that belong together",
+      "sidecar.jwk: cannot sign sidecars: key KEY is not in the key set; bring a key and a key set that match",
     );
     const swapped = await copyKeys();
     await cp(join(swapped, await nameOf("sidecar")), join(swapped, await nameOf("statement")));
@@ -248,7 +248,7 @@ describe("a production node", () => {
       const keys = await copyKeys();
       await cp(made.path(join(name.split("-")[0] ?? "", `${name}.jwk`)), join(keys, `${name}.jwk`));
       expect(await refusal(keys)).toBe(
-        `${name}.jwk: is a private key that certifies others; it must not lie among the keys of a node: take it off this machine`,
+        `${name}.jwk: is a private key that certifies others; it must not be among the keys of a node: remove it from this machine`,
       );
     },
   );

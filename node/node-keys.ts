@@ -92,7 +92,7 @@ async function productionSource(config: NodeConfig, store: FileKeyStore): Promis
   if (foreign !== undefined)
     throw new ConfigError(
       join(config.keys, `${foreign}.jwk`),
-      "is a private key that certifies others; it must not lie among the keys of a node: take it off this machine",
+      "is a private key that certifies others; it must not be among the keys of a node: remove it from this machine",
     );
   const anchors = await loadAnchors(join(config.keys, anchorsFile), "production");
   assertPublished(config.passkeys, anchors.passkeys);
@@ -136,7 +136,7 @@ function assertUsable(
       );
     throw new ConfigError(
       join(config.keys, `${first.name}.jwk`),
-      `cannot sign ${use === "statement" ? "statements" : `${use}s`}: ${faults[0]}; bring the key and the key set that belong together`,
+      `cannot sign ${use === "statement" ? "statements" : `${use}s`}: ${faults[0]}; bring a key and a key set that match`,
     );
   }
 }
@@ -145,8 +145,11 @@ async function loadRecordIdKey(config: NodeConfig, store: FileKeyStore): Promise
   const path = join(config.keys, "record-id.jwk");
   const jwk = await store.loadOfAlgorithm("record-id", "Ed25519");
   if (jwk === null)
-    throw new ConfigError(path, "is missing; bring the one secret that all nodes make record ids with");
+    throw new ConfigError(path, "is missing; bring the secret with which all nodes make record ids");
   const secret = "d" in jwk ? parseBase64Url(jwk.d) : null;
   if (secret !== null) return secret;
-  throw new ConfigError(path, "holds no secret; restore it from the backup, for record ids depend on it");
+  throw new ConfigError(
+    path,
+    "contains no secret; restore it from the backup, because record ids depend on it",
+  );
 }

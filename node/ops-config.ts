@@ -65,7 +65,7 @@ export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port:
   if (fault !== null) {
     throw new ConfigError(
       "SVC_OPS_TOKEN_FILE",
-      `${tokenFile} ${fault}; remove it and start again to have one made`,
+      `${tokenFile} ${fault}; remove it and start again to create a new one`,
     );
   }
   const names = isLoopback(host) ? [host, "localhost", "127.0.0.1", "::1"] : [host];

@@ -46,7 +46,7 @@ export function assertPublished(passkeys: PasskeyOrigins | null, anchors: Passke
   if (passkeys === null || sorted(passkeys) === sorted(anchors)) return;
   throw new ConfigError(
     originsSetting,
-    "names other portals than the anchors do; make anchors that name them (docs/keys.md), or unset both passkey settings",
+    "does not name the same portals as the anchors; make anchors that name them (docs/keys.md), or unset both passkey settings",
   );
 }
 

@@ -61,10 +61,10 @@ export function allowedPlainText(
   if (setting === null)
     throw new ConfigError(
       missing,
-      `is not set, and a production node speaks to ${name} by mutual TLS alone; ${fix}`,
+      `is not set, but a production node speaks to ${name} only over mutual TLS; ${fix}`,
     );
   throw new ConfigError(
     setting,
-    `is not set, and ${name} would be spoken to in the clear; ${fix}, or set it to yes on a network that nobody else reaches`,
+    `is not set, so traffic to ${name} would be in the clear; ${fix}, or set it to yes on a network that nobody else reaches`,
   );
 }

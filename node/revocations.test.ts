@@ -203,7 +203,7 @@ describe("an operator ends a certificate", () => {
     expect(JSON.parse(run.printed)).toMatchObject({ changed: true, since: from });
     expect(JSON.parse((await end(uuid, ...revoked)).printed)).toMatchObject({ changed: false, since: from });
     expect(await end(uuid, "--status", "closed", "--status-reason", "ended")).toMatchObject({
-      ...{ code: 3, said: expect.stringContaining("The certificate is revoked") },
+      ...{ code: 3, said: expect.stringContaining("The certificate is already revoked") },
     });
   });
 
@@ -292,8 +292,8 @@ describe("svc revoke", () => {
   });
 
   it.each([
-    [["key", "k".repeat(43)], /No key of this key_id.*404/],
-    [["key", "nonsense"], /No key of this key_id.*404/],
+    [["key", "k".repeat(43)], /No key with this key_id.*404/],
+    [["key", "nonsense"], /No key with this key_id.*404/],
     [["mandate", "00000000-0000-4000-8000-00000000dead", "mdt"], /no mandate.*404/],
     [["mandate", "nobody", "mdt"], /no mandate.*404/],
     [
@@ -320,13 +320,13 @@ describe("svc revoke", () => {
     expect(await of("key", "k", "--by", "Ada")).toContain("--reason is missing");
     expect(await of("key", "k", "--reason", "why")).toContain("--by is missing");
     expect(await of("mandate", "u", "m", "--status", "closed", ...answered)).toContain(
-      "--status says nothing",
+      "--status does not apply",
     );
     expect(await of("key", "k", "--compromised-from", "yesterday", ...answered)).toContain(
       "--compromised-from",
     );
     expect(await of("certificate", "u", "--status", "gone", ...answered)).toContain("--status is");
-    expect(await of("key", "k", "--ops-url", "127.0.0.1", ...answered)).toContain("no address");
+    expect(await of("key", "k", "--ops-url", "127.0.0.1", ...answered)).toContain("not an address");
   });
 
   it("reaches a node elsewhere by address and token, and is refused with another", async () => {
@@ -377,6 +377,6 @@ it("a moment in the future, or none, is refused by the node itself", async () =>
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ by: "a", reason: "b", compromised_from: "2026-02-30T00:00:00.000Z" }),
   });
-  expect(await answer.json()).toMatchObject({ code: "request_invalid", detail: /is no moment/ });
+  expect(await answer.json()).toMatchObject({ code: "request_invalid", detail: /is not a moment/ });
   expect(await publishOne(business)).toBe(200);
 });

@@ -8,6 +8,7 @@ import { type Answer, type Path, prepare, type Sent, send } from "./sealing-atte
 import { findingOfPublished, findingOfSent } from "./sealing-evidence.fixture.ts";
 import {
   active,
+  ended,
   first,
   good,
   hourMs,
@@ -64,6 +65,13 @@ const onlyReceiverSees: readonly OnlyReceiverSees[] = [
       certificate: 1,
       sealedMs: -2 * minuteMs,
     }),
+  },
+  {
+    what: "that the business had closed before it was to take another mandate",
+    code: "certificate_not_in_force",
+    applies: ({ plan, past }) =>
+      plan.path === "mandate" && past.certificates.some(({ status }) => status === "closed"),
+    example: withPast(good("mandate"), { certificates: [first, ended("closed", -minuteMs)] }),
   },
   {
     what: "that another AI policy came into force between sealing and receipt",
@@ -246,6 +254,7 @@ const verifierReasons: Readonly<Record<Path, readonly string[]>> = {
   ],
   mandate: [
     "accepted",
+    "certificate_not_in_force",
     ...["payload_type_mismatch", "version_unknown", "payload_malformed", "key_unknown", "envelope_malformed"],
     ...["signature_invalid", "key_not_valid", "role_not_allowed"],
   ],

@@ -54,7 +54,7 @@ export function withPast(scenario: Scenario, past: Partial<Past>): Scenario {
 
 export const first = { status: "active", atMs: -2.5 * dayMs, effectiveMs: -2.5 * dayMs } as const;
 export const active = (atMs: number) => ({ status: "active", atMs, effectiveMs: atMs }) as const;
-const ended = (status: "revoked" | "closed" | "withdrawn", atMs: number, effectiveMs = atMs) =>
+export const ended = (status: "revoked" | "closed" | "withdrawn", atMs: number, effectiveMs = atMs) =>
   ({ status, atMs, effectiveMs }) as const;
 
 const histories: readonly Past["certificates"][] = [

@@ -174,7 +174,7 @@ function portTaken(error: unknown, config: NodeConfig): unknown {
   if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) return error;
   return new ConfigError(
     "--port-base",
-    `${config.portBase} to ${config.portBase + 4} are not all free; name another base`,
+    `${config.portBase} to ${config.portBase + 4} are not all free; choose another base`,
   );
 }
 

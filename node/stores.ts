@@ -65,7 +65,7 @@ export async function openEmbeddedStores(
   const records = openSqliteRecordStore(database, clock.now);
   const rows = await openRepairedIndex(join(config.home, "rows.db"), database, { onCommit });
   if (rows.repaired > 0) {
-    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file was of another store" : ""}`;
+    const detail = `${rows.repaired} rows were missing${rows.isNew ? ": the file belonged to another store" : ""}`;
     log({ level: "warn", event: "index.repaired", actor: "", detail });
   }
   return {
@@ -166,7 +166,7 @@ function prepareIndex(index: ElasticRowIndex, log: StoresOptions["log"]): () => 
   const attempt = async (): Promise<void> => {
     try {
       for (const [collection, lacking] of await index.prepare()) {
-        const detail = `${collection} must be built anew before it can be asked for ${lacking.join(", ")}`;
+        const detail = `${collection} must be rebuilt before it can be asked for ${lacking.join(", ")}`;
         log({ level: "warn", event: "index.outdated", actor: "", detail });
       }
     } catch (error) {
@@ -258,7 +258,7 @@ function assertNamed(cert: string, host: string, path: string): void {
   const named = certificate.subjectAltName ?? "no host";
   throw new ConfigError(
     setting,
-    `${path} names ${named}, and the others reach this node at ${host} (SVC_NODE_ADDRESS); issue a certificate with that as a subject alternative name`,
+    `${path} names ${named}, but the others reach this node at ${host} (SVC_NODE_ADDRESS); issue a certificate with that as a subject alternative name`,
   );
 }
 
@@ -283,8 +283,5 @@ function refuseKeyspace(error: unknown, region: string): never {
 
 function refuseNewer(error: unknown): never {
   if (!(error instanceof SchemaTooNew)) throw error;
-  throw new ConfigError(
-    "SVC_CASSANDRA_KEYSPACE",
-    `${error.message}; start a version of the program that knows it`,
-  );
+  throw new ConfigError("SVC_CASSANDRA_KEYSPACE", `${error.message}; start a newer version of the program`);
 }

@@ -61,32 +61,48 @@ export interface SurfacePlaces {
   readonly audit: AuditLog;
 }
 
+/** What a test of the surfaces sees or sets in place of what a node has; a node changes nothing. */
+export interface SurfaceChanges {
+  readonly edge?: Edge;
+  readonly observer?: HttpDeps["observer"];
+  /** Values of Host that unsigned requests may name; null for any. */
+  readonly hosts?: readonly string[] | null;
+  readonly addressRates?: AddressRates;
+  readonly delayUntil?: (atMs: number) => Promise<void>;
+}
+
 /** Longer than a busy caller leaves a connection idle. */
 const leaveMs = 1_000;
 
 export function buildSurfaces(
   services: NodeServices,
   { urls, ports, access, logger, audit }: SurfacePlaces,
+  changes: SurfaceChanges = {},
 ): Surfaces {
   const { config } = services;
   const metrics = createMetrics(processMetrics());
-  const edge = createEdge({ limits: config.http.limits, trustedProxies: config.trustedProxies });
+  const { limits } = config.http;
+  const edge = changes.edge ?? createEdge({ limits, trustedProxies: config.trustedProxies });
   const common: Omit<HttpDeps, "hosts"> = {
     logger,
     clock: services.clock,
-    observer: metrics,
+    observer: changes.observer ?? metrics,
     edge,
     // Callers of a node alone have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };
   const http = (url: string, port: number | undefined): HttpDeps => ({
     ...common,
-    hosts: hostsOf(url, { host: config.host, port: port ?? 0 }, config.http.hosts),
+    hosts:
+      changes.hosts === undefined
+        ? hostsOf(url, { host: config.host, port: port ?? 0 }, config.http.hosts)
+        : changes.hosts,
   });
   const budget = queryBudgetOf(services);
   const authentication = authenticationOf(services);
   const { requestRate } = authentication;
-  const verification = verificationOf(services, urls, edge);
+  const rates = changes.addressRates ?? addressRatesOf(services);
+  const verification = verificationOf(services, urls, { edge, addressRates: rates });
   const grants = grantRoutes(services, authentication, edge);
   return {
     retrieval: buildRetrieval({
@@ -94,7 +110,7 @@ export function buildSurfaces(
       authentication: { ...authentication, limitFields: limitFieldsOf(requestRate, budget) },
       authorities: authoritiesOf(urls.base_url),
       baseUrl: urls.base_url,
-      ...retrievalOf(services, urls, budget),
+      ...retrievalOf(services, urls, { budget, delayUntil: changes.delayUntil }),
       verification,
       sandbox: grants(urls.base_url, "svc-retrieval"),
     }),
@@ -219,7 +235,11 @@ function authoritiesOf(url: string): readonly string[] {
   return host.startsWith("127.0.0.1") ? [host, port === "" ? "localhost" : `localhost:${port}`] : [host];
 }
 
-function retrievalOf(services: NodeServices, urls: SandboxUrls, budget: QueryBudget | null) {
+function retrievalOf(
+  services: NodeServices,
+  urls: SandboxUrls,
+  { budget, delayUntil: delayed }: { budget: QueryBudget | null; delayUntil: SurfaceChanges["delayUntil"] },
+) {
   const { register, records, index, clock } = services;
   const receipts = createReceipts({
     environment: services.keys.environment,
@@ -239,7 +259,7 @@ function retrievalOf(services: NodeServices, urls: SandboxUrls, budget: QueryBud
       budget,
       clock,
       verifyUrl: urls.verify_url,
-      delayUntil: (atMs) => delayUntil(clock, atMs),
+      delayUntil: delayed ?? ((atMs) => delayUntil(clock, atMs)),
     }),
   };
 }
@@ -284,7 +304,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
       "Actors taken out of service after repeated crashes.",
       stats.quarantined.length,
     ),
-    gauge("svc_actors_outbox", "Effects not acknowledged yet.", stats.outboxPending),
+    gauge("svc_actors_outbox", "Effects that have not been acknowledged yet.", stats.outboxPending),
     counter("svc_actors_commands_total", "Commands handled.", stats.commandsHandled),
     counter("svc_actors_commits_total", "Commits applied.", stats.commits),
     counter(
@@ -294,7 +314,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
     ),
     counter(
       "svc_fence_refusals_total",
-      "Commits of all nodes that were refused because another activation had the actor, from the store.",
+      "Commits of all nodes that were refused because another activation had the actor, as counted in the store.",
       services.fence.total(),
     ),
     counter("svc_actors_crashes_total", "Crashes of actors.", stats.crashes),
@@ -311,14 +331,18 @@ export function clusterReadings({
 }: Pick<NodeCluster, "membership" | "regionNames" | "transportStats">): readonly Reading[] {
   const members = regionNames.flatMap((region) => membership.view(region).members);
   return [
-    gauge("svc_cluster_members", "Nodes of all regions, as this one knows them.", members.length),
+    gauge("svc_cluster_members", "Nodes of all regions, as known to this node.", members.length),
     gauge("svc_cluster_lease_held", "1 while this node may act.", membership.holdsLease() ? 1 : 0),
-    gauge("svc_cluster_peers", "Nodes that this one calls.", transportStats()?.peers.length ?? 0),
+    gauge("svc_cluster_peers", "Nodes that this node calls.", transportStats()?.peers.length ?? 0),
   ];
 }
 
 /** What needs no account: everything that anyone may check. */
-function verificationOf(services: NodeServices, urls: SandboxUrls, edge: Edge): readonly Route[] {
+function verificationOf(
+  services: NodeServices,
+  urls: SandboxUrls,
+  bounds: { readonly edge: Edge; readonly addressRates: AddressRates },
+): readonly Route[] {
   const { register, keys, clock, trust, records, actors } = services;
   const common = { register, clock, crypto: nativeCrypto, statement: keys.statement };
   return verificationRoutes({
@@ -332,7 +356,6 @@ function verificationOf(services: NodeServices, urls: SandboxUrls, edge: Edge): 
       actors,
     }),
     verifyPage: createVerifyPage({ ...common, records, verifyUrl: urls.verify_url }),
-    edge,
-    addressRates: addressRatesOf(services),
+    ...bounds,
   });
 }

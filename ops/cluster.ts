@@ -12,7 +12,7 @@ export interface ClusterOps {
   move(party: string, to: string): Promise<string>;
   /** `declared` is the success. `force` for a region whose nodes still beat. */
   declareDead(order: DeadRegion): Promise<string | RefusedOrder>;
-  /** Puts a lost region's data centre into the keyspace again; `put_in` is the success. */
+  /** Adds a lost region's data centre to the keyspace again; `put_in` is the success. */
   putIn(region: string): Promise<string>;
   /** `rejoined` is the success. */
   rejoin(region: string): Promise<string>;

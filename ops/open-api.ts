@@ -93,19 +93,19 @@ function revocation(path: string, { summary, body, answer, parameters = [] }: Re
   };
 }
 
-const keyId = parameter("path", "key_id", "Of a registered key.");
-const uuid = parameter("path", "uuid", "Of a business or an AI company.");
+const keyId = parameter("path", "key_id", "Id of a registered key.");
+const uuid = parameter("path", "uuid", "UUID of a business or an AI company.");
 const mandateNames = [
-  parameter("path", "business_uuid", "Of the business that gave the mandate."),
-  parameter("path", "mandate_id", "Of the mandate, percent-encoded where it needs to be."),
+  parameter("path", "business_uuid", "UUID of the business that gave the mandate."),
+  parameter("path", "mandate_id", "Id of the mandate, percent-encoded where necessary."),
 ];
-const after = parameter("query", "after", "`next_after` of the page before.");
+const after = parameter("query", "after", "`next_after` of the previous page.");
 const kind = parameter("path", "kind", "Kind of actor, such as push.");
 
 const reads: readonly Operation[] = [
   read("/healthz", "The process answers", health),
-  read("/readyz", "The node can serve; `degraded` names what it does without meanwhile", readyReport, {
-    answers: { 503: { description: "It cannot, and why", body: readyReport } },
+  read("/readyz", "The node can serve; `degraded` names what is unavailable meanwhile", readyReport, {
+    answers: { 503: { description: "The node cannot serve, with the reasons", body: readyReport } },
   }),
   read("/metrics", "Prometheus text format", anyText, { mediaType: "text/plain" }),
   read("/ops/actors/:kind", "Ids of the actors of a kind, 100 a page", actorList, {
@@ -145,7 +145,7 @@ const revocations: readonly Operation[] = [
     summary: "Revokes the key of a sandbox grant, used or not",
     ...{ body: bodies.grant, answer: done("key", keyState) },
   }),
-  read("/ops/acts/:uuid", "What was done to a party with a name and a reason, 100 a page", actList, {
+  read("/ops/acts/:uuid", "Acts of operators on a party, with name and reason, 100 a page", actList, {
     parameters: [uuid, after],
   }),
 ];
@@ -158,9 +158,9 @@ const cluster: readonly Operation[] = [
   ),
   command("/ops/cluster/moves", "Moves a party's home from this region to another", bodies.moves),
   command("/ops/cluster/declare-dead", "Declares a lost region dead", bodies.declareDead),
-  command("/ops/cluster/put-in", "Puts a lost region's data centre into the keyspace again", bodies.putIn),
-  command("/ops/cluster/rejoin", "Lets a rebuilt region in again", bodies.rejoin),
-  command("/ops/cluster/rebuild", "Builds this region's index of a collection again", bodies.rebuild),
+  command("/ops/cluster/put-in", "Adds a lost region's data centre to the keyspace again", bodies.putIn),
+  command("/ops/cluster/rejoin", "Readmits a rebuilt region", bodies.rejoin),
+  command("/ops/cluster/rebuild", "Rebuilds this region's index of a collection", bodies.rebuild),
 ];
 
 export function openApiOf(isClustered: boolean): JsonObject {

@@ -118,7 +118,11 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     if (error.name === "RegisterRefused")
       return sendProblem(reply, "request_invalid", error.message, { reason: error.code });
     request.log.error({ request_id: request.id, err: error }, "failed");
-    return sendProblem(reply, "internal_error", "The service failed; the request id names what happened.");
+    return sendProblem(
+      reply,
+      "internal_error",
+      "The service failed; its log has the cause under the request id.",
+    );
   });
   return server;
 }
@@ -140,7 +144,7 @@ function answerUnmatched(
   leaveBodyUnread(request, reply);
   const path = request.url.split("?", 1)[0] ?? "/";
   const there = [...methods].find(([pattern]) => pathPattern(pattern).test(path));
-  if (there === undefined) return sendProblem(reply, "not_found", "There is no such address here.");
+  if (there === undefined) return sendProblem(reply, "not_found", "This address does not exist here.");
   const [, allowed] = there;
   reply.header("allow", allowed.join(", "));
   return sendProblem(reply, "method_not_allowed", `${request.method} is not allowed here.`, { allowed });
@@ -168,7 +172,7 @@ function addReads(server: FastifyInstance, deps: OpsDeps): void {
   );
   server.get<{ Params: { kind: string; id: string } }>("/ops/actors/:kind/:id", async (request, reply) => {
     const report = await deps.inspect(request.params);
-    return report ?? sendProblem(reply, "not_found", "There is no such actor.");
+    return report ?? sendProblem(reply, "not_found", "This actor does not exist.");
   });
 }
 

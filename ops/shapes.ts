@@ -47,7 +47,7 @@ const plainText = (lengthMax: number, description: string) =>
   );
 
 const actMembers = {
-  by: plainText(byLengthMax, "Who asks for it: a person, or a system that a person answers for."),
+  by: plainText(byLengthMax, "Who asks for it: a person, or a system for which a person is responsible."),
   reason: plainText(reasonLengthMax, "Why. It is kept with the act."),
 };
 
@@ -57,7 +57,7 @@ const act = object(actMembers);
 
 const moment = (description: string) => described(timestamp, description);
 const compromisedFrom = moment(
-  "Since when somebody else may have had the key; not in the future. Left out where nobody had: what it sealed before stands.",
+  "Since when somebody else may have had the key, which is not in the future. Leave it out if nobody had the key: what it sealed before stands.",
 );
 
 /** What is said to each address. */
@@ -67,9 +67,9 @@ export const bodies = {
   certificate: object({
     status_reason: described(
       matching(/^[a-z][a-z0-9_]{0,63}$/, "a lower-case reason code"),
-      "Why, in a code that the certificate shows to everybody, such as approval_reversed.",
+      "The reason, as a code that the certificate shows to everybody, such as approval_reversed.",
     ),
-    effective_from: optional(moment("From when on; not in the future. Now where it is not named.")),
+    effective_from: optional(moment("Effective date, which is not in the future; now if it is left out.")),
     ...actMembers,
   }),
   grant: object({
@@ -83,7 +83,7 @@ export const bodies = {
     force: optional(
       described(
         flag,
-        "Declares a region dead although its nodes still beat: they lose what was not yet elsewhere.",
+        "Declares a region dead although its nodes still write heartbeats: what had not reached another region is lost.",
       ),
     ),
     ...actMembers,

@@ -75,7 +75,7 @@ function rootFaultOf(
   if (thumbprint(root.public_key, sha256) !== root.key_id)
     return malformed("The key id is not the thumbprint of the key.", pointer);
   if (algorithmOf(root.public_key) !== root.alg)
-    return malformed("The public key is of another algorithm.", pointer);
+    return malformed("The public key has another algorithm.", pointer);
   const other = roots.find((candidate) => candidate.key_id === root.pair);
   const isPair = other !== undefined && other.pair === root.key_id && other.alg !== root.alg;
   return isPair ? null : malformed("A root is a P-256 and an ML-DSA-65 key that name each other.", pointer);

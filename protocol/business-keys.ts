@@ -95,10 +95,10 @@ function keyFault(key: BusinessKey, pointer: string, sha256?: Sha256): Fault | n
     return malformed("The key id is not the thumbprint of the key.", `${pointer}/key_id`);
   }
   if ((key.cose !== undefined) !== (key.kind === "passkey")) {
-    return malformed("A passkey, and nothing else, has a COSE key.", `${pointer}/cose`);
+    return malformed("A passkey has a COSE key, and no other key has one.", `${pointer}/cose`);
   }
   if (key.cose !== undefined && key.cose !== coseKeyOf(key.public_key)?.toBase64()) {
-    return malformed("The COSE key is another key than the JWK.", `${pointer}/cose`);
+    return malformed("The COSE key differs from the JWK.", `${pointer}/cose`);
   }
   return null;
 }

@@ -98,8 +98,8 @@ describe("canonical JSON", () => {
     const cycle: { [name: string]: JsonValue } = {};
     cycle["a"] = [cycle];
     expect(canonicalize(nested(canonicalDepthMax))).toBe(judge(nested(canonicalDepthMax)));
-    expect(() => canonicalize(nested(canonicalDepthMax + 1))).toThrow(/64 deep/);
-    expect(() => canonicalize(cycle)).toThrow(/64 deep/);
+    expect(() => canonicalize(nested(canonicalDepthMax + 1))).toThrow(/64 levels deep/);
+    expect(() => canonicalize(cycle)).toThrow(/64 levels deep/);
   });
 
   it("writes what the canonicalize package writes, and writes it again after reading it", () => {

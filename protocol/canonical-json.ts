@@ -27,12 +27,13 @@ function write(value: JsonValue, depth: number): string {
   if (value === null || value === true || value === false) return String(value);
   if (typeof value === "string") return writeString(value);
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw new TypeError("A JSON number is finite (RFC 8785 §3.2.2.3).");
+    if (!Number.isFinite(value)) throw new TypeError("A JSON number must be finite (RFC 8785 §3.2.2.3).");
     // ECMAScript's number-to-string is what RFC 8785 §3.2.2.3 prescribes; it writes -0 as 0.
     return String(value);
   }
-  if (typeof value !== "object") throw new TypeError(`${typeof value} is no JSON value.`);
-  if (depth >= canonicalDepthMax) throw new TypeError(`A JSON value is at most ${canonicalDepthMax} deep.`);
+  if (typeof value !== "object") throw new TypeError(`${typeof value} is not a JSON value.`);
+  if (depth >= canonicalDepthMax)
+    throw new TypeError(`A JSON value must be at most ${canonicalDepthMax} levels deep.`);
   return isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
 }
 
@@ -41,7 +42,8 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
 }
 
 function writeString(value: string): string {
-  if (!value.isWellFormed()) throw new TypeError("A JSON string has no lone surrogates (RFC 8785 §3.2.2.2).");
+  if (!value.isWellFormed())
+    throw new TypeError("A JSON string must have no lone surrogates (RFC 8785 §3.2.2.2).");
   // For well-formed strings JSON.stringify escapes exactly as RFC 8785 §3.2.2.2 prescribes.
   return JSON.stringify(value);
 }
@@ -60,7 +62,7 @@ function writeObject(object: JsonObject, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object);
   // A Date, a Map or a byte array has no members that JSON would show: it would be signed as something else.
   if (prototype !== Object.prototype && prototype !== null)
-    throw new TypeError("A JSON object is a plain object.");
+    throw new TypeError("A JSON object must be a plain object.");
   // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 prescribes.
   const names = Object.keys(object).sort();
   let text = "{";

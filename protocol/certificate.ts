@@ -74,9 +74,9 @@ export function parseCertificate(payload: Uint8Array): Verdict<Certificate> {
   if (!parsed.ok) return parsed;
   const { status, status_reason: reason } = parsed.value;
   if (status === "active" && reason !== undefined)
-    return malformed("An active certificate has no reason.", "/status_reason");
+    return malformed("An active certificate must have no reason.", "/status_reason");
   if (status === "withdrawn" && reason === undefined)
-    return malformed("A withdrawn certificate states why.", "/status_reason");
+    return malformed("A withdrawn certificate must state its reason.", "/status_reason");
   return parsed;
 }
 

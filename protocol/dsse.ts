@@ -82,7 +82,7 @@ const signature: Shape<Of<typeof signatureMembers>> = {
   judge: (value, pointer, tell) => {
     if (!signatureMembers.judge(value, pointer, tell)) return false;
     const { authenticatorData, clientDataJSON } = isObject(value) ? value : {};
-    const detail = "A passkey signature carries both authenticatorData and clientDataJSON.";
+    const detail = "A passkey signature must carry both authenticatorData and clientDataJSON.";
     return (authenticatorData === undefined) === (clientDataJSON === undefined) || tell({ pointer, detail });
   },
 };

@@ -92,7 +92,9 @@ export function parseSignatureHeaders(headers: {
   if (!signatureInput || !signature)
     return refuse("signature_missing", "Signature-Input and Signature are required (RFC 9421).");
   if (Math.max(signatureInput.length, signature.length) > signatureFieldLengthMax)
-    return invalid(`Signature-Input and Signature have at most ${signatureFieldLengthMax} characters each.`);
+    return invalid(
+      `Signature-Input and Signature must have at most ${signatureFieldLengthMax} characters each.`,
+    );
   const usual = parseUsual(signatureInput, signature);
   const candidates = usual ? [usual] : parseGeneral(signatureInput, signature);
   if (candidates === null)
@@ -100,12 +102,12 @@ export function parseSignatureHeaders(headers: {
   const tagged = candidates.filter((candidate) => acceptedTags.includes(candidate.params.tag));
   const [received] = tagged;
   if (!received || tagged.length > 1) {
-    return invalid(`Exactly one signature carries the tag ${acceptedTags.join(" or ")}.`);
+    return invalid(`Exactly one signature must carry the tag ${acceptedTags.join(" or ")}.`);
   }
-  if (received.label !== signatureLabel) return invalid(`The signature's label is ${signatureLabel}.`);
+  if (received.label !== signatureLabel) return invalid(`The signature's label must be ${signatureLabel}.`);
   if (received.fault !== null) return invalid(received.fault);
   if (!/^[\x21-\x7e]{16,128}$/.test(received.params.nonce))
-    return invalid("nonce has 16 to 128 printable characters.");
+    return invalid("nonce must have 16 to 128 printable characters.");
   const { fault: _none, ...value } = received;
   return ok(value);
 }
@@ -173,11 +175,11 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
     ["nonce", "keyid", "tag"].every((name) => typeof value(name) === "string");
   const bytes = signature instanceof ArrayBuffer ? new Uint8Array(signature) : null;
   const fault = !isList
-    ? "Signature-Input's member is an inner list of components."
+    ? "The member of Signature-Input must be an inner list of components."
     : !hasExactParams
-      ? `The parameters are exactly ${paramNames.join(", ")}, in this order.`
+      ? `The parameters must be exactly ${paramNames.join(", ")}, in this order.`
       : bytes === null
-        ? "Signature has a byte sequence under the same label."
+        ? "Signature must have a byte sequence under the same label."
         : null;
   return {
     label,
@@ -211,12 +213,15 @@ export function checkSignatureTimes(
 ): Result<null, "signature_expired"> {
   const life = params.expires - params.created;
   if (!(life >= 1 && life <= signatureLifeMaxSeconds)) {
-    return refuse("signature_expired", `expires is 1 to ${signatureLifeMaxSeconds} seconds after created.`);
+    return refuse(
+      "signature_expired",
+      `expires must be 1 to ${signatureLifeMaxSeconds} seconds after created.`,
+    );
   }
   if (params.created > nowSeconds + createdAheadMaxSeconds) {
     return refuse(
       "signature_expired",
-      `created is at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`,
+      `created must be at most ${createdAheadMaxSeconds} seconds in the future; check the clock.`,
     );
   }
   return params.expires > nowSeconds

@@ -50,7 +50,7 @@ export function readTokens(text: string): Result<JsonValue, TokenFault> {
       if (typeof value === "number" && !Number.isFinite(value)) {
         return refuse(
           "json_malformed",
-          "The number is larger than any that JSON readers hold.",
+          "The number is larger than JSON readers can represent.",
           pointerTo(open),
         );
       }

@@ -29,14 +29,13 @@ const algNames: Readonly<Record<KeyAlgorithm, readonly string[]>> = {
 
 /** Reads a public key; `jwk_malformed` for a private member, another kind of key, or a point that no signature may be checked against. */
 export function parsePublicJwk(value: unknown): Result<PublicJwk, "jwk_malformed"> {
-  if (!isObject(value)) return malformed("A JWK is an object.");
+  if (!isObject(value)) return malformed("A JWK must be an object.");
   const jwk = value as Record<string, unknown>;
   const parsed = parseKey(jwk);
   if (!parsed.ok) return parsed;
   const algorithm = algorithmOf(parsed.value);
   const { alg = algorithm, use = "sig", key_ops: operations = ["verify"] } = jwk;
-  if (!algNames[algorithm].some((name) => name === alg))
-    return malformed("alg is another algorithm than the key's.");
+  if (!algNames[algorithm].some((name) => name === alg)) return malformed("alg is not the key's algorithm.");
   const verifies = Array.isArray(operations) && operations.includes("verify");
   return use === "sig" && verifies
     ? parsed
@@ -47,7 +46,7 @@ function parseKey(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malforme
   if (jwk["kty"] === "OKP" && jwk["crv"] === "Ed25519") return parseEd25519(jwk);
   if (jwk["kty"] === "EC" && jwk["crv"] === "P-256") return parseP256(jwk);
   if (jwk["kty"] === "AKP" && jwk["alg"] === "ML-DSA-65") return parseMlDsa65(jwk);
-  return malformed("A key is Ed25519 (OKP), P-256 (EC) or ML-DSA-65 (AKP).");
+  return malformed("A key must be Ed25519 (OKP), P-256 (EC) or ML-DSA-65 (AKP).");
 }
 
 function malformed(detail: string): Result<never, "jwk_malformed"> {
@@ -66,7 +65,7 @@ function coordinate(value: unknown, length: number): Uint8Array | null {
 function parseEd25519(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malformed"> {
   const x = coordinate(jwk["x"], 32);
   if (!x || !hasOnly(jwk, ["kty", "crv", "x"]))
-    return malformed("An Ed25519 key has kty, crv and x of 32 bytes, nothing private.");
+    return malformed("An Ed25519 key has kty, crv and x of 32 bytes, and no private member.");
   if (!parseEd25519Point(x)) return malformed("The Ed25519 key is not a canonical point of large order.");
   return ok({ kty: "OKP", crv: "Ed25519", x: toBase64Url(x) });
 }
@@ -88,7 +87,7 @@ function parseP256(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malform
   const x = coordinate(jwk["x"], 32);
   const y = coordinate(jwk["y"], 32);
   if (!x || !y || !hasOnly(jwk, ["kty", "crv", "x", "y"]))
-    return malformed("A P-256 key has kty, crv, x and y of 32 bytes, nothing private.");
+    return malformed("A P-256 key has kty, crv, x and y of 32 bytes, and no private member.");
   const point = new Uint8Array(65);
   point[0] = 4;
   point.set(x, 1);
@@ -105,7 +104,7 @@ function parseMlDsa65(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malf
   const pub = coordinate(jwk["pub"], mlDsa65PublicKeyLength);
   if (!pub || !hasOnly(jwk, ["kty", "alg", "pub"])) {
     return malformed(
-      `An ML-DSA-65 key has kty, alg and pub of ${mlDsa65PublicKeyLength} bytes, nothing private.`,
+      `An ML-DSA-65 key has kty, alg and pub of ${mlDsa65PublicKeyLength} bytes, and no private member.`,
     );
   }
   return ok({ kty: "AKP", alg: "ML-DSA-65", pub: toBase64Url(pub) });

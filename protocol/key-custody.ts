@@ -44,7 +44,7 @@ export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {
   if (!parsed.ok) return parsed;
   // Both are of one fixed width, so their text orders as their instants do.
   if (parsed.value.effective_from > parsed.value.issued_at) {
-    return malformed("A statement takes effect when it is issued, or earlier.", "/effective_from");
+    return malformed("A statement must take effect when it is issued, or earlier.", "/effective_from");
   }
   return parsed;
 }

@@ -139,7 +139,7 @@ export function parseKeySet(payload: Uint8Array, sha256?: Sha256): Verdict<KeySe
     const fault = unfitKey(key, key.use, key.region, sha256);
     if (fault !== null) return malformed(fault, `/keys/${index}`);
     if ((key.pair !== null) !== isPaired(key.use))
-      return malformed("Only halves of a pair name another.", `/keys/${index}/pair`);
+      return malformed("Only the halves of a pair may name another key.", `/keys/${index}/pair`);
   }
   return ok({ ...parsed.value, certificates });
 }
@@ -200,7 +200,7 @@ function unfitKey(key: CertifiedKey, use: KeyUse, place: string | null, sha256?:
     ? alg === classicalAlgorithm || alg === postQuantumAlgorithm
     : alg === workingAlgorithm;
   if (!fits) return `A ${use} key may not be of algorithm ${alg}.`;
-  if (algorithmOf(key.public_key) !== alg) return "The public key is of another algorithm.";
+  if (algorithmOf(key.public_key) !== alg) return "The public key has another algorithm.";
   return thumbprint(key.public_key, sha256) === key.key_id
     ? null
     : "The key id is not the thumbprint of the key.";

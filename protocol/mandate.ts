@@ -84,7 +84,10 @@ export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
   const from = parseTimestamp(parsed.value.valid_from) ?? 0;
   const until = parseTimestamp(parsed.value.valid_until) ?? 0;
   if (until <= from || until - from > mandateLifeMaxMs) {
-    return malformed(`A mandate ends after it begins, at most ${mandateDaysMax} days later.`, "/valid_until");
+    return malformed(
+      `A mandate must end after it begins, and at most ${mandateDaysMax} days later.`,
+      "/valid_until",
+    );
   }
   return parsed;
 }
@@ -121,7 +124,7 @@ export function scopeAllows(mandate: Mandate, what: PublishedUnder): Verdict<voi
   }
   // Timestamps are of one fixed width, so their text orders as their instants do.
   if (what.at < mandate.valid_from || (what.by ?? what.at) >= mandate.valid_until)
-    return outOfScope("The mandate was not valid then.");
+    return outOfScope("The mandate was not valid at that time.");
   if (!scope.directions.includes("publish")) return outOfScope("The mandate does not allow publishing.");
   if (!scope.record_types.includes(what.record_type))
     return outOfScope(`The mandate does not cover ${what.record_type}.`);

@@ -93,7 +93,7 @@ describe("a passkey assertion", () => {
       "with another challenge",
       client({ challenge: passkeyChallenge(utf8("sign in"), sha256) }),
       authenticator(),
-      "something else",
+      "another challenge",
     ],
     ["at another origin", client({ origin: "https://portal.test.evil" }), authenticator(), "origin"],
     ["in a frame of another origin", client({ crossOrigin: true }), authenticator(), "cross-origin"],

@@ -49,7 +49,7 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
   const authenticatorData = parseBase64(signature.authenticatorData ?? "");
   const raw = parseBase64(signature.sig);
   if (clientData === null || authenticatorData === null || raw === null || clientData.length === 0) {
-    return invalid("A passkey signature carries authenticatorData and clientDataJSON.");
+    return invalid("A passkey signature must carry authenticatorData and clientDataJSON.");
   }
   const fault =
     clientDataFault(clientData, passkeyChallenge(check.message, sha256), check.origins) ??
@@ -71,8 +71,8 @@ function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyO
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
   const { type, challenge: given, origin, crossOrigin } = parsed.value;
-  if (type !== "webauthn.get") return "The assertion is of another ceremony.";
-  if (given !== challenge) return "The assertion was made for something else.";
+  if (type !== "webauthn.get") return "The assertion belongs to another ceremony.";
+  if (given !== challenge) return "The assertion was made for another challenge.";
   if (typeof origin !== "string" || !allowed.origins.includes(origin))
     return "The assertion was made at an origin that is not allowed.";
   return crossOrigin === undefined || crossOrigin === false
@@ -93,7 +93,7 @@ function authenticatorFault(bytes: Uint8Array, allowed: PasskeyOrigins, sha256: 
     return "The backup flags contradict each other.";
   const hasMore = (flags & (attestedData | extensionData)) !== 0;
   if (hasMore !== bytes.length > authenticatorDataLength)
-    return "The authenticator data does not have the length that its flags say.";
+    return "The authenticator data does not have the length that its flags imply.";
   return null;
 }
 

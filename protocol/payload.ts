@@ -61,7 +61,7 @@ function checkVersion(
   if (typeof v !== "number" || !Number.isSafeInteger(v))
     return malformed("The payload must name its version.", "/v");
   if (format.versions.includes(v))
-    return malformed(`A payload of version ${v} under the type of version ${format.version}.`, "/v");
+    return malformed(`A payload of version ${v} has the type of version ${format.version}.`, "/v");
   return refuse("version_unknown", `Version ${v} of this document is not known.`, "/v");
 }
 

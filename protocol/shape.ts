@@ -356,7 +356,7 @@ function judgeObject(
 function unknownMember(pointer: string, name: string, names: readonly string[]): ShapeFault {
   return {
     pointer: joinPointer(pointer, name),
-    detail: `There is no member ${JSON.stringify(name.slice(0, 64))} here.`,
+    detail: `The member ${JSON.stringify(name.slice(0, 64))} does not exist here.`,
     suggestion: nearestName(name, names),
     allowed: names,
   };

@@ -49,7 +49,7 @@ export async function judgePolicy(
   const opened = openSeal(request.seal);
   if (!opened.ok) return opened;
   const seal = opened.value;
-  if (seal.v !== 2) return refuse("version_unknown", "An AI policy is sealed in format 2.");
+  if (seal.v !== 2) return refuse("version_unknown", "An AI policy must be sealed in format 2.");
   const name = `policy/${request.uuid}/${seal.ai_policy_version}`;
   const body = (await readEntries(deps.actors, request.uuid, [name])).get(name);
   const key = await readSigner(deps.actors, request.uuid, request.seal);
@@ -71,7 +71,7 @@ function judgeAgain(
   if (!known.ok) return known;
   return policy.record_base64 === toBase64(record)
     ? ok({ policy, isKnown: true })
-    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+    : refuse("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
 }
 
 async function judgeNew(

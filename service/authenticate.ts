@@ -110,11 +110,11 @@ export function authenticateHead(
   if (!received.ok) return denied(received.code, received.detail);
   const parts = signedParts(accepted, head);
   if (parts === null)
-    return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
+    return denied("signature_invalid", "The request was addressed to a host that is not this deployment's.");
   if (head.hasBody && head.contentDigest === null) {
     return denied(
       "signature_invalid",
-      "A request with a body carries Content-Digest and its signature covers it.",
+      "A request with a body must carry Content-Digest, and its signature must cover it.",
     );
   }
   if (!coversExactly(received.value, parts)) {
@@ -161,7 +161,7 @@ function sandboxKeyFault(deps: AuthenticationDeps, { sandboxKey }: RequestHead):
   const isInBounds = sandboxKey.length >= 1 && sandboxKey.length <= grantLengthMax;
   // Several fields arrive joined by commas, and no grant has one.
   if (isInBounds && !sandboxKey.includes(",")) return null;
-  const detail = `SVC-Sandbox-Key is one grant of 1 to ${grantLengthMax} characters.`;
+  const detail = `SVC-Sandbox-Key must be one grant of 1 to ${grantLengthMax} characters.`;
   return denied("request_invalid", detail, { pointer: sandboxKeyPointer });
 }
 
@@ -178,7 +178,7 @@ function withKey(
   // Timestamps are of one fixed width, so their text orders as their instants do.
   const now = formatTimestamp(deps.clock.now());
   if (key.valid_from > now || (key.valid_until !== null && key.valid_until <= now)) {
-    return denied("key_unknown", "The key is not valid now.");
+    return denied("key_unknown", "The key is not valid at present.");
   }
   const party = deps.register.party(key.party_uuid);
   if (party instanceof Promise) return party.then((known) => withParty(base, key, known));
@@ -251,7 +251,7 @@ async function bearerCandidate(
   if (!bearer.ok) return denied(bearer.code, bearer.detail);
   const parts = signedParts(accepted, head);
   if (parts === null)
-    return denied("signature_invalid", "The request was addressed to another host than this deployment's.");
+    return denied("signature_invalid", "The request was addressed to a host that is not this deployment's.");
   const fault = sandboxKeyFault(deps, head);
   if (fault !== null) return fault;
   const base = { parts, received: null, expiresMs: bearer.value.expiresMs, accepted };

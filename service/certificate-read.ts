@@ -40,8 +40,7 @@ export async function readCertificate(
 function openIssuance(facts: CertificateFacts): Issuance {
   const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!envelope.ok || !opened.ok)
-    throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  if (!envelope.ok || !opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
   return { facts, certificate: opened.value.certificate, envelope: envelope.value };
 }
 
@@ -94,7 +93,7 @@ function certificatePage(newest: Issuance, history: readonly Issuance[]): Answer
     ...sandbox,
     table(rows),
     ...(history.length === 0 ? [] : ["<h2>Earlier certificates</h2>", ...history.map(historyTable)]),
-    "<p>This page is for reading. What can be verified is the signed certificate in the JSON form of this address.</p>",
+    "<p>This page is for people to read. To verify the certificate, use its signed form in the JSON answer of this address.</p>",
   ]);
   return { kind: "answer", status: 200, headers: htmlHeaders, body };
 }

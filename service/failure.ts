@@ -20,12 +20,12 @@ export function failureAnswer(error: unknown): Refused | null {
 }
 
 function limited(seconds: number): Refused {
-  const detail = "Too much is waiting for this key; send the request again later, signed afresh.";
+  const detail = "Too much is waiting for this key; send the request again later, with a new signature.";
   return rateLimited(detail, { retry_after_seconds: seconds });
 }
 
 function unavailable(reason: string, seconds: number): Refused {
-  const detail = "The service cannot answer this now; send the request again later, signed afresh.";
+  const detail = "The service cannot answer this now; send the request again later, with a new signature.";
   return refused(problem("unavailable", detail, { reason, retry_after_seconds: seconds }), {
     "retry-after": String(seconds),
   });

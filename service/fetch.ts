@@ -131,7 +131,9 @@ async function findRecord(
   request: FetchRequest,
 ): Promise<FetchedRecord | Refused> {
   if (!isRecordId(request.recordId))
-    return refused(problem("request_invalid", "This is no record id.", { pointer: "/path/record_id" }));
+    return refused(
+      problem("request_invalid", "This is not a valid record id.", { pointer: "/path/record_id" }),
+    );
   const limited = deps.budget?.spend(request.authenticated.caller.key.key_id, fetchCost) ?? null;
   return limited ?? (await readRecord(deps, kept, request)) ?? recordNotFound;
 }

@@ -42,7 +42,7 @@ export async function findMandate(
     if (sealed.ok) return { listed, sealed: sealed.value };
     fallen ??= sealed;
   }
-  const detail = "No mandate in force lets this key publish. An owner or admin seals one.";
+  const detail = "No mandate in force lets this key publish. An owner or admin has to seal one.";
   const why = fallen === null || fallen.ok ? {} : { reason: fallen.code };
   return refused(problem("mandate_missing", detail, why));
 }

@@ -30,7 +30,7 @@ async function register(
 ): Promise<GrantRegistration> {
   const { party, isNew } = await openParty(deps, grant, keyId);
   if (party.kind !== grant.party.kind)
-    return { status: "refused", detail: `The party is registered as ${party.kind}.` };
+    return { status: "refused", detail: `The party is registered as a ${party.kind}.` };
   const { role, public_key: jwk } = grant;
   const validFrom = formatTimestamp(deps.clock.now());
   const key = sandboxKeyFacts({ keyId, partyUuid: grant.party.uuid, role, jwk, validFrom });

@@ -72,7 +72,7 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
       problem("idempotency_key_reused", "This Idempotency-Key was used for a different request."),
     );
   }
-  const detail = "The same request is being answered; ask again in a moment.";
+  const detail = "The same request is being answered; send it again in a moment.";
   return refused(problem("idempotency_in_progress", detail, { retry_after_seconds: retrySeconds }), {
     "retry-after": String(retrySeconds),
   });

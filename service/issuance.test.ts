@@ -50,11 +50,16 @@ describe("the issuance key", () => {
   it.each([
     ["of a sandbox in production", certificate({ sandbox: true }), production, /not marked .* production/],
     ["of production in a sandbox", custody(), sandbox, /not marked .* sandbox/],
-    ["withdrawn without a reason", certificate({ status: "withdrawn" }), production, /states why/],
-    ["active with a reason", certificate({ status_reason: "x" }), production, /has no reason/],
+    ["withdrawn without a reason", certificate({ status: "withdrawn" }), production, /must state its reason/],
+    ["active with a reason", certificate({ status_reason: "x" }), production, /must have no reason/],
     ["of five minutes ago", certificate(), { ...production, nowMs: nowMs + 300_001 }, /must be now/],
     ["of a time to come", custody(), { ...production, nowMs: nowMs - 300_001 }, /must be now/],
-    ["in effect later", custody({ effective_from: formatTimestamp(nowMs + 1) }), production, /takes effect/],
+    [
+      "in effect later",
+      custody({ effective_from: formatTimestamp(nowMs + 1) }),
+      production,
+      /must take effect/,
+    ],
     [
       "under another type",
       { ...custody(), payloadType: payloadTypes["certificate.v1"] },
@@ -65,13 +70,13 @@ describe("the issuance key", () => {
       "that is a receipt",
       { ...certificate(), payloadType: payloadTypes["receipt.v3"] },
       production,
-      /signs no document/,
+      /does not sign documents/,
     ],
     [
       "that is a key set",
       { ...certificate(), payloadType: payloadTypes["key-set.v1"] },
       production,
-      /signs no document/,
+      /does not sign documents/,
     ],
   ])("signs no document %s", (_what, document, at, message) => {
     expect(judgeIssuable(document, at)).toEqual({

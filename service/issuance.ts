@@ -32,11 +32,13 @@ export function judgeIssuable(
 ): Result<Issuable, "issuance_refused"> {
   const read = readIssuable(document.payloadType, document.payload);
   if (read === null)
-    return refused(`The issuance key signs no document of type ${JSON.stringify(document.payloadType)}.`);
+    return refused(
+      `The issuance key does not sign documents of type ${JSON.stringify(document.payloadType)}.`,
+    );
   if (!read.ok) return refused(`The document cannot be read: ${read.detail} (${read.code})`);
   const { sandbox, ...issuable } = read.value;
   if (sandbox !== (at.environment === "sandbox"))
-    return refused(`The document is not marked as one of the ${at.environment} environment.`);
+    return refused(`The document is not marked as belonging to the ${at.environment} environment.`);
   const issuedMs = parseTimestamp(issuable.issued_at) ?? Number.NaN;
   if (!(Math.abs(issuedMs - at.nowMs) <= clockSkewMs))
     return refused(`issued_at is ${issuable.issued_at}; it must be now. Compare the clocks.`);

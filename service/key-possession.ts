@@ -26,7 +26,7 @@ export function verifyPossession(
   const said = opened.value;
   const [signature, ...more] = proof.signatures;
   if (signature === undefined || more.length > 0)
-    return refuse("envelope_malformed", "A proof of possession carries exactly one signature.");
+    return refuse("envelope_malformed", "A proof of possession must carry exactly one signature.");
   if (
     said.party_uuid !== key.party_uuid ||
     said.key_id !== key.key_id ||
@@ -34,7 +34,7 @@ export function verifyPossession(
     said.challenge !== challenge ||
     signature.keyid !== key.key_id
   ) {
-    return refuse("key_mismatch", "The proof is of another key, or for another party, role or challenge.");
+    return refuse("key_mismatch", "The proof is for another key, party, role or challenge.");
   }
   const jwk = key.public_key;
   const message = pae(proof.payloadType, parseBase64(proof.payload) ?? new Uint8Array());

@@ -40,7 +40,8 @@ function elsewhere(region: string): Refused {
 }
 
 function unknownRegion(): Refused {
-  const detail = "The region of this key is not known now; send the request again later, signed afresh.";
+  const detail =
+    "The region of this key is not known at present; send the request again later, with a new signature.";
   const extras = { reason: "key_region", retry_after_seconds: retrySeconds };
   return refused(problem("unavailable", detail, extras), { "retry-after": String(retrySeconds) });
 }

@@ -26,7 +26,7 @@ export function judgeKnown(
   { seal, key }: Sealed,
 ): Verdict<unknown> {
   if (seal.hash !== hashOf(shown.record, crypto.sha256)) {
-    return refuse("hash_mismatch", "The seal is over other bytes.");
+    return refuse("hash_mismatch", "The seal covers other bytes.");
   }
   const rule = { keyId: seal.key_id, kinds: aloneSealers };
   return verifySealer(trust(), keysOf(shown.uuid, [key]), shown.envelope, rule);

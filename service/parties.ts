@@ -219,11 +219,11 @@ function assertRole(
   { party, isNew }: { readonly party: Pick<PartyFacts, "kind">; readonly isNew: boolean },
 ): void {
   if ((party.kind === "ai_company") !== (key.role === "retrieval")) {
-    const detail = "A retrieval key is an AI company's, and every other key a business's.";
+    const detail = "A retrieval key must belong to an AI company, and every other key to a business.";
     throw new RegisterRefused("role_not_allowed", detail);
   }
   if (isNew && key.role === "sealing" && key.person_role === undefined)
-    throw new RegisterRefused("role_missing", "A passkey is registered with the role of its person.");
+    throw new RegisterRefused("role_missing", "A passkey must be registered with the role of its person.");
 }
 
 /** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */
@@ -250,7 +250,7 @@ function assertPublishable({ clock, crypto }: PartiesDeps, key: KeyFacts): void 
 function assertInstants(...instants: readonly (string | null)[]): void {
   const wrong = instants.find((each) => each !== null && !isTimestamp(each));
   if (wrong !== undefined)
-    throw new RegisterRefused("payload_malformed", "A revocation names UTC timestamps with milliseconds.");
+    throw new RegisterRefused("payload_malformed", "A revocation must use UTC timestamps with milliseconds.");
 }
 
 /**

@@ -90,7 +90,7 @@ export async function notAdmitted(
     return refusedAs(admitted);
   }
   const { retry_after_seconds } = admitted;
-  return rateLimited("Too many pushes of this business wait; resend this batch later.", {
+  return rateLimited("Too many pushes of this business are waiting; resend this batch later.", {
     retry_after_seconds,
   });
 }

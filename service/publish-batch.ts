@@ -48,7 +48,7 @@ export async function openBatch(
   const sealer = verifySealer(deps.trust(), keys, batchSeal, { keyId: seal.key_id, kinds: ["system"] });
   if (!sealer.ok) return sealRefused(sealer.code, sealer.detail);
   if (seal.record_type !== request.collection) {
-    const detail = `The seal is for ${seal.record_type}, the request for ${request.collection}.`;
+    const detail = `The seal is for ${seal.record_type}, but the request is for ${request.collection}.`;
     return sealRefused("record_type_mismatch", detail);
   }
   if (seal.tree_size !== records.length) {
@@ -60,7 +60,7 @@ export async function openBatch(
     sha256,
   );
   if (formatHash(tree.root) !== seal.root) {
-    const detail = "The records are not exactly those that the seal's root is over, in order.";
+    const detail = "The records are not exactly those that the seal's root covers, in order.";
     return sealRefused("hash_mismatch", detail);
   }
   return { seal, pushId: pushIdOf(party.uuid, opened.value, sha256), tree };

@@ -44,7 +44,7 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
   const split = await inSteps(splitArray(body, { member: "records", ...limits }), pause);
   if (split.kind === "too_many") return tooMany();
   if (split.kind === "malformed") {
-    return invalid(`The body is not strict JSON: byte ${split.at} is not what records goes on with.`, "");
+    return invalid(`The body is not strict JSON: byte ${split.at} does not continue the array records.`, "");
   }
   if (split.kind === "too_long") {
     if (split.item === null) return restTooLong();
@@ -72,7 +72,7 @@ async function parseParts(
   const json = parseStrictJson(rest);
   if (!json.ok) return invalid(`The body is not strict JSON: ${json.detail}`, json.pointer ?? "");
   const { value } = json;
-  if (!isObject(value)) return invalid("The body is a JSON object.", "");
+  if (!isObject(value)) return invalid("The body must be a JSON object.", "");
   const unknown = Object.keys(value).find((name) => !members.includes(name));
   if (unknown !== undefined) {
     const suggestion = nearestName(unknown, members);
@@ -88,7 +88,7 @@ async function parseParts(
   const envelope = parseEnvelope(batch_seal);
   if (!envelope.ok) return sealRefused(envelope.code, envelope.detail, { pointer: "/batch_seal" });
   const places = items ?? placesOf(records);
-  if (places === null) return invalid("records is an array of base64 strings.", "/records");
+  if (places === null) return invalid("records must be an array of base64 strings.", "/records");
   const parsed = await inSteps(parseRecords(body, places), pause);
   return isRefused(parsed) ? parsed : { batchSeal: envelope.value, records: parsed };
 }
@@ -103,7 +103,7 @@ function* parseRecords(
   body: Uint8Array,
   places: readonly (ItemPlace | string)[],
 ): Generator<void, readonly Uint8Array[] | Refused> {
-  if (places.length === 0) return invalid("records has at least one item.", "/records");
+  if (places.length === 0) return invalid("records must have at least one item.", "/records");
   if (places.length > batchRecordsMax) return tooMany();
   const parsed: Uint8Array[] = [];
   const faults: { pointer: string; detail: string }[] = [];
@@ -134,7 +134,7 @@ type RecordOutcome = Result<Uint8Array, "record_too_large" | "request_invalid">;
 
 function parseRecord(body: Uint8Array, place: ItemPlace | string): RecordOutcome {
   if (typeof place === "string") return parseRecordText(place);
-  if (place === null) return refuse("request_invalid", "A record is a base64 string.");
+  if (place === null) return refuse("request_invalid", "A record must be a base64 string.");
   const written = parseUtf8(body.subarray(place.start, place.end));
   if (written === null) return refuse("request_invalid", "The record's text is not UTF-8.");
   return written.includes("\\") ? parseEscaped(written) : parseRecordText(written);
@@ -152,17 +152,17 @@ function parseRecordText(record: string): RecordOutcome {
   if (record.length > recordCharactersMax) return recordTooLarge();
   const bytes = parseBase64(record);
   if (bytes === null || bytes.length === 0) {
-    return refuse("request_invalid", "A record is the base64 (RFC 4648 §4, padded) of its exact bytes.");
+    return refuse("request_invalid", "A record must be the base64 (RFC 4648 §4, padded) of its exact bytes.");
   }
   return { ok: true, value: bytes };
 }
 
 function recordTooLarge(): Refusal<"record_too_large"> {
-  return refuse("record_too_large", `A record has at most ${recordCharactersMax} base64 characters.`);
+  return refuse("record_too_large", `A record must have at most ${recordCharactersMax} base64 characters.`);
 }
 
 function restTooLong(): Refused {
-  return invalid(`Besides the items of records the body has at most ${restBytesMax} bytes.`, "");
+  return invalid(`Besides the items of records, the body must have at most ${restBytesMax} bytes.`, "");
 }
 
 function tooMany(): Refused {

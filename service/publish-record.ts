@@ -47,7 +47,7 @@ export async function publishRecord(
   const opened = openSeal(request.seal);
   if (!opened.ok) return opened;
   const seal = opened.value;
-  if (seal.v !== 2) return refuse("version_unknown", "A record is sealed in format 2.");
+  if (seal.v !== 2) return refuse("version_unknown", "A record must be sealed in format 2.");
   const payload = parseBase64(request.seal.payload) as Uint8Array;
   const pushId = pushIdOf(request.businessUuid, payload, deps.crypto.sha256);
   const push = pushRef(request.businessUuid, pushId);
@@ -77,7 +77,7 @@ function judgeAgain(
 function typeFault({ collection }: PublishRecordRequest, seal: SealV2): Result<never> | null {
   return seal.record_type === collection
     ? null
-    : refuse("record_type_mismatch", "The seal is for another record type.");
+    : refuse("record_type_mismatch", "The seal is for a different record type.");
 }
 
 async function judgeNew(
@@ -140,7 +140,8 @@ async function accept(
     await deps.records.dropStaged(actor.id);
     return refuse(admitted.code, admitted.detail);
   }
-  if (admitted.status !== "admitted") return refuse("rate_limited", "Too many pushes of this business wait.");
+  if (admitted.status !== "admitted")
+    return refuse("rate_limited", "Too many pushes of this business are waiting.");
   await acceptPush(deps.actors, actor, {
     facts: {
       ...pushFacts(request, push, { number: admitted.number, receivedAtMs: facts.at_ms ?? askedAtMs }),

@@ -99,5 +99,5 @@ export function judgeVerified({
 }: PublishingFacts): Result<void, "business_not_verified"> {
   return party?.kind === "business" && certificate?.status === "active"
     ? ok(undefined)
-    : refuse("business_not_verified", "Only a business with an active certificate publishes.");
+    : refuse("business_not_verified", "Only a business with an active certificate may publish.");
 }

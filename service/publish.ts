@@ -10,24 +10,24 @@
 //
 // What is asked, of which actor, and what each step refuses. Whether the signature and its key are right was judged before
 // (authenticate.ts). {@link publishBatch} reads in this order.
-//   | step                          | asked of | command                                | refuses                                 |
-//   | Idempotency-Key               | key      | idempotency.begin                      | request_invalid, idempotency_key_reused,|
-//   |                               |          |                                        | idempotency_in_progress                 |
-//   | type                          |          |                                        | type_not_publishable                    |
-//   | key and mandate               | business | publishing.facts, register.read        | key_unknown, mandate_missing            |
-//   | scope and source of the mandate |        |                                        | out_of_scope, source_not_allowed        |
-//   | caps of the mandate           | key      | caps.check                             | rate_limited                            |
-//   | verified business             |          |                                        | business_not_verified                   |
-//   | body                          |          |                                        | request_invalid, record_too_large, seal_invalid |
-//   | batch seal, Merkle root       | business | register.read, for another key's seal  | seal_invalid                            |
-//   | is the push known? (W3)       | push     | push.status                            |                                         |
-//   | key, certificate, AI policy   | business | register.read, for an older certificate| seal_invalid                            |
-//   | seq                           | key      | seq.check                              | seq_not_increasing                      |
-//   | seq and caps used up, after what is staged | key | push.charge                    | rate_limited, seq_not_increasing        |
-//   | fair use, hold                | business | push.admit                             | rate_limited                            |
-//   | acceptance                    | push     | push.accept                            | unavailable                             |
-//   | up to 50 records: settlement  | push     | push.await                             | unavailable                             |
-//   | the answer is kept            | key      | idempotency.settle, or .release        |                                         |
+//   | step                              | asked of | command                                 | refused as |
+//   |-----------------------------------|----------|-----------------------------------------|------------|
+//   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
+//   | type                              |          |                                         | type_not_publishable |
+//   | key and mandate                   | business | publishing.facts, register.read         | key_unknown, mandate_missing |
+//   | what the mandate covers, and whom |          |                                         | out_of_scope, source_not_allowed |
+//   | caps of the mandate               | key      | caps.check                              | rate_limited |
+//   | verified business                 |          |                                         | business_not_verified |
+//   | body                              |          |                                         | request_invalid, record_too_large, seal_invalid |
+//   | batch seal, Merkle root           | business | register.read, of another key           | seal_invalid |
+//   | whether the push is known (W3)    | push     | push.status                             | |
+//   | key, certificate, AI policy       | business | register.read, of an older certificate  | seal_invalid |
+//   | seq                               | key      | seq.check                               | seq_not_increasing |
+//   | charge, once the batch is stored  | key      | push.charge                             | rate_limited, seq_not_increasing, key_unknown |
+//   | fair use and hold                 | business | push.admit                              | rate_limited, business_not_verified |
+//   | acceptance                        | push     | push.accept                             | unavailable |
+//   | settlement, of up to 50 records   | push     | push.await                              | unavailable |
+//   | the answer                        | key      | idempotency.settle, or .release         | |
 
 import { businessRef, keyRef, pushRef } from "../actors/messages/refs.ts";
 import type { Clock, CryptoPort } from "../crypto/port.ts";

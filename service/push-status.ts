@@ -42,7 +42,7 @@ export async function readPush(actors: ActorSystem, request: ReadPushRequest): P
   const fromLeaf = cursor === null ? 0 : parseCursor(cursor);
   if (fromLeaf === null) {
     return refused(
-      problem("request_invalid", "cursor is the next_cursor of an earlier page.", {
+      problem("request_invalid", "cursor must be the next_cursor of an earlier page.", {
         pointer: "/query/cursor",
       }),
     );

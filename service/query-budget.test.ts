@@ -54,8 +54,8 @@ describe("the query-cost budget of a key", () => {
     expect(retryAfter(11, "gone")).toBe(0);
   });
 
-  it("cannot be less than the dearest request costs", () => {
-    expect(() => world(queryCostMax - 1)).toThrow("dearest");
+  it("cannot be less than the most expensive request costs", () => {
+    expect(() => world(queryCostMax - 1)).toThrow("most expensive");
     expect(world(queryCostMax).retryAfter(queryCostMax)).toBe(0);
   });
 });

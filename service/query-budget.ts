@@ -35,7 +35,7 @@ interface Minute {
 
 export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
   const { perMinute, elapsedMs } = options;
-  if (perMinute < queryCostMax) throw new Error("The dearest request must fit into the budget.");
+  if (perMinute < queryCostMax) throw new Error("The most expensive request must fit into the budget.");
   const minutes = new BoundedMap<string, Minute>(options.keysMax ?? limitedKeysMax);
   return {
     policy: `"query_cost";q=${perMinute};qu="query-cost";w=${minuteMs / 1_000}`,
@@ -61,6 +61,6 @@ export function createQueryBudget(options: QueryBudgetOptions): QueryBudget {
 }
 
 function usedUp(perMinute: number, cost: number, leftMs: number): Refused {
-  const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, signed afresh.`;
+  const detail = `This request costs ${cost}, and the searches and fetches of a key may cost ${perMinute} in a minute; send it again later, with a new signature.`;
   return rateLimited(detail, { retry_after_seconds: Math.ceil(leftMs / 1_000), reason: "query_cost" });
 }

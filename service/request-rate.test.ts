@@ -55,6 +55,6 @@ describe("the request rate of a key", () => {
     [0.5, 1],
     [1, Number.POSITIVE_INFINITY],
   ])("is of whole requests, not %d a second and %d at once", (perSecond, burst) => {
-    expect(() => world({ perSecond, burst })).toThrow("whole requests");
+    expect(() => world({ perSecond, burst })).toThrow("whole number of requests");
   });
 });

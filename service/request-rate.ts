@@ -49,7 +49,7 @@ interface Bucket {
 
 export function createRequestRate(options: RequestRateOptions): RequestRate {
   const { perSecond, burst, elapsedMs, subject = requestsOfKey } = options;
-  if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate is of whole requests.");
+  if (!isCount(perSecond) || !isCount(burst)) throw new Error("A rate must be a whole number of requests.");
   const buckets = new BoundedMap<string, Bucket>(options.keysMax ?? limitedKeysMax);
   const partsMax = burst * requestParts;
   const partsAt = ({ parts, atMs }: Bucket, nowMs: number): number =>
@@ -82,6 +82,6 @@ function isCount(value: number): boolean {
 }
 
 function tooMany({ reason, words }: RateSubject, perSecond: number, burst: number): Refused {
-  const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, signed afresh if it was signed.`;
+  const detail = `${words} ${perSecond} requests a second, and ${burst} at once; send the request again later, with a new signature if it was signed.`;
   return rateLimited(detail, { retry_after_seconds: retrySeconds, reason });
 }

@@ -97,13 +97,13 @@ export function createRevocations(deps: RevocationDeps): Revocations {
     const known = isKeyId(keyId) ? await deps.register.key(keyId) : null;
     const facts = known && (await entryOf<KeyFacts>(deps, known.party_uuid, `key/${keyId}`));
     return facts === null
-      ? refuse("unknown", "No key of this key_id is registered here.")
+      ? refuse("unknown", "No key with this key_id is registered here.")
       : ok(keyState(facts, await nameOf(deps, facts.party_uuid)));
   };
   const mandate: Revocations["mandate"] = async (uuid, mandateId) => {
     const facts = await entryOf<MandateFacts>(deps, uuid, `mandate/${mandateId}`);
     return facts === null
-      ? refuse("unknown", "The business has no mandate of this mandate_id.")
+      ? refuse("unknown", "The business has no mandate with this mandate_id.")
       : ok(mandateState(facts, await nameOf(deps, uuid)));
   };
   return {
@@ -165,7 +165,7 @@ async function nameOf({ register }: RevocationDeps, uuid: string): Promise<strin
 
 function momentFault(name: string, at: string | null, { clock }: RevocationDeps): Refusal<"refused"> | null {
   const ms = at === null ? 0 : parseTimestamp(at);
-  if (ms === null) return refuse("refused", `\`${name}\` is no moment such as 2026-11-21T03:00:00.000Z.`);
+  if (ms === null) return refuse("refused", `\`${name}\` is not a moment such as 2026-11-21T03:00:00.000Z.`);
   return ms > clock.now() ? refuse("refused", `\`${name}\` is in the future.`) : null;
 }
 
@@ -200,7 +200,7 @@ async function newestOf(deps: RevocationDeps, uuid: string) {
   if (facts === null) return null;
   const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
   return { facts, certificate: opened.value.certificate };
 }
 
@@ -225,7 +225,7 @@ async function endCertificate(
   const { certificate, facts } = before;
   const from = effective_from ?? formatTimestamp(deps.clock.now());
   if (facts.status === "revoked" && status !== "revoked")
-    return refuse("refused", "The certificate is revoked, which says more than that it ended.");
+    return refuse("refused", "The certificate is already revoked, which is stronger than being ended.");
   // Timestamps are of one fixed width, so their text orders as their instants do.
   if (facts.status === status && facts.status_effective_from <= from)
     return ok({ changed: false, since: facts.status_effective_from, subject: certificateState(before) });
@@ -246,7 +246,7 @@ async function revokeGrant(
   request: { readonly grant: string; readonly act: RegisterAct },
 ): Outcome<KeyState> {
   const { grants, crypto } = deps;
-  if (grants === null) return refuse("unknown", "There are no grants in production.");
+  if (grants === null) return refuse("unknown", "Production has no grants.");
   const opened = openGrant(request.grant, { grantKey: grants.signer.publicJwk, crypto });
   if (!opened.ok) return refuse("unknown", opened.detail);
   const { grant, keyId: key_id } = opened.value;

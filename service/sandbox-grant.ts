@@ -101,7 +101,7 @@ export function openGrant(
   const payload = parseBase64Url(data);
   const signature = parseBase64Url(signatureText);
   if (prefix !== grantPrefix || rest.length > 0 || payload === null || signature === null) {
-    return invalid(`A grant is ${grantPrefix}.<data>.<signature>.`);
+    return invalid(`A grant must have the form ${grantPrefix}.<data>.<signature>.`);
   }
   if (!trust.crypto.verify(trust.grantKey, utf8(`${prefix}.${data}`), signature)) {
     return invalid("The grant was not signed by this sandbox.");
@@ -110,10 +110,10 @@ export function openGrant(
   if (!parsed.ok) return invalid(parsed.detail);
   const grant = parsed.value;
   if (grant.role === "integration" ? grant.party.kind !== "business" : grant.party.kind !== "ai_company") {
-    return invalid("An integration key is a business's, a retrieval key an AI company's.");
+    return invalid("An integration key belongs to a business, and a retrieval key to an AI company.");
   }
   if (algorithmOf(grant.public_key) === "ML-DSA-65")
-    return invalid("Requests are signed with Ed25519 or ES256.");
+    return invalid("Requests must be signed with Ed25519 or ES256.");
   return ok({ grant, keyId: thumbprint(grant.public_key, trust.crypto.sha256) });
 }
 

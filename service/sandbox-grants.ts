@@ -74,7 +74,7 @@ function readKey(value: unknown): GivenKey | Refused {
   const parsed = parsePublicJwk(value);
   if (!parsed.ok) return invalid(parsed.detail, `/public_key${parsed.pointer ?? ""}`);
   if (algorithmOf(parsed.value) === "ML-DSA-65")
-    return invalid("Requests are signed with Ed25519 or ES256.", "/public_key");
+    return invalid("Requests must be signed with Ed25519 or ES256.", "/public_key");
   return { keyId: thumbprint(parsed.value), jwk: parsed.value };
 }
 
@@ -108,7 +108,7 @@ async function joinedParty(
 ): Promise<Granted | Refused> {
   const { role, possession, legal_name: name, country } = request.question;
   if (name !== undefined || country !== undefined)
-    return invalid("The party has its name and country; leave both out.", "/possession");
+    return invalid("The party already has a name and country; leave both out.", "/possession");
   const { register, crypto, clock } = deps.authentication;
   const signer = await signedBy(deps, request, async (keyId) => {
     const facts = await register.key(keyId);
@@ -168,23 +168,23 @@ async function signedBy(
   if (authenticated.kind === "problem") return authenticated;
   const { key, party, nonce } = authenticated.caller;
   if (key.role === question.role) return { kind: "signed", party, nonce };
-  const detail = `The key that signed has the role ${key.role}, and a grant of its party is for the same.`;
+  const detail = `The key that signed has the role ${key.role}, and a grant for its party must have the same role.`;
   return refused(problem("role_not_allowed", detail, { pointer: "/role" }));
 }
 
 function unknownSigner({ possession }: GrantQuestion): Refused {
   const detail =
     possession === undefined
-      ? "The request is signed by the key that the grant is for: keyid is the thumbprint of public_key."
-      : "The request is signed by a registered key of the party that the new key is to be of.";
+      ? "The request must be signed by the key that the grant is for: keyid is the thumbprint of public_key."
+      : "The request must be signed by a registered key of the party that the new key will belong to.";
   return refused(problem("key_unknown", detail));
 }
 
 function newParty(uuid: string, { role, legal_name: name, country }: GrantQuestion): PartyFacts | Refused {
-  if (name === undefined) return invalid("A new party has a name.", "/legal_name");
-  if (country === undefined) return invalid("A new party has a country.", "/country");
+  if (name === undefined) return invalid("A new party needs a name.", "/legal_name");
+  if (country === undefined) return invalid("A new party needs a country.", "/country");
   if (!countries.codes.has(country))
-    return invalid("There is no such country (ISO 3166-1 alpha-2).", "/country");
+    return invalid("This is not a country code of ISO 3166-1 alpha-2.", "/country");
   const kind = role === "integration" ? "business" : "ai_company";
   const legal_name = `${name}${sandboxNameEnding}`;
   return { uuid, kind, legal_name, country, group: uuid, blocked_groups: [] };

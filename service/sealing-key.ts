@@ -21,5 +21,5 @@ export function judgeLive(
 export function mayBind(key: KeyFacts, nowMs: number): ReturnType<typeof judgeLive> {
   const live = judgeLive(key, nowMs);
   if (!live.ok || bindsBusiness(key)) return live;
-  return refuse("role_not_allowed", "Only an owner or admin seals mandates and AI policies.");
+  return refuse("role_not_allowed", "Only an owner or admin may seal mandates and AI policies.");
 }

@@ -143,7 +143,7 @@ async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
 function readProjection(type: string, version: string): Outcome {
   const isWellFormed = /^[a-z_]{1,32}$/.test(type) && /^[1-9][0-9]{0,5}$/.test(version);
   const document = isWellFormed ? projectionDocument(type, Number(version)) : null;
-  if (document === null) return refused(problem("not_found", "There is no such projection version."));
+  if (document === null) return refused(problem("not_found", "This projection version does not exist."));
   return cacheable(
     sameBytes(`projection/${type}/${version}`, () => document),
     daySeconds,
@@ -169,7 +169,7 @@ function readVocabulary(deps: VerificationDeps, request: Parameters<Verification
   const { name, version } = request;
   if (version !== null && !/^[1-9][0-9]{0,8}$/.test(version)) {
     return refused(
-      problem("request_invalid", "version is an integer of at least 1.", { pointer: "/query/version" }),
+      problem("request_invalid", "version must be an integer of at least 1.", { pointer: "/query/version" }),
     );
   }
   const isKnown = (vocabularyNames as readonly string[]).includes(name);
@@ -178,7 +178,7 @@ function readVocabulary(deps: VerificationDeps, request: Parameters<Verification
     : null;
   if (document === null) {
     return refused(
-      problem("not_found", "There is no such vocabulary or version.", { allowed: vocabularyNames }),
+      problem("not_found", "This vocabulary or version does not exist.", { allowed: vocabularyNames }),
     );
   }
   const body = sameBytes(`vocabulary/${name}/${version ?? "latest"}`, () => document);

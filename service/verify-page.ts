@@ -70,13 +70,13 @@ export function createVerifyPage(deps: VerifyPageDeps): VerifyPage {
 }
 
 function requestFault({ recordId, origin, cert, servedAt }: VerifyPageRequest): Refused | null {
-  if (!isRecordId(recordId)) return invalid("This is no record id.", "/path/record_id");
+  if (!isRecordId(recordId)) return invalid("This is not a valid record id.", "/path/record_id");
   if (origin === null || !isHash(origin))
     return invalid("origin is required: sha256: and 64 lower-case hex digits.", "/query/origin");
   if (cert !== null && !isHash(cert))
-    return invalid("cert is sha256: and 64 lower-case hex digits.", "/query/cert");
+    return invalid("cert must be sha256: and 64 lower-case hex digits.", "/query/cert");
   if (servedAt !== null && parseDateTime(servedAt) === null)
-    return invalid("served_at is a date-time such as 2026-01-31T08:00:00.000Z.", "/query/served_at");
+    return invalid("served_at must be a date-time such as 2026-01-31T08:00:00.000Z.", "/query/served_at");
   return null;
 }
 
@@ -192,7 +192,7 @@ function describe(
 function businessOf(deps: VerifyPageDeps, version: Version, facts: CertificateFacts): Findings["business"] {
   const envelope = parseEnvelope(JSON.parse(facts.envelope) as JsonValue);
   const opened = envelope.ok ? openCertificate(envelope.value) : envelope;
-  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} is no certificate.`);
+  if (!opened.ok) throw new Error(`The stored certificate ${facts.cert_id} cannot be read.`);
   const { certificate } = opened.value;
   return {
     business_uuid: version.businessUuid,
@@ -230,8 +230,7 @@ const statusWords: Readonly<Record<Version["status"], string>> = {
     "The business published a record with this id and exactly these bytes, and it is the version served now.",
   superseded:
     "The business published a record with this id and exactly these bytes. A later version has replaced it.",
-  withdrawn:
-    "The business published a record with this id and exactly these bytes. It is not served any more.",
+  withdrawn: "The business published a record with this id and exactly these bytes. It is no longer served.",
 };
 
 function htmlAnswer({ business, checks, version, status, ...findings }: Findings): Outcome {

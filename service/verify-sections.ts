@@ -75,7 +75,7 @@ function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): Sea
     certificates: { issuances: [] },
     keys: { v: 1, uuid: "", cert_id: "", issued_at: "", keys: [] },
   });
-  if (verdict.ok) throw new Error("A seal stands by the keys of nobody.");
+  if (verdict.ok) throw new Error("A seal verified although no key was given.");
   if (verdict.code !== "key_unknown") return verdict;
   return { ...verdict, detail: "No business with a certificate is known here to have the sealing key." };
 }

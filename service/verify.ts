@@ -141,7 +141,7 @@ function isOfRegister(seal: SealVerdict | null): boolean {
 }
 
 const registerWarning =
-  "The seal was judged by the register of this region; what was registered in another one moments ago may not have reached it yet.";
+  "The seal was judged by the register of this region; what was registered in another region moments ago may not have reached it yet.";
 
 function warnAboutCertificate(standing: Standing | null, warnings: string[]): void {
   const today = standing?.certificates.issuances[0]?.certificate;

@@ -6,7 +6,7 @@ import { type Kept, parseKept } from "./world/kept.ts";
 export const usage = `npm run sim -- [options]
   --seeds N      run N seeds (default 200, and for a mutant as many as its search says at most), or as many as --minutes lets
   --minutes M    stop after M minutes
-  --from S       the first seed (default: drawn afresh, and printed)
+  --from S       the first seed (default: a random one, which is printed)
   --seed S       run one seed and tell what happened
   --shrink       of a seed that fails: leave out all that need not be there, and tell what is left
   --faults NAMES, --steps NAMES, --nodes NAMES

@@ -4,8 +4,10 @@ import { describe, expect, it } from "vitest";
 import { root } from "./process.ts";
 import { exemptions } from "./tidy/exemptions.ts";
 import { importFaults, importTable, stalePatterns } from "./tidy/import-table.ts";
+import { labelFaults } from "./tidy/labels.ts";
 import { sourceFaults, textFaults } from "./tidy/rules.ts";
 import { type Fault, listFiles, loadSource, parseSource } from "./tidy/source.ts";
+import { pageWordFaults, textWordFaults } from "./tidy/words.ts";
 
 /** Fewer files than this were never there since these rules are: then the walk is broken, not the house in order. */
 const fileCountMin = 200;
@@ -15,8 +17,9 @@ const prose = listFiles(root, [".md", ".mjs", ".yaml", ".yml", ".json", ".sh", "
   .filter((path) => path !== "package-lock.json" && !path.includes("/vectors/"))
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 const found: readonly Fault[] = [
-  ...files.flatMap((file) => [...importFaults(file), ...sourceFaults(file)]),
-  ...prose.flatMap(textFaults),
+  ...files.flatMap((file) => [...importFaults(file), ...sourceFaults(file), ...textWordFaults(file)]),
+  ...prose.flatMap((file) => [...textFaults(file), ...pageWordFaults(file)]),
+  ...labelFaults(files),
 ];
 
 function isExempt(fault: Fault): boolean {
@@ -226,6 +229,46 @@ describe("the rules about a file", () => {
     ]);
     expect(textFaults({ path: "a.ts", text: `// @ts-${"ignore"}` })).toMatchObject([{ rule: "silenced" }]);
     expect(textFaults({ path: "a.md", text: "https://example.com/home/x and ./tmp/x" })).toEqual([]);
+  });
+
+  it.each([
+    `The index is built ane${"w"}.`,
+    `Who${"ever"} has the key is the party.`,
+    `The row of befo${"re"} stays.`,
+    `This is n${"o"} record id.`,
+    `Tests are run, to${"o"}.`,
+  ])("refuse in pages and texts: %s", (text) => {
+    expect(pageWordFaults({ path: "a.md", text: `x\n${text}` })).toMatchObject([{ rule: "words", line: 2 }]);
+    for (const quoted of [JSON.stringify(text), `\`\${x} ${text}\``]) {
+      expect(textWordFaults(parseSource("node/a.ts", `f(\n${quoted});`))).toMatchObject([
+        { rule: "words", line: 2 },
+      ]);
+      expect(textWordFaults(parseSource("node/a.test.ts", `f(${quoted});`))).toEqual([]);
+    }
+    expect(textWordFaults(parseSource("node/a.ts", `// ${text}`))).toEqual([]);
+    expect(pageWordFaults({ path: "a.md", text: `«${text}»` })).toEqual([]);
+  });
+
+  it("want a label once in its file, and where it is cited from", () => {
+    const port = parseSource("storage/port.ts", "// A port.\n//   S1. Kept.\n//   S2. In order.\n");
+    const cite = (path: string, text: string) =>
+      labelFaults([port, parseSource(path, text)]).map((each) => each.detail);
+    const nameOf = (label: string, name: string): string =>
+      `// See ${label} in ${name}.ts and of ${name}.ts.`;
+    expect(cite("storage/a.ts", nameOf("S1", "port"))).toEqual([]);
+    expect(cite("node/a.ts", nameOf("S2", "storage/port"))).toEqual([]);
+    expect(cite("node/a.ts", nameOf("S2", "port"))).toEqual([]);
+    expect(cite("node/a.ts", nameOf("S3", "port"))).toEqual([`S3 ${"in"} port.ts is not given there`]);
+    expect(cite("node/a.ts", nameOf("S1", "gone"))).toEqual([`S1 ${"in"} gone.ts is not given there`]);
+    for (const title of [`is kept (${"S1"}, S2)`, `${"S2"}: is in order`]) {
+      expect(cite("storage/a.test.ts", `it("${title}", f);`)).toEqual([]);
+      expect(cite("node/a.test.ts", `import "../storage/port.ts";\nit("${title}", f);`)).toEqual([]);
+      expect(cite("node/a.test.ts", `it("${title}", f);`)).toContain("S2 is given nowhere near");
+    }
+    expect(cite("storage/a.test.ts", 'it("is kept (S3)", f);')).toEqual(["S3 is given nowhere near"]);
+    expect(labelFaults([parseSource("a/a.ts", "//   S1. One.\n//   S1. Two.\n")])).toMatchObject([
+      { rule: "labels", detail: "S1 is given twice" },
+    ]);
   });
 
   it("throw on what cannot be parsed", () => {

@@ -47,7 +47,7 @@ export function admitPush(
 const notVerified: AdmitReply = {
   status: "refused",
   code: "business_not_verified",
-  detail: "Only a business with an active certificate publishes.",
+  detail: "Only a business with an active certificate may publish.",
 };
 
 /** AI companies have certificates in force too, and publish nothing. */
@@ -94,7 +94,7 @@ export function settleHold(
 ): Decision<RegisterReply, BusinessEvent> {
   const { context } = view.snapshot;
   if (!context.held.includes(command.push_id)) {
-    return { reply: { status: "refused", code: "hold_unknown", detail: "No such push is held." } };
+    return { reply: { status: "refused", code: "hold_unknown", detail: "This push is not held." } };
   }
   const { push_id, confirmed } = command;
   const number = admissions.read(view, push_id)?.number ?? context.number;

@@ -67,12 +67,12 @@ export function refusalOf(
   if (known !== undefined) {
     return isSame(mandate, factsIn("mandate", known))
       ? { status: "done" }
-      : refused("mandate_id_taken", "The business has another mandate of this mandate_id.");
+      : refused("mandate_id_taken", "The business has another mandate with this mandate_id.");
   }
   const entry = registerOf(view, `key/${mandate.key_id}`);
   const key = entry && factsIn("key", entry);
   if (key?.role !== "integration")
-    return refused("key_unknown", "A mandate is for a registered integration key of its business.");
+    return refused("key_unknown", "A mandate must be for a registered integration key of its business.");
   const now = formatTimestamp(view.nowMs);
   const hasEnded = key.valid_until !== null && key.valid_until <= now;
   if (key.revoked_at !== null || key.compromised_from !== null || hasEnded)
@@ -82,7 +82,10 @@ export function refusalOf(
   ).length;
   return live < mandatesOfKeyMax
     ? null
-    : refused("too_many_mandates", `A key has at most ${mandatesOfKeyMax} mandates that have not ended.`);
+    : refused(
+        "too_many_mandates",
+        `A key may have at most ${mandatesOfKeyMax} mandates that have not ended.`,
+      );
 }
 
 function refused(code: string, detail: string): RegisterReply {

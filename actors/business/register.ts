@@ -126,7 +126,7 @@ function refusal(code: string, detail: string): RegisterReply {
 
 function decideChange(command: RegisterCommand, view: BusinessView, context: BusinessContext): Answer {
   if (command.type !== "party.open" && context.party === null) {
-    return refusal("party_unknown", "The party must be opened before anything is said of it.");
+    return refusal("party_unknown", "The party must be opened before anything is registered for it.");
   }
   if (partyOf(command, context.uuid) !== context.uuid)
     return refusal("party_unknown", "What is registered here is of this party and names it.");
@@ -145,7 +145,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "key.revoke":
       return known
         ? revokeKey(command, key, factsIn("key", known))
-        : refusal("key_unknown", "No such key is registered here.");
+        : refusal("key_unknown", "This key is not registered here.");
     case "mandate.accept":
       return (
         refusalOf(command.mandate, known, view) ?? closedFault(view) ?? mandateChange(key, command.mandate)
@@ -153,7 +153,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
     case "mandate.revoke":
       return known
         ? revokeMandate(command.revoked_at, key, factsIn("mandate", known))
-        : refusal("mandate_unknown", "No such mandate is registered here.");
+        : refusal("mandate_unknown", "This mandate is not registered here.");
     case "policy.accept":
       return acceptPolicy(command, key, { known, view });
     case "custody.state":
@@ -184,7 +184,7 @@ function partyOf(command: RegisterCommand, uuid: string): string {
 function stateCustody(custody: CustodyFacts, key: string, view: BusinessView): Answer {
   return registerOf(view, `key/${custody.key_id}`)
     ? { key, body: custody }
-    : refusal("key_unknown", "No such key is registered here.");
+    : refusal("key_unknown", "This key is not registered here.");
 }
 
 function openParty(party: PartyFacts, key: string, context: BusinessContext): Answer {
@@ -205,7 +205,7 @@ function changeBlock(
   const block = command.type === "group.block";
   if (isBlocked === block) return done;
   if (block && context.blockedGroups.length >= blockedGroupsMax) {
-    return refusal("too_many_groups", `A business blocks at most ${blockedGroupsMax} groups.`);
+    return refusal("too_many_groups", `A business may block at most ${blockedGroupsMax} groups.`);
   }
   const groups = block
     ? [...context.blockedGroups, command.group]
@@ -224,7 +224,7 @@ function issueCertificate(
   { certificate: current }: BusinessContext,
 ): Answer {
   if (follows !== undefined && follows !== (current?.cert_id ?? null))
-    return refusal("certificate_superseded", "Another certificate was issued meanwhile.");
+    return refusal("certificate_superseded", "Another certificate has been issued meanwhile.");
   const { envelope: _envelope, uuid: _uuid, ...inForce } = certificate;
   return {
     key,
@@ -241,7 +241,7 @@ interface Known {
 
 function registerKey(facts: KeyFacts, key: string, { known, view }: Known): Answer {
   if (facts.person_role !== undefined && facts.role !== "sealing")
-    return refusal("role_not_allowed", "Only a passkey has a person's role.");
+    return refusal("role_not_allowed", "Only a passkey may have a person's role.");
   if (!known) return closedFault(view) ?? { key, body: facts };
   const registered = factsIn("key", known);
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
@@ -291,7 +291,7 @@ function acceptPolicy(
   if (known) {
     return factsIn("policy", known).record_base64 === policy.record_base64
       ? done
-      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is another record.`);
+      : refusal("ai_policy_version_used", `AI policy version ${policy.version} is a different record.`);
   }
   const closed = closedFault(view);
   if (closed !== null) return closed;
@@ -303,7 +303,7 @@ function acceptPolicy(
   }
   const isEarlier = since !== undefined && since < formatTimestamp(nowMs);
   if (isEarlier && context.number > 0)
-    return refusal("already_published", "The business has published under the AI policy before this one.");
+    return refusal("already_published", "The business has published under the previous AI policy.");
   const previous = context.policy.live_from;
   const live_from = isEarlier ? liveSince(since, previous) : liveFrom(nowMs, previous);
   const inForce = { version: policy.version, record_id: policy.record_id, live_from };

@@ -17,7 +17,7 @@ describe("the place of an actor", () => {
 
   it("is refused for a name that nothing makes", () => {
     expect(() => placementOf({ kind: "push", id: "bat_01" })).toThrow(
-      "Nothing tells where push/bat_01 belongs.",
+      "The home of push/bat_01 cannot be determined.",
     );
     expect(() => placementOf({ kind: "integration-key", id: ".key" })).toThrow();
   });

@@ -44,6 +44,6 @@ export function placementOf(ref: ActorRef): Placement {
     if (at >= 0) return { region: id.slice(at + 1) };
   }
   const dot = id.indexOf(".");
-  if (dot <= 0) throw new Error(`Nothing tells where ${kind}/${id} belongs.`);
+  if (dot <= 0) throw new Error(`The home of ${kind}/${id} cannot be determined.`);
   return { party: id.slice(0, dot) };
 }

@@ -115,7 +115,7 @@ const refusedBefore: RecordFault = {
   code: "refused_before",
   pointer: "",
   detail:
-    "The record was refused when this push was judged first, by rules that were changed since; publish it again.",
+    "The record was refused when this push was first judged, by rules that have changed since; publish it again.",
 };
 
 function unsignedOf({ leaf, assignment }: KeptLeaf): UnsignedVersion {

@@ -192,7 +192,7 @@ export class JournaledActivation extends Activation {
 
   #noteRefused({ commit }: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {
     this.host.counters.refusedCommits += 1;
-    this.host.log("warn", "actor.lost", this.key, `epoch ${commit.epoch} was followed by ${outcome.epoch}`);
+    this.host.log("warn", "actor.lost", this.key, `epoch ${commit.epoch} was superseded by ${outcome.epoch}`);
   }
 
   /** A1: another activation owns the actor. Nothing of this turn became true, unless an earlier attempt did. */

@@ -1,7 +1,15 @@
 // The actor system of one node: takes commands, finds or makes the activation, and runs the machines of all kinds.
-// Guarantees A1–A10 are kept together by: journaled-activation.ts (A1, A2, A5), outbox.ts and turn.ts (A3),
-// activation.ts and journal.ts (A4), supervision.ts (A6), limits.ts and activation-table.ts (A7), drain here (A8),
-// machine-driver.ts (A9), inspect.ts (A10).
+//   A1. An actor has one writer: a commit carries the epoch of its activation, and the store refuses it once another
+//       activation has claimed the actor (journaled-activation.ts).
+//   A2. Nothing leaves before the commit: no reply and no message (journaled-activation.ts).
+//   A3. Messages and activities are repeated until they are acknowledged, and count once (outbox.ts, turn.ts).
+//   A4. Time is data: a delay is a durable row, which is armed again on activation (activation.ts, journal.ts).
+//   A5. An unknown outcome is not a failure: the identical commit is sent again, or the actor is claimed again.
+//   A6. A crashed actor is restarted with growing pauses; one that keeps crashing is quarantined (supervision.ts).
+//   A7. Everything is bounded (limits.ts, activation-table.ts).
+//   A8. A stopping system hands its actors over; a killed one leaves what another can go on with (drain, below).
+//   A9. Old state is readable: snapshots have a version, and are upgraded (machine-driver.ts).
+//   A10. The machine is the documentation: operators see the machine that runs (inspect.ts).
 
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";

@@ -40,7 +40,7 @@ function pairCommand(use: "root" | "issuance", days: number, summary: string): C
 export const createRoot: Command = pairCommand(
   "root",
   rootDays,
-  "make a root pair, on a machine that is never on a network",
+  "make a root pair, on a machine that is never connected to a network",
 );
 
 export const createIssuance: Command = pairCommand(
@@ -55,7 +55,7 @@ export const createWorkingKeys: Command = {
   summary: "make the keys that nodes of a region sign with",
   details: [
     "Role serving: projection, receipt, sidecar and statement keys. Role log: the key of log checkpoints.",
-    "They lie beside the keys that are there; --use makes only some of them.",
+    "They are added to the keys in the folder; --use makes only some of them.",
   ],
   options: {
     region: { type: "string", value: "REGION", help: "the nodes' region, such as eu-west1" },
@@ -64,7 +64,7 @@ export const createWorkingKeys: Command = {
       type: "string",
       multiple: true,
       value: "USE",
-      help: "make this key alone; may be given several times",
+      help: "make only this key; may be given several times",
     },
     keys: keysOption,
     public: publicOption,
@@ -102,7 +102,7 @@ async function runCreateWorking(args: Arguments, context: CommandContext): Promi
 export const createRecordIdSecret: Command = {
   name: "keys create-record-id",
   usage: "",
-  summary: "make the secret of record ids: once for the whole service, for ever",
+  summary: "make the secret of record ids, once and for ever for the whole service",
   options: { keys: keysOption },
   run: async (args, context) => {
     noArguments(args, createRecordIdSecret);
@@ -118,13 +118,13 @@ export const createRecordIdSecret: Command = {
 export const createSecret: Command = {
   name: "keys create-secret",
   usage: "",
-  summary: "make a secret in a file: of the cluster, or of a node that asks the issuance process",
-  options: { out: { type: "string", value: "FILE", help: "file for it; it must not exist" } },
+  summary: "make a secret in a file, for the cluster or for a node that asks the issuance process",
+  options: { out: { type: "string", value: "FILE", help: "file for the secret; it must not exist" } },
   run: async (args, context) => {
     noArguments(args, createSecret);
     const { writeSecret } = await import("../../node/keys/secret-file.ts");
     await writeSecret(pathOf(args, context, "out"));
-    context.terminal.note(`The secret is in ${args.text("out")}, readable by you alone.`);
+    context.terminal.note(`The secret is in ${args.text("out")}, readable only by you.`);
     return exitCodes.done;
   },
 };
@@ -140,7 +140,7 @@ interface Made {
 function say(context: CommandContext, args: Arguments, made: readonly Made[]): ExitCode {
   const { terminal } = context;
   terminal.note(
-    `The private halves are in ${args.text("keys")}, readable by you alone; the public ones in ${args.text("public")}.`,
+    `The private halves are in ${args.text("keys")}, readable only by you; the public ones are in ${args.text("public")}.`,
   );
   for (const { use, region, keys, valid_from, valid_until } of made) {
     for (const { key_id, alg } of keys)

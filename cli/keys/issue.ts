@@ -19,13 +19,13 @@ export const certify: Command = {
   usage: "",
   summary: "a root certifies itself, an issuance pair, or another root",
   details: [
-    "Read what is printed before the file leaves the machine: these keys are then trusted as said.",
-    "Two roots that certify each other are a succession: a verifier that pins one believes what the other certifies.",
+    "Read what is printed before the file leaves the machine: the keys are then trusted as it says.",
+    "Two roots that certify each other form a succession: a verifier that pins one accepts what the other certifies.",
   ],
   options: {
     root: { type: "string", value: "DIR", help: "folder of the root's private halves" },
     public: { type: "string", value: "FILE", help: "public halves to certify" },
-    until: { type: "string", value: "TIME", help: "end them then, whatever their file says" },
+    until: { type: "string", value: "TIME", help: "end them at this time, whatever their file says" },
     environment: environmentOption,
     out: { type: "string", value: "FILE", help: "file for the certificates" },
     replace: replaceOption,
@@ -57,15 +57,15 @@ async function runCertify(args: Arguments, context: CommandContext): Promise<Exi
 export const issue: Command = {
   name: "keys issue",
   usage: "",
-  summary: "issue the next key set, with everything that is needed to verify what was signed before",
+  summary: "issue the next key set, with everything that is needed to verify earlier signatures",
   details: [
-    "The set is written only if it verifies under the anchors. A key of the set before is never left out.",
-    "A compromise is never taken back; of two instants the earlier one counts.",
+    "The set is written only if it verifies under the anchors. A key of the previous set is never left out.",
+    "A compromise is never withdrawn; of two instants the earlier one counts.",
   ],
   options: {
     issuance: { type: "string", value: "DIR", help: "folder of the issuance pair's private halves" },
     anchors: { type: "string", value: "FILE", help: "anchors that the set must verify under" },
-    previous: { type: "string", value: "FILE", help: "the set before; --first says that there is none" },
+    previous: { type: "string", value: "FILE", help: "previous set; --first says that there is none" },
     first: { type: "boolean", help: "this is the first set of the service" },
     public: { type: "string", multiple: true, value: "FILE", help: "working keys to certify" },
     certificates: { type: "string", multiple: true, value: "FILE", help: "certificates that a root gave" },
@@ -73,13 +73,13 @@ export const issue: Command = {
       type: "string",
       multiple: true,
       value: "KEY_ID[=TIME]",
-      help: "end a working key, now or then",
+      help: "end a working key, now or at a given time",
     },
     compromised: {
       type: "string",
       multiple: true,
       value: "KEY_ID[=TIME]",
-      help: "nothing that the key signed from then on stands (default now)",
+      help: "invalidate what the key signed from this time on (default now)",
     },
     environment: environmentOption,
     out: { type: "string", value: "FILE", help: "file for the set" },
@@ -92,7 +92,7 @@ async function runIssue(args: Arguments, context: CommandContext): Promise<ExitC
   noArguments(args, issue);
   const isFirst = args.flag("first");
   if (isFirst === (args.text("previous") !== null))
-    throw new UsageError("Name the set before with --previous FILE, or say --first where there is none.");
+    throw new UsageError("Name the previous set with --previous FILE, or use --first if there is none.");
   const { writeKeySet } = await import("../../node/keys/ceremonies.ts");
   const trust = await writeKeySet({
     issuance: pathOf(args, context, "issuance"),

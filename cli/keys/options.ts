@@ -14,12 +14,12 @@ export const environmentOption: OptionSpec = {
 };
 export const replaceOption: OptionSpec = {
   type: "boolean",
-  help: "write over the output file if it is there",
+  help: "overwrite the output file if it exists",
 };
 export const keysOption: OptionSpec = {
   type: "string",
   value: "DIR",
-  help: "folder for the private halves, readable by you alone",
+  help: "folder for the private halves, readable only by you",
 };
 export const publicOption: OptionSpec = {
   type: "string",
@@ -29,8 +29,8 @@ export const publicOption: OptionSpec = {
 
 export function windowOptions(days: number): OptionSpecs {
   return {
-    "valid-from": { type: "string", value: "TIME", help: "from when it signs, in UTC (default now)" },
-    days: { type: "string", value: "N", help: `how many days it signs (default ${days})` },
+    "valid-from": { type: "string", value: "TIME", help: "when it starts to sign, in UTC (default now)" },
+    days: { type: "string", value: "N", help: `number of days for which it signs (default ${days})` },
   };
 }
 

@@ -9,13 +9,17 @@ export const serveIssuance: Command = {
   usage: "",
   summary: "sign certificates and custody statements for the nodes of this machine",
   details: [
-    "Signs nothing else, and nothing before a line about it is in the audit log.",
-    "The keys' folder also holds anchors.json and key-set.json.",
+    "Signs nothing else, and writes a line to the audit log before each signature.",
+    "The folder of the keys also contains anchors.json and key-set.json.",
   ],
   options: {
     keys: { type: "string", value: "DIR", help: "folder of the issuance pair" },
-    clients: { type: "string", value: "DIR", help: "folder of the nodes' secrets, NAME.secret each" },
-    audit: { type: "string", value: "FILE", help: "audit log, a line a signature" },
+    clients: {
+      type: "string",
+      value: "DIR",
+      help: "folder of the nodes' secrets, one NAME.secret for each node",
+    },
+    audit: { type: "string", value: "FILE", help: "audit log, with one line for each signature" },
     listen: {
       type: "string",
       value: "ADDRESS",

@@ -8,7 +8,7 @@ import { environmentOf, environmentOption, pathOf } from "./options.ts";
 export const show: Command = {
   name: "keys show",
   usage: "FILE",
-  summary: "verify a key set under anchors, and say what it says",
+  summary: "verify a key set under anchors, and show its contents",
   options: {
     anchors: { type: "string", value: "FILE", help: "anchors to verify it under" },
     environment: environmentOption,
@@ -29,7 +29,7 @@ export const id: Command = {
   name: "keys id",
   usage: "FILE",
   summary: "print the key_id of a private key, or of each of the public halves in a file",
-  options: { use: { type: "string", value: "USE", help: "of the keys with this use alone" } },
+  options: { use: { type: "string", value: "USE", help: "only of the keys with this use" } },
   run: async (args, context) => {
     const { keyIdsIn } = await import("../../node/keys/exchange-files.ts");
     for (const keyId of await keyIdsIn(resolve(context.cwd, onlyArgument(args, id)), args.text("use")))

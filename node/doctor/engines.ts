@@ -46,8 +46,8 @@ async function cassandraFindings(
   } else if (await lets({ ...stranger, credentials: first })) {
     findings.push({
       ...{ code: "default_user", where },
-      problem: "lets the first superuser in with its first password",
-      fix: "Make a superuser of your own, and: ALTER ROLE cassandra WITH PASSWORD = '…' AND SUPERUSER = false AND LOGIN = false.",
+      problem: "accepts the first superuser with its initial password",
+      fix: "Create your own superuser, then run: ALTER ROLE cassandra WITH PASSWORD = '…' AND SUPERUSER = false AND LOGIN = false.",
     });
   }
   await using session = await asDisposable(openCassandraSession({ ...connection, keyspace: "" }));
@@ -83,7 +83,7 @@ export function clockOff(where: string, offMs: number): Finding {
   return {
     ...{ code: "clock_off", where },
     problem: `has a clock that is ${Math.round(offMs)} ms from this machine's`,
-    fix: "Set both by NTP, alarmed at 100 ms.",
+    fix: "Synchronize both with NTP, and raise an alarm at 100 ms.",
   };
 }
 
@@ -114,8 +114,8 @@ async function schemaFindings(
   return [
     {
       ...{ code: "schema_newer", where: "SVC_CASSANDRA_KEYSPACE" },
-      problem: `has schema version ${stored}, and this release knows none above ${migrations.length}`,
-      fix: "Start a later release; this one would write over what it does not know.",
+      problem: `has schema version ${stored}, but this release knows versions up to ${migrations.length}`,
+      fix: "Start a newer release; this one would overwrite what it does not know.",
     },
   ];
 }
@@ -126,7 +126,9 @@ async function elasticFindings(options: ElasticRowIndexOptions): Promise<readonl
   const where = "SVC_ELASTICSEARCH";
   const { auth, ...stranger } = options;
   if (!(await refuses(stranger)))
-    return [openTo(where, "Set xpack.security.enabled in elasticsearch.yml, and allow nobody anonymous.")];
+    return [
+      openTo(where, "Set xpack.security.enabled in elasticsearch.yml, and do not allow anonymous access."),
+    ];
   await using engine = new Engine(options);
   const who = (await engine.read(whoAmI)) as { readonly roles?: readonly string[] };
   if (auth === undefined || !("username" in auth) || who.roles?.includes("superuser") !== true) return [];
@@ -148,13 +150,13 @@ async function refuses(options: ElasticRowIndexOptions): Promise<boolean> {
 }
 
 function openTo(where: string, fix: string): Finding {
-  return { code: "database_open", where, problem: "answers anybody, without a password", fix };
+  return { code: "database_open", where, problem: "answers anybody without a password", fix };
 }
 
 function superuser(where: string, name: string): Finding {
   return {
     ...{ code: "database_superuser", where },
-    problem: `is ${name}, a superuser: a node that is taken over would have the whole engine`,
+    problem: `is ${name}, a superuser: an attacker who takes over a node would control the whole engine`,
     fix: "Give the nodes the role of docs/hardening.md.",
   };
 }

@@ -57,7 +57,7 @@ async function openTo(
     findings.push({
       ...{ code: "file_open", where: path ?? "" },
       problem: `${problem} (mode ${(found.mode & 0o777).toString(8)})`,
-      fix: `chmod ${mode} ${path}; if somebody read a secret in it, replace that.`,
+      fix: `chmod ${mode} ${path}; if somebody has read a secret in it, replace the secret.`,
     });
   }
   return findings;
@@ -75,8 +75,8 @@ async function leftOverFindings({ home, keys }: NodeConfig): Promise<readonly Fi
   ];
   return left.map((where) => ({
     ...{ code: "sandbox_left", where },
-    problem: "is of a sandbox, whose keys are in files that people pass around",
-    fix: "Give the production node a home and keys of its own; remove this file.",
+    problem: "belongs to a sandbox, whose keys are in files that people share",
+    fix: "Give the production node its own home and keys; remove this file.",
   }));
 }
 
@@ -89,7 +89,7 @@ async function tokenFindings({ ops }: NodeConfig): Promise<readonly Finding[]> {
     {
       ...{ code: "secret_weak", where: ops.tokenFile },
       problem: fault,
-      fix: "Remove it, and start the node to have one made.",
+      fix: "Remove it, and start the node, which creates a new one.",
     },
   ];
 }
@@ -139,20 +139,20 @@ async function judgeCertificate(given: CertificateFile, nowMs: number): Promise<
     findings.push({
       ...{ code: "certificate_ends", where },
       problem: `names ${file}, which ${untilMs > nowMs ? "ends" : "ended"} on ${certificate.validTo}`,
-      fix: "Put a new certificate there, and restart the nodes one after the other.",
+      fix: "Put a new certificate there, and restart the nodes one after another.",
     });
   }
   if (key !== undefined && !certificate.checkPrivateKey(createPrivateKey(await readFile(key)))) {
     findings.push({
       ...{ code: "certificate_wrong", where },
       problem: `names ${file}, which is not for the key in ${key}`,
-      fix: "Name the key and the certificate that belong together.",
+      fix: "Name a key and a certificate that match.",
     });
   }
   if (host !== undefined && !names(certificate, host)) {
     findings.push({
       ...{ code: "certificate_wrong", where },
-      problem: `names ${file}, which does not name ${host}, where other nodes reach this one`,
+      problem: `names ${file}, which does not name ${host}, at which other nodes reach this one`,
       fix: "Have a certificate issued with the host of SVC_NODE_ADDRESS as subject alternative name.",
     });
   }

@@ -17,8 +17,8 @@ export async function keyFindings(config: NodeConfig, nowMs: number): Promise<re
     return [
       {
         ...{ code: "keys_refused", where: config.keys },
-        problem: "is not there",
-        fix: "Make the keys as docs/keys.md says, and name their folder in SVC_KEYS.",
+        problem: "does not exist",
+        fix: "Make the keys as docs/keys.md describes, and name their folder in SVC_KEYS.",
       },
     ];
   }

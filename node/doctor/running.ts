@@ -30,11 +30,11 @@ async function readyFindings(url: URL, now: () => number): Promise<readonly Find
   const offMs = Math.abs(Date.parse(answer.date) - now());
   if (offMs > clockMaxMs) findings.push(clockOff(where, offMs));
   const report = parsed(answer.text);
-  if (report === null) throw new Error(`answers /readyz with ${answer.status} and no report of a node`);
+  if (report === null) throw new Error(`answers /readyz with ${answer.status}, but not with a node's report`);
   for (const [name, said] of Object.entries(report.checks)) {
     if (said === "ok") continue;
     const fix = "See docs/production.md, «What each failure does».";
-    findings.push({ code: "node_not_ready", where, problem: `says of ${name}: ${said}`, fix });
+    findings.push({ code: "node_not_ready", where, problem: `reports about ${name}: ${said}`, fix });
   }
   for (const channel of report.plain_text) {
     findings.push({
@@ -66,7 +66,7 @@ async function guardFindings(url: URL): Promise<readonly Finding[]> {
     findings.push({
       ...{ code: "ops_unguarded", where },
       problem: `answers ${foreign.status} to a request for another host, as a page in an operator's browser could send it`,
-      fix: "Run this release on the node; put nothing before the surface that rewrites Host.",
+      fix: "Run this release on the node; put nothing in front of the surface that rewrites Host.",
     });
   }
   const unsigned = await ask(url, { path: "/ops/cluster/moves", method: "POST" });
@@ -74,7 +74,7 @@ async function guardFindings(url: URL): Promise<readonly Finding[]> {
     findings.push({
       ...{ code: "ops_unguarded", where },
       problem: `answers ${unsigned.status} to an act without a token`,
-      fix: "Run this release on the node; put nothing before the surface that adds the token.",
+      fix: "Run this release on the node; put nothing in front of the surface that adds the token.",
     });
   }
   return findings;
@@ -96,7 +96,7 @@ function ask(
     answer.setEncoding("utf8");
     answer.on("data", (chunk: string) => {
       text += chunk;
-      if (text.length > bytesMax) sent.destroy(new Error("answers more than a node would"));
+      if (text.length > bytesMax) sent.destroy(new Error("sends a longer answer than a node would"));
     });
     answer.on("end", () =>
       resolve({ status: answer.statusCode ?? 0, date: answer.headers.date ?? "", text }),

@@ -32,7 +32,7 @@ export function readSettings(env: Env): Settings {
   if (env["SVC_ENVIRONMENT"] !== "production") {
     findings.push({
       ...{ code: "not_production", where: "SVC_ENVIRONMENT" },
-      problem: `is ${env["SVC_ENVIRONMENT"] ?? "not set"}, and the node would be a sandbox, which makes its own roots`,
+      problem: `is ${env["SVC_ENVIRONMENT"] ?? "not set"}, so the node would be a sandbox, which makes its own roots`,
       fix: "Set it to production.",
     });
   }
@@ -84,7 +84,7 @@ function plainTextFindings(_config: NodeConfig, env: Env): readonly Finding[] {
     .filter((setting) => env[setting] === "yes")
     .map((setting) => ({
       ...{ code: "plain_text_allowed", where: setting },
-      problem: "lets passwords and customers' data go in the clear to whoever is on the path",
+      problem: "sends passwords and customers' data in the clear, where anybody on the path can read them",
       fix: "Set up TLS on that channel (docs/production.md), and unset it.",
     }));
 }
@@ -94,15 +94,15 @@ function runtimeFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   if (env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     findings.push({
       ...{ code: "tls_unverified", where: "NODE_TLS_REJECT_UNAUTHORIZED" },
-      problem: "is 0, and any certificate would be taken",
+      problem: "is 0, so any certificate would be accepted",
       fix: "Unset it, and name the authority of each engine in its …_CA_FILE.",
     });
   }
   if (/--inspect/.test(env["NODE_OPTIONS"] ?? "")) {
     findings.push({
       ...{ code: "debugger_open", where: "NODE_OPTIONS" },
-      problem: "opens a debugger, through which anybody who reaches it is the node",
-      fix: "Take --inspect out of it.",
+      problem: "opens a debugger, and anybody who can reach it controls the node",
+      fix: "Remove --inspect from it.",
     });
   }
   return findings;
@@ -119,21 +119,21 @@ function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Findi
       findings.push({
         ...{ code: "url_missing", where },
         problem:
-          "is not set, and callers would be told to sign requests for the node's own address in the clear",
-        fix: "Set it to where callers reach the surface, such as https://api.example.",
+          "is not set, so callers would be told to sign requests for the node's own address, in the clear",
+        fix: "Set it to the address at which callers reach the surface, such as https://api.example.",
       });
     }
     if (url?.startsWith("http:") !== true) continue;
     findings.push({
       ...{ code: "url_plain", where },
-      problem: `is ${url}: what companies ask and are shown could be read and changed on its way`,
-      fix: "End TLS at the load balancer, and name the https address.",
+      problem: `is ${url}: the questions and answers of companies could be read and changed on the way`,
+      fix: "Terminate TLS at the load balancer, and name the https address.",
     });
   }
   if (Object.keys(publicUrls).length > 0 && trustedProxies.length === 0) {
     findings.push({
       ...{ code: "proxies_missing", where: "SVC_TRUSTED_PROXIES" },
-      problem: "is not set, and behind a load balancer every caller would have its address",
+      problem: "is not set, so behind a load balancer every caller would have the balancer's address",
       fix: "Name the addresses that the load balancer's connections come from.",
     });
   }
@@ -146,8 +146,8 @@ function limitFindings(_config: NodeConfig, env: Env): readonly Finding[] {
     .filter(([where]) => /^0+$/.test(env[where] ?? ""))
     .map(([where, preset]) => ({
       ...{ code: "limit_missing", where },
-      problem: "is 0, which takes the limit away, and one caller could use up the node",
-      fix: `Unset it, and the limit is ${preset}; or set what one caller shall have of one node.`,
+      problem: "is 0, which removes the limit, so one caller could use up the node",
+      fix: `Unset it, and the limit is ${preset}; or set what one caller may use of one node.`,
     }));
 }
 
@@ -159,7 +159,7 @@ function unknownFindings(_config: NodeConfig, env: Env): readonly Finding[] {
       const near = nearestName(where, settingNames);
       return {
         ...{ code: "setting_unknown", where },
-        problem: "is no setting of a node, and says nothing to it",
+        problem: "is not a setting of a node and has no effect",
         fix: `Unset it${near === null ? "" : `, or correct its name: ${near} is one`}.`,
       };
     });
@@ -171,7 +171,7 @@ function listFindings({ contentLists }: NodeConfig): readonly Finding[] {
     {
       ...{ code: "lists_missing", where: "SVC_CONTENT_LISTS" },
       problem:
-        "is not set, and records may link to any host and say any brand's name that no certificate has",
+        "is not set, so records may link to any host, and may use the name of any brand that no certificate has",
       fix: "Name the file of protected names and blocked hosts, the same on every node.",
     },
   ];
@@ -183,7 +183,7 @@ function opsFindings({ ops }: NodeConfig): readonly Finding[] {
     {
       ...{ code: "ops_hosts_missing", where: "SVC_OPS_HOSTS" },
       problem: `is not set while the operations surface listens on ${ops.host}, which other machines reach`,
-      fix: "Leave the surface on 127.0.0.1, or name the values of Host that it answers for.",
+      fix: "Leave the surface on 127.0.0.1, or name the values of Host that it accepts.",
     },
   ];
 }
@@ -194,7 +194,7 @@ function sandboxFindings(_config: NodeConfig, env: Env): readonly Finding[] {
     {
       ...{ code: "sandbox_left", where: "SVC_SAMPLES" },
       problem: "is a setting of sandboxes",
-      fix: "Unset it, and look where else settings of a sandbox were copied from.",
+      fix: "Unset it, and check which other settings were copied from a sandbox.",
     },
   ];
 }
@@ -210,8 +210,8 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
       return [
         {
           ...{ code: "no_password", where },
-          problem: "is not set, and the engine would take the node's word, and anybody's, for nothing",
-          fix: "Make a role for the nodes (docs/hardening.md), and set user name and password.",
+          problem: "is not set, so the engine would accept anybody without a password",
+          fix: "Create a role for the nodes (docs/hardening.md), and set user name and password.",
         },
       ];
     }
@@ -220,7 +220,7 @@ function userFindings({ cluster }: NodeConfig): readonly Finding[] {
       {
         ...{ code: "default_user", where },
         problem: `is ${first}, the engine's first superuser, whose password attackers try first`,
-        fix: "Make a role for the nodes (docs/hardening.md), and shut that user out.",
+        fix: "Create a role for the nodes (docs/hardening.md), and disable that user.",
       },
     ];
   });
@@ -238,7 +238,7 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
     if (text.length >= passwordLengthMin && !users.includes(text) && new Set(text).size > 8) continue;
     findings.push({
       ...{ code: "secret_weak", where },
-      problem: `has fewer than ${passwordLengthMin} characters, few different ones or is a user's name`,
+      problem: `has fewer than ${passwordLengthMin} characters, has few different ones, or is a user's name`,
       fix: "Make one with `openssl rand -hex 32`.",
     });
   }
@@ -247,8 +247,8 @@ function secretFindings({ cluster }: NodeConfig, env: Env): readonly Finding[] {
   if (shared.length > 0) {
     findings.push({
       ...{ code: "secret_shared", where: shared.join(", ") },
-      problem: "are one secret: who learns it in one place has all of them",
-      fix: "Give each a secret of its own.",
+      problem: "are the same secret: anybody who learns it in one place has all of them",
+      fix: "Give each its own secret.",
     });
   }
   return findings;

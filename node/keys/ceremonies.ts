@@ -140,7 +140,10 @@ export async function writeAnchors(given: {
   };
   const read = parseAnchors(anchors as unknown as JsonValue);
   if (!read.ok)
-    throw new ConfigError(given.out.path, `would be no anchors: ${read.detail} (${read.pointer ?? ""})`);
+    throw new ConfigError(
+      given.out.path,
+      `would not be valid anchors: ${read.detail} (${read.pointer ?? ""})`,
+    );
   await writeOutput(given.out, `${JSON.stringify(anchors, null, 2)}\n`);
   return anchors;
 }

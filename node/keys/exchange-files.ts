@@ -84,7 +84,7 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
   return file.certificates.map((value) => {
     const envelope = parseEnvelope(value);
     if (envelope.ok) return envelope.value;
-    throw new ConfigError(path, `holds something that is no certificate: ${envelope.detail}`);
+    throw new ConfigError(path, `contains something that is not a certificate: ${envelope.detail}`);
   });
 }
 
@@ -124,7 +124,7 @@ export async function writeOutput(
 ): Promise<void> {
   if (replace) return replaceFile(path, text, { mode });
   if (await createFile(path, text, { mode })) return;
-  throw new ConfigError(path, "exists; name another file, or say --replace");
+  throw new ConfigError(path, "exists; name another file, or use --replace");
 }
 
 async function loadShaped<T>(path: string, shape: Shape<T>, what: string): Promise<T> {

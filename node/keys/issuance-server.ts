@@ -115,7 +115,7 @@ async function loadClients(folder: string): Promise<readonly Client[]> {
     const digest = digestOf(await loadSecret(join(folder, name)));
     const twin = clients.find((each) => each.digest.equals(digest));
     if (twin !== undefined)
-      throw new ConfigError(join(folder, name), `is the secret of ${twin.name}, too; make one for each node`);
+      throw new ConfigError(join(folder, name), `is also the secret of ${twin.name}; make one for each node`);
     clients.push({ name: name.slice(0, -secretExtension.length), digest });
   }
   if (clients.length > 0) return clients;

@@ -325,10 +325,12 @@ describe("the issuance process does not start", () => {
     await writeSecret(join(clients, "a.secret"));
     await copyFile(join(clients, "a.secret"), join(clients, "b.secret"));
     await chmod(join(clients, "b.secret"), 0o600);
-    await expect(startIssuance(options({ clients }))).rejects.toThrow(/b\.secret: is the secret of a, too/);
+    await expect(startIssuance(options({ clients }))).rejects.toThrow(/b\.secret: is also the secret of a/);
     await chmod(join(clients, "a.secret"), 0o644);
-    await expect(startIssuance(options({ clients }))).rejects.toThrow(/a\.secret: can be read by others/);
-    await expect(writeSecret(join(clients, "a.secret"))).rejects.toThrow(/a secret is not written over/);
+    await expect(startIssuance(options({ clients }))).rejects.toThrow(
+      /a\.secret: can be read by other users/,
+    );
+    await expect(writeSecret(join(clients, "a.secret"))).rejects.toThrow(/a secret is not overwritten/);
   });
 
   it("for another machine to reach", async () => {

@@ -128,7 +128,7 @@ describe("the next key set", () => {
     [
       "that the clock puts before the last",
       async () => ({ nowMs }),
-      /The set before is of .*: compare the clocks/,
+      /The previous set was issued at .*: compare the clocks/,
     ],
     [
       "that a pair signs which the set does not have",
@@ -143,7 +143,7 @@ describe("the next key set", () => {
     [
       "in which a compromised root leaves nothing to trust an issuance pair by",
       async () => ({ compromised: new Map([[await idOf("root", "root.json"), at(0)]]) }),
-      /has no certificate left that stands; a root that is trusted must certify it/,
+      /has no valid certificate left; a trusted root must certify it/,
     ],
     [
       "in which a root is certified by nobody that is trusted",
@@ -163,12 +163,12 @@ describe("the next key set", () => {
     [
       "that ends a stranger",
       async () => ({ ends: new Map([["x".repeat(43), at(0)]]) }),
-      /is not in the set before/,
+      /is not in the previous set/,
     ],
     [
       "that marks a stranger",
       async () => ({ compromised: new Map([["x".repeat(43), at(0)]]) }),
-      /is not in the set before/,
+      /is not in the previous set/,
     ],
   ])("is not written: one %s", async (_what, changes, message) => {
     const given = await changes();
@@ -187,7 +187,7 @@ describe("the next key set", () => {
   it("is written over nothing unless that is said, and neither are private keys", async () => {
     await cp(made.path("key-set.json"), made.path("kept.json"));
     await expect(next({ out: { path: made.path("kept.json"), replace: false } })).rejects.toThrow(
-      /kept\.json: exists; name another file, or say --replace/,
+      /kept\.json: exists; name another file, or use --replace/,
     );
     expect(await readFile(made.path("kept.json"), "utf8")).toBe(
       await readFile(made.path("key-set.json"), "utf8"),
@@ -195,7 +195,7 @@ describe("the next key set", () => {
     const before = await readFile(join(made.path("root"), "root-p256.jwk"), "utf8");
     const again = { use: "root", keys: made.path("root"), window: windowOf(nowMs, dayMs) } as const;
     await expect(createPair({ ...again, public: out("again.json") })).rejects.toThrow(
-      /a key is not written over/,
+      /a key is not overwritten/,
     );
     expect(await readFile(join(made.path("root"), "root-p256.jwk"), "utf8")).toBe(before);
   });
@@ -221,7 +221,7 @@ describe("anchors", () => {
     );
     const none = { ...given(), passkeys: { rp_ids: [], origins: [] } };
     await expect(writeAnchors({ ...none, roots: [made.path("root.json")] })).rejects.toThrow(
-      /would be no anchors/,
+      /would not be valid anchors/,
     );
   });
 });

@@ -57,7 +57,9 @@ export async function issueKeySet(next: NextKeySet): Promise<Refused<IssuedKeySe
   const issuedAt = formatTimestamp(next.nowMs);
   const { previous } = next;
   if (previous !== null && issuedAt <= previous.issued_at)
-    return refused(`The set before is of ${previous.issued_at}, and it is ${issuedAt}: compare the clocks.`);
+    return refused(
+      `The previous set was issued at ${previous.issued_at}, but it is now ${issuedAt}: compare the clocks.`,
+    );
   const known = openAll([...(previous?.certificates ?? []), ...next.certificates]);
   if (!known.ok) return known;
   const marks = marksOf(next, known.value);
@@ -93,7 +95,7 @@ async function signSet(
   const lost = previous?.keys.find(({ key_id }) => !entries.has(key_id));
   if (lost !== undefined)
     return refused(
-      `Key ${lost.key_id} (${lost.use}) has no certificate left that stands; a root that is trusted must certify it.`,
+      `Key ${lost.key_id} (${lost.use}) has no valid certificate left; a trusted root must certify it.`,
     );
   const keys = [...entries.values()];
   const certificates = certified.map(({ envelope }) => envelope);
@@ -137,7 +139,7 @@ function marksOf(next: NextKeySet, known: readonly Certified[]): Refused<Readonl
   }
   for (const [keyId, from] of next.compromised) {
     const owner = known.find(({ certificate }) => certificate.keys.some(({ key_id }) => key_id === keyId));
-    if (owner === undefined) return refused(`Key ${keyId} is not in the set before.`);
+    if (owner === undefined) return refused(`Key ${keyId} is not in the previous set.`);
     for (const { key_id } of owner.certificate.keys) mark(key_id, from);
   }
   return ok(marks);
@@ -201,7 +203,7 @@ function requestsOf(
     requests.push({ use, region, keys, valid_from, valid_until: earliest(valid_until, end ?? null) });
   }
   const [unknown] = ends.keys();
-  return unknown === undefined ? ok(requests) : refused(`Key ${unknown} is not in the set before.`);
+  return unknown === undefined ? ok(requests) : refused(`Key ${unknown} is not in the previous set.`);
 }
 
 function refused(detail: string) {

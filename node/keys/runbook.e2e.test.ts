@@ -216,7 +216,7 @@ describe("docs/keys.md", () => {
   });
 
   it("lets a root follow a root, and survives the compromise of the first", async () => {
-    for (const title of ["A root follows a root", "A root is compromised"]) {
+    for (const title of ["A root succeeds another", "A root is compromised"]) {
       await playSection(title);
       await takenOver();
       await expectAllHold(["anchors.json", "anchors-2.json"]);

@@ -13,7 +13,7 @@ const groupAndWorld = 0o077;
 export async function writeSecret(path: string): Promise<void> {
   const secret = toBase64Url(randomBytes(secretBytes));
   if (await createFile(path, `${secret}\n`)) return;
-  throw new ConfigError(path, "exists, and a secret is not written over; name another file");
+  throw new ConfigError(path, "exists, and a secret is not overwritten; name another file");
 }
 
 /** The secret in a file. Throws {@link ConfigError} for one that is missing, that others may read, or that is too short. */
@@ -24,7 +24,7 @@ export async function loadSecret(path: string): Promise<string> {
   try {
     const { mode } = await file.stat();
     if (process.platform !== "win32" && (mode & groupAndWorld) !== 0)
-      throw new ConfigError(path, "can be read by others; make another secret, in a file of mode 600");
+      throw new ConfigError(path, "can be read by other users; make another secret, in a file of mode 600");
     const secret = (await file.readFile("utf8")).trim();
     if (/^[A-Za-z0-9_-]{43,256}$/.test(secret)) return secret;
     throw new ConfigError(path, "holds no secret; make one with `svc keys create-secret`");

@@ -112,5 +112,5 @@ export function standingSigners(
 function signerAt(use: NodeUse, standing: readonly Standing[], at: string): Signer {
   const found = standing.find(({ entry }) => windowFault(entry, at) === null);
   if (found !== undefined) return found.signer;
-  throw signingUnavailable("signing_key", `The node holds no ${use} key that stood at ${at}.`);
+  throw signingUnavailable("signing_key", `The node has no ${use} key that was valid at ${at}.`);
 }

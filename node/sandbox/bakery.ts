@@ -89,7 +89,7 @@ const identity = sampleRecord("business_files", core("identity"), {
   represent_us: {
     who_we_are: "Nine bakers and a dog.",
     what_we_offer: "Sourdough, rye, buns and breakfast. Baking classes at weekends.",
-    who_we_serve: "Whoever is up early.",
+    who_we_serve: "Anyone who is up early.",
     what_sets_us_apart: "Our flour is milled twelve miles away, and we say by whom.",
     how_to_describe_us: "A bakery with a café, not a café with bread. Prices change with the harvest.",
   },

@@ -81,7 +81,7 @@ function save(path: string, state: SeedState): Promise<void> {
 function parseSeedState(path: string, text: string): SeedState {
   const state = JSON.parse(text) as SeedState;
   if (state.v !== 1 || parseTimestamp(state.first_started_at) === null) {
-    throw new Error(`${path} was not written by this program. Move the home folder away and start again.`);
+    throw new Error(`${path} was not written by this program. Move the home folder and start again.`);
   }
   return state;
 }

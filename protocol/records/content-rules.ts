@@ -82,7 +82,7 @@ function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: Fau
     faults.add(
       "scope_violation",
       placed.pointer,
-      `A record does not direct how other sources are treated: "${directive}".`,
+      `A record must not direct how other sources are treated: "${directive}".`,
     );
   if (ownNames === null || namesNobody.has(placed.role)) return;
   const detail = namingFault(placed, words, { lists, ownNames });
@@ -109,7 +109,7 @@ function namingFault(
   const company = findCompany(placed, words, lists.certified.index, isFreeIn);
   return company === null
     ? null
-    : `The text names another company: "${company}". Where the words are not meant as its name, write them without capitals.`;
+    : `The text names another company: "${company}". If the words are not meant as its name, write them without capitals.`;
 }
 
 /** Matches that lie within one of these names. */

@@ -184,7 +184,7 @@ export const gtinForm: Form = {
   pattern: gtinPattern,
   max: 14,
   accepts: (value) => gtin.test(value) && hasGtinCheckDigit(value),
-  meaning: "a GTIN of 8, 12, 13 or 14 digits with a right check digit",
+  meaning: "a GTIN of 8, 12, 13 or 14 digits with a correct check digit",
 };
 
 /** Digits from the right, check digit included, weigh 1, 3, 1, 3 …; their sum is a multiple of ten. */

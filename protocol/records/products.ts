@@ -100,7 +100,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
     const country = item["country"];
     const pointer = `/prices/${index}/country`;
     if (priced.has(country))
-      faults.add("value_invalid", pointer, `There is an earlier price for ${country}.`);
+      faults.add("value_invalid", pointer, `The record already has a price for ${country}.`);
     else if (!published.includes(country) && countries.codes.has(country)) {
       faults.add("value_invalid", pointer, `The record is not published for ${country}.`);
     }
@@ -113,7 +113,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
   const unpriced = [...new Set(published.filter(isMissing))];
   const others = unpriced.length - namedCountriesMax;
   const named = `${unpriced.slice(0, namedCountriesMax).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
-  const detail = `A price is missing for ${named}: a product has one for each of its countries.`;
+  const detail = `A price is missing for ${named}: a product needs one for each of its countries.`;
   faults.add("member_missing", "/prices", detail);
 }
 
@@ -125,7 +125,7 @@ function displayDomainIsDestination(record: JsonObject, faults: FaultList): void
     faults.add(
       "member_missing",
       "/destination_url",
-      "display_domain needs the destination_url that it shows.",
+      "display_domain needs the destination_url whose host it shows.",
     );
     return;
   }

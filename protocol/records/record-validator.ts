@@ -29,7 +29,7 @@ export function membersCheck(members: Members): Check {
     for (const name of present) {
       const check = checks.get(name);
       if (check === undefined) {
-        const detail = `There is no member ${JSON.stringify(name.slice(0, 64))} here.`;
+        const detail = `The member ${JSON.stringify(name.slice(0, 64))} does not exist here.`;
         faults.add("member_unknown", joinPointer(pointer, name), detail, nearestName(name, names));
       } else {
         known += 1;
@@ -112,7 +112,7 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
       faults.add(
         "value_invalid",
         pointer,
-        `Must have no characters that readers do not see, as ${hidden} is.`,
+        `Must have no characters that readers cannot see, such as ${hidden}.`,
       );
     if (!/\S/u.test(value)) faults.add("value_invalid", pointer, "Must not be blank.");
   };
@@ -149,7 +149,7 @@ const checkMoney: Check = (value, pointer, faults) => {
     faults.add(
       "money_not_string",
       pointer,
-      'Money is a decimal string such as "19.90", never a JSON number.',
+      'Money must be a decimal string such as "19.90", never a JSON number.',
     );
   } else if (typeof value !== "string") {
     faults.add("type_invalid", pointer, "Must be a decimal string.");

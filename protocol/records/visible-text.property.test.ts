@@ -41,7 +41,7 @@ describe("a text of a record", () => {
       {
         code: "value_invalid",
         pointer: "/short_description",
-        detail: `Must have no characters that readers do not see, as ${hidden} is.`,
+        detail: `Must have no characters that readers cannot see, such as ${hidden}.`,
       },
     ]);
   });

@@ -30,14 +30,14 @@ export const grantQuestion = object({
         "a name of 1 to 200 characters that begins with a letter or a digit",
         { minLength: 1, maxLength: 200 },
       ),
-      "Name of the new party; « (sandbox)» is put after it.",
+      "Name of the new party; « (sandbox)» is appended.",
     ),
   ),
   country: optional(described(country, "Country of the new party.")),
   possession: optional(
     described(
       envelopeShape,
-      "For a further key of a party that there is, in place of legal_name and country: a key-possession document by `public_key`, whose challenge is the nonce of this request. A live key of the party signs the request.",
+      "For a further key of an existing party, instead of legal_name and country: a key-possession document by `public_key`, whose challenge is the nonce of this request. A live key of the party signs the request.",
     ),
   ),
 });

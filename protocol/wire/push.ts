@@ -45,7 +45,7 @@ export const publishBody = object({
   batch_seal: envelopeShape,
   records: described(
     list(recordBase64, { min: 1, max: batchRecordsMax }),
-    "Exact bytes of the records; record i is leaf i of the sealed tree.",
+    "The exact bytes of the records; record i is leaf i of the sealed tree.",
   ),
 });
 

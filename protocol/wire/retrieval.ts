@@ -46,7 +46,7 @@ export const sourceLine = described(
 export const webAddress = matching(/^https?:\/\/[!-~]+$/, "an address on the web", { format: "uri" });
 
 const policy = object({
-  version: described(versionNumber, "0 while no AI policy is sealed; record and seal are then null."),
+  version: described(versionNumber, "0 while no AI policy has been sealed; record and seal are then null."),
   record: nullable(aiPolicyRecord),
   seal: nullable(recordSealShape),
 });
@@ -60,7 +60,7 @@ export const fetchedRecord = named(
     published_at: timestamp,
     record: described(
       recordShape,
-      "The sealed record. Its exact text, from the colon to the comma that follows, is what the seal's hash is over.",
+      "The sealed record. The seal's hash covers its exact text, from the colon to the comma that follows.",
     ),
     seal: recordSealShape,
     sidecar: envelopeShape,
@@ -77,7 +77,7 @@ export const fetchedRecord = named(
           status: oneOf(["authorised", "suspended"]),
           items: fieldShape(businessFileMembers.endpoints),
         }),
-        "Business files: the authorised addresses. With status `suspended` use none of them.",
+        "Business files: the authorised addresses. If the status is `suspended`, use none of them.",
       ),
     ),
     provenance: object({

@@ -69,7 +69,10 @@ const requestMembers = object({
     ),
   ),
   ad_item: optional(
-    described(anyObject, "An ad exactly as the pool served it; alone. Ads are not offered by this version."),
+    described(
+      anyObject,
+      "An ad exactly as the pool served it, without other members. This version does not offer ads.",
+    ),
   ),
 });
 export type VerifyRequest = Of<typeof requestMembers>;
@@ -80,14 +83,16 @@ const against = ["seal", "sidecar", "row"] as const;
 function ruleFault(body: JsonObject): ShapeFault | null {
   if (body["ad_item"] !== undefined) {
     const isAlone = Object.keys(body).length === 1;
-    return isAlone ? null : { pointer: "/ad_item", detail: "ad_item is verified alone." };
+    return isAlone
+      ? null
+      : { pointer: "/ad_item", detail: "ad_item must be verified without other members." };
   }
   if (body["record_base64"] === undefined) {
-    const detail = "record_base64 is required: what is verified is the record you hold.";
+    const detail = "record_base64 is required: the record that you have is what is verified.";
     return { pointer: "/record_base64", detail };
   }
   if (against.every((name) => body[name] === undefined)) {
-    const detail = "Give what the record is to be verified against: its seal, its sidecar or its row.";
+    const detail = "Give something to verify the record against: its seal, its sidecar or its row.";
     return { pointer: "", detail, allowed: against };
   }
   return body["ai_policy_bits"] === undefined || body["seal"] !== undefined
@@ -151,7 +156,7 @@ const sealChecks = described(
     scope: checked,
     key_event: oneOf(["ok", "missing", "not_checked"]),
   }),
-  "`not_checked`: without evidence for it, or never reached because an earlier check failed.",
+  "`not_checked`: there was no evidence for it, or an earlier check failed.",
 );
 
 const sealSection = described(
@@ -165,7 +170,7 @@ const sealSection = described(
       path: oneOf(["A", "B"]),
       hash,
       checks: sealChecks,
-      key_event: described(nothing, "Where the log has the leaf of the key; in no log yet."),
+      key_event: described(nothing, "Where the log has the leaf of the key; there is no log yet."),
     }),
     object({
       ...why,
@@ -202,7 +207,7 @@ const projectionSection = described(
       projection: nullable(failed),
     }),
   ),
-  "Whether the row's signature is valid and whether the projection, run again, gives the row.",
+  "Whether the row's signature is valid, and whether running the projection again gives the row.",
 );
 
 const bitsSection = described(

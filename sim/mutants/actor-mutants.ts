@@ -37,7 +37,7 @@ const keys: readonly Mutant[] = [
   ),
   mutant(
     "chargeIsNotRemembered",
-    "a charged push is charged anew",
+    "a charged push is charged again",
     deciding("integration-key", (truly, command, view) =>
       truly(
         command,
@@ -138,7 +138,7 @@ const pushes: readonly Mutant[] = [
   ),
   mutant(
     "acceptedTwice",
-    "a known push is accepted anew",
+    "a known push is accepted again",
     deciding("push", (truly, command, view) => {
       const decision = truly(command, view);
       const reply = decision.reply as { status?: string } | undefined;

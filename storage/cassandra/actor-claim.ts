@@ -98,7 +98,7 @@ export async function claimActor(
     const statics = after.claim === claim ? after : { ...after, epoch: nextEpoch(seen, from), owner, claim };
     return load(session, ref, statics, arrived);
   }
-  const message = `${ref.kind}/${ref.id} was not claimed in ${attemptsMax} attempts: others claim it, too`;
+  const message = `${ref.kind}/${ref.id} was not claimed in ${attemptsMax} attempts: others claim it as well`;
   throw failure ?? new StoreError("not_applied", message);
 }
 

@@ -90,5 +90,5 @@ function oneOf<T extends string>(fields: Fields, name: string, values: readonly 
 }
 
 function damaged(what: string, cause?: unknown): StoreError {
-  return new StoreError("not_applied", `the cluster's tables hold what is no ${what}`, { cause });
+  return new StoreError("not_applied", `the cluster's tables contain an invalid ${what}`, { cause });
 }

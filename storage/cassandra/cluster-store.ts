@@ -182,7 +182,7 @@ class ClusterTables implements ClusterStore {
   }
 
   #assertOwn(region: string): void {
-    if (!this.#isOwn(region)) throw new Error(`${this.#session.localDc} may not write what is of ${region}`);
+    if (!this.#isOwn(region)) throw new Error(`${this.#session.localDc} may not write data of ${region}`);
   }
 }
 

@@ -35,8 +35,7 @@ export function openCassandraFenceLedger(session: CassandraSession, regions: rea
   return {
     note: async (refusals) => {
       const { region } = refusals;
-      if (region !== session.localDc)
-        throw new Error(`${session.localDc} may not write what is of ${region}`);
+      if (region !== session.localDc) throw new Error(`${session.localDc} may not write data of ${region}`);
       for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
         if (await advance(session, await read(region, "LOCAL_SERIAL"), refusals)) return;
       }

@@ -41,7 +41,7 @@ export class SchemaTooNew extends Error {
   readonly stored: number;
   readonly known: number;
   constructor(stored: number, known: number) {
-    super(`the schema has version ${stored}, and this release knows none above ${known}: start a later one`);
+    super(`the schema has version ${stored}, and this release knows none above ${known}: start a newer one`);
     this.name = "SchemaTooNew";
     this.stored = stored;
     this.known = known;

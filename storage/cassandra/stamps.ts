@@ -36,5 +36,5 @@ export function msOfStamp(stamp: number): number {
 /** W1. Throws RangeError for what is no change number: our own bug, and a stamp that no later change could undo. */
 export function stampOfChange(change: number): number {
   if (Number.isSafeInteger(change) && change >= 0) return change + 1;
-  throw new RangeError(`${change} is no change number`);
+  throw new RangeError(`${change} is not a change number`);
 }

@@ -107,6 +107,6 @@ function outcomeOf(item: unknown, change: RowChange | undefined): Outcome | "gon
   const reason = textOf(memberOf(memberOf(result, "error"), "reason"));
   const unavailable = unavailableReason(status, type);
   if (unavailable !== null)
-    throw indexUnavailable(unavailable, `The index could not take a row: ${status} ${type}: ${reason}`);
+    throw indexUnavailable(unavailable, `The index could not store a row: ${status} ${type}: ${reason}`);
   throw new EngineRefusal(status, type, `${change?.record_id ?? "a row"}: ${reason}`);
 }

@@ -84,5 +84,5 @@ function digitOf(recordId: string, at: number): number {
   const code = recordId.charCodeAt(at);
   if (code >= 50 && code <= 55) return code - 50;
   if (code >= 97 && code <= 122) return code - 91;
-  throw new Error(`${recordId} is no record id`);
+  throw new Error(`${recordId} is not a record id`);
 }

@@ -114,7 +114,7 @@ function failureOf(cause: unknown): IndexUnavailable | EngineRefusal {
     return indexUnavailable("timeout", `The index did not answer in time: ${message}`, { cause });
   const isUnread =
     cause instanceof errors.DeserializationError || cause instanceof errors.ProductNotSupportedError;
-  return indexUnavailable(isUnread ? "malformed" : "unreachable", `The index cannot be asked: ${message}`, {
+  return indexUnavailable(isUnread ? "malformed" : "unreachable", `The index cannot be reached: ${message}`, {
     cause,
   });
 }

@@ -202,5 +202,5 @@ export async function awaitSearchable(engine: Engine, index: string): Promise<vo
 /** Every node of the cluster knows of the change: what is read from any of them afterwards has it. */
 function assertAcknowledged(answer: unknown): void {
   if (memberOf(answer, "acknowledged") !== true || memberOf(answer, "shards_acknowledged") === false)
-    throw indexUnavailable("incomplete", "Not all nodes of the cluster took the change in time.");
+    throw indexUnavailable("incomplete", "Not all nodes of the cluster applied the change in time.");
 }

@@ -195,7 +195,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
       if (hits.length >= query.limit || found.answered < furtherRows) return hits.slice(0, query.limit);
       last = found.last;
     }
-    throw indexUnavailable("incomplete", "Too many rows lie on the rim of the circle.");
+    throw indexUnavailable("incomplete", "Too many rows are on the edge of the circle.");
   }
 
   async #read(request: Parameters<Engine["read"]>[0]): Promise<unknown> {
@@ -214,7 +214,7 @@ export class ElasticRowIndex implements RowIndex, AsyncDisposable {
     part.lacking = await readLacking({ engine: this.engine, ...part });
     const names = isLacking();
     if (names.length === 0) return;
-    const message = `Rows of ${query.collection} must be built anew to be asked about ${names.join(", ")}.`;
+    const message = `Rows of ${query.collection} must be rebuilt before they can be asked about ${names.join(", ")}.`;
     throw indexUnavailable("incomplete", message, { retryAfterSeconds: 30 });
   }
 }

@@ -263,7 +263,7 @@ export class MemoryClusterStore implements ClusterStore {
   }
 
   #assertOwn(region: string): void {
-    if (region !== this.#region) throw new Error(`${this.#region} may not write what is of ${region}`);
+    if (region !== this.#region) throw new Error(`${this.#region} may not write data of ${region}`);
   }
 
   #assertMajority(): void {

@@ -29,7 +29,7 @@ export const csv: FuzzTarget = {
 
 /** What csv-parse refuses at its first fault is refused here for the same reason, but for a quote within an unquoted field, which is text here. */
 const details: Readonly<Record<string, string | undefined>> = {
-  CSV_QUOTE_NOT_CLOSED: "A quoted field does not end.",
+  CSV_QUOTE_NOT_CLOSED: "A quoted field is not closed.",
   CSV_INVALID_CLOSING_QUOTE: "Text follows a quoted field.",
 };
 

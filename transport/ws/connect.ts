@@ -37,7 +37,7 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
   let stream: Duplex | null = null;
   const url = `${tls === null ? "ws" : "wss"}://${address}${transportPath}`;
   if (!addressPattern.test(address) || !URL.canParse(url)) {
-    const detail = "its address is none";
+    const detail = "its address is not valid";
     const refusal = { socket: null, reason: "unreachable", detail, refused: null } as const;
     const soon = setImmediate(() => done(refusal));
     return () => {

@@ -82,7 +82,7 @@ export function failureText(id: number, failure: RemoteFailure): string {
 
 /** A refusal of a message that was not executed, and will not be however often it is sent. */
 export function refusalText(id: number, reason: "unsupported" | "malformed"): string {
-  const about = reason === "unsupported" ? "no message of this protocol" : "a member is wrong";
+  const about = reason === "unsupported" ? "not a message of this protocol" : "a member is wrong";
   return JSON.stringify({
     ...{ k: "failure", id, reason, effect: "not_applied", retry_after_seconds: 1 },
     detail: about,

@@ -58,7 +58,7 @@ export class Peer implements RemoteTarget {
     const timeoutMs = this.#options.limits.deliverTimeoutMs;
     const acknowledged = await this.#call((id) => deliverText(id, to, from, messages), timeoutMs);
     if (Number.isSafeInteger(acknowledged)) return acknowledged as number;
-    throw failure("refused", "unknown", "a delivery was answered by something else than a number");
+    throw failure("refused", "unknown", "a delivery was not answered by a number");
   }
 
   /** True when nothing would be lost by forgetting it: no connection, no call, no back-off that matters any more. */

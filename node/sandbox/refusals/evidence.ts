@@ -103,24 +103,24 @@ function flipped(bytes: Uint8Array): string {
 const documents: readonly Refusal[] = [
   {
     name: "verify/hash_mismatch",
-    how: "A fetched record of which one bit was turned.",
+    how: "A fetched record with one flipped bit.",
     attempt: fetchedWith(({ bytes }) => ({ record_base64: flipped(bytes) })),
   },
   {
     name: "verify/inclusion_invalid",
-    how: "A record of the catalogue that is said to be another leaf of its batch.",
+    how: "A record of the catalogue that claims to be another leaf of its batch.",
     attempt: fetchedWith(({ body }) => ({ seal: { ...(body.seal as object), leaf_index: 1, proof: [] } }), {
       q: "ideal cut",
     }),
   },
   {
     name: "verify/signature_invalid",
-    how: "A seal with the signature of nothing.",
+    how: "A seal whose signature consists of zero bytes.",
     attempt: fetchedWith((held) => withSignature(held, { sig: toBase64(new Uint8Array(64)) })),
   },
   {
     name: "verify/key_mismatch",
-    how: "A seal that names another key than signed it.",
+    how: "A seal that names a key other than the one that signed it.",
     attempt: fetchedWith((held) => withSignature(held, { keyid: freshText() })),
   },
   {
@@ -142,7 +142,7 @@ const documents: readonly Refusal[] = [
   },
   {
     name: "verify/version_unknown",
-    how: "A seal of a format that there is not.",
+    how: "A seal with a format that does not exist.",
     attempt: fetchedWith((held) => withPayload(held, (text) => text.replace('"v":2', '"v":9'))),
   },
   {
@@ -167,7 +167,7 @@ const documents: readonly Refusal[] = [
   },
   {
     name: "verify/key_event_missing",
-    how: "A seal of which the log's leaf of its key is required: this version has no log.",
+    how: "A seal that requires the log's leaf of its key: this version has no log.",
     attempt: fetchedWith(() => ({ key_events: "require" })),
   },
   {
@@ -177,7 +177,7 @@ const documents: readonly Refusal[] = [
   },
   {
     name: "verify/projection_unknown",
-    how: "A row of a projection that there is not.",
+    how: "A row with a projection that does not exist.",
     attempt: rowWith({ adl_proj: "products/99" }),
   },
 ];
@@ -232,17 +232,17 @@ const standing: readonly Refusal[] = [
   },
   {
     name: "verify/key_not_valid",
-    how: "A seal of today by the key of the fifth business that has ended.",
+    how: "A seal made now by the ended key of the fifth business.",
     attempt: sealedBy("Its time is over: every request"),
   },
   {
     name: "verify/key_not_valid/revoked",
-    how: "A seal of today by its revoked key.",
+    how: "A seal made now by its revoked key.",
     attempt: sealedBy("Revoked: every request"),
   },
   {
     name: "verify/key_compromised",
-    how: "A seal of today by its compromised key.",
+    how: "A seal made now by its compromised key.",
     attempt: sealedBy("Revoked as compromised"),
   },
   {
@@ -257,27 +257,27 @@ const standing: readonly Refusal[] = [
   },
   {
     name: "verify/certificate_withdrawn",
-    how: "A seal of today by the business whose certificate was withdrawn, under the certificate that it had.",
+    how: "A seal made now by the business whose certificate was withdrawn, under the certificate that it had.",
     attempt: sealedUnderFirst("withdrew its certificate"),
   },
   {
     name: "verify/certificate_not_in_force/closed",
-    how: "A seal of today by the business that was closed, under the certificate that it had.",
+    how: "A seal made now by the business that was closed, under the certificate that it had.",
     attempt: sealedUnderFirst("Closed:"),
   },
   {
     name: "verify/certificate_unknown",
-    how: "A seal that names a certificate which the business never had.",
+    how: "A seal that names a certificate that the business never had.",
     attempt: sealedWith({ certId: `sha256:${"0".repeat(64)}` }),
   },
   {
     name: "verify/ai_policy_version_mismatch",
-    how: "A seal that names an AI policy version which was never in force.",
+    how: "A seal that names an AI policy version that was never in force.",
     attempt: sealedWith({ aiPolicyVersion: 7 }),
   },
   {
     name: "verify/out_of_scope",
-    how: "A product for another country, by the key whose mandate is for two.",
+    how: "A product for another country, by the key whose mandate covers two.",
     attempt: sealedBy("For IE and NZ only", {
       record: trialProduct("sealed-abroad", {
         countries: ["US"],
@@ -287,7 +287,7 @@ const standing: readonly Refusal[] = [
   },
   {
     name: "verify/out_of_scope/mandate_revoked",
-    how: "A seal of today by the key whose mandate was revoked.",
+    how: "A seal made now by the key whose mandate was revoked.",
     attempt: sealedBy("Its mandate was revoked"),
   },
 ];
@@ -350,7 +350,7 @@ const offline: readonly Refusal[] = [
   },
   {
     name: "verify/trust_chain_broken",
-    how: "Evidence, judged by anchors that pin other keys than its roots.",
+    how: "Evidence judged by anchors that pin keys other than its roots.",
     attempt: offlineWith((file) => file, otherAnchors),
   },
   {

@@ -10,12 +10,13 @@ export const refusals: readonly Refusal[] = [...requestRefusals, ...publishingRe
 /** Names as {@link Refusal} has them. */
 export const untried: Readonly<Record<string, string>> = {
   allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
-  internal_error: "It is a fault of the service: nobody can ask for one.",
-  unavailable: "A part of the node has to be away, which nobody outside can bring about.",
+  internal_error: "It is a fault of the service, which nobody can request.",
+  unavailable: "A part of the node has to be unavailable, which nobody outside can cause.",
   region_misdirected: "It needs several regions, and a setting that binds keys to theirs.",
   "record/refused_before": "The content lists of the node have to change between a crash and the next start.",
-  "record/superseded": "A withdrawal has to overtake a push, and this version takes none over HTTP.",
-  "record/hold_rejected": "A person rejects the hold in a portal, and a sandbox has none.",
+  "record/superseded":
+    "A withdrawal has to overtake a push, and this version does not accept withdrawals over HTTP.",
+  "record/hold_rejected": "A person has to reject the hold in a portal, and a sandbox has none.",
   "verify/checkpoint_invalid": "This version has no transparency log.",
   "verify/consistency_invalid": "This version has no transparency log.",
   "verify/entitlement_expired": "This version has no entitlements.",

@@ -30,7 +30,7 @@ const signatures: readonly Refusal[] = [
   },
   {
     name: "signature_invalid",
-    how: "A search whose signature is over something else.",
+    how: "A search whose signature covers something else.",
     attempt: async (trial) => {
       const { searcher } = await trial.everyday;
       const body = trialSearch();
@@ -84,7 +84,11 @@ const questions: readonly Refusal[] = [
     how: "A search whose body is not JSON.",
     attempt: (trial) => search(trial, { body: "{" }),
   },
-  { name: "sort_required", how: "A search without an order.", attempt: searchWith({ sort_by: undefined }) },
+  {
+    name: "sort_required",
+    how: "A search without a sort order.",
+    attempt: searchWith({ sort_by: undefined }),
+  },
   {
     name: "unknown_field",
     how: "A search by a field that products do not have.",
@@ -92,12 +96,12 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "operator_not_allowed",
-    how: "A search for brands above a letter.",
+    how: "A search that compares brands with `gt`.",
     attempt: searchWith({ filter: { all: [{ country: "US" }, { brand: { gt: "M" } }] } }),
   },
   {
     name: "sort_not_allowed",
-    how: "A search in the order of brands.",
+    how: "A search sorted by brand.",
     attempt: searchWith({ sort_by: "brand:asc" }),
   },
   {
@@ -112,7 +116,7 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "not_found",
-    how: "A fetch of a record that there is not; a record of a business that blocks the caller is answered the same.",
+    how: "A fetch of a record that does not exist; a record of a business that blocks the caller gets the same answer.",
     attempt: async (trial) => {
       const { searcher } = await trial.everyday;
       const url = `${trial.sandbox.base_url}/v1/records/svc_${"a".repeat(26)}`;
@@ -121,7 +125,7 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "method_not_allowed",
-    how: "DELETE where a search is posted.",
+    how: "DELETE at the address of a search.",
     attempt: async ({ send, sandbox }) =>
       refusedBy(await send({ url: `${sandbox.base_url}/v1/search`, method: "DELETE" })),
   },
@@ -138,7 +142,7 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "request_timeout",
-    how: "Half a head, and then nothing for fifteen seconds.",
+    how: "Half a request head, and then nothing for fifteen seconds.",
     attempt: ({ sandbox }) => sendText(sandbox.verify_url, "GET / HTTP/1.1\r\nhost: a"),
   },
   {
@@ -148,19 +152,19 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "expectation_failed",
-    how: "A read that expects something else than to be told to go on.",
+    how: "A read whose Expect is not 100-continue.",
     attempt: async ({ send, sandbox }) =>
       refusedBy(await send({ url: `${sandbox.verify_url}/.well-known/keys`, headers: { expect: "tea" } })),
   },
   {
     name: "not_offered",
-    how: "A pool of ads, which this version does not offer.",
+    how: "A request for a pool of ads, which this version does not offer.",
     attempt: async ({ send, sandbox }) =>
       refusedBy(await send({ url: `${sandbox.base_url}/v1/ads/pool`, body: "{}" })),
   },
   {
     name: "token_invalid",
-    how: "A change at the operators' address without their token.",
+    how: "A change at the operators' address without the operators' token.",
     attempt: async ({ send, sandbox }) =>
       refusedBy(
         await send({ url: `${sandbox.ops_url}/ops/cluster/rejoin`, body: '{"region":"local-node1"}' }),
@@ -168,7 +172,7 @@ const questions: readonly Refusal[] = [
   },
   {
     name: "host_not_allowed",
-    how: "The operators' address under another name.",
+    how: "A request to the operators' address under another host name.",
     attempt: async ({ send, sandbox }) =>
       refusedBy(await send({ url: `${sandbox.ops_url}/healthz`, headers: { host: "elsewhere.example" } })),
   },

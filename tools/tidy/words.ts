@@ -1,0 +1,49 @@
+// Words that nobody uses who writes plain English today. People read them in pages and in the texts of the program.
+
+import { isTestFile } from "./import-table.ts";
+import { type Fault, type SourceFile, visit } from "./source.ts";
+
+/** Written in two parts, so that this file does not find itself. */
+const words: readonly (readonly [pattern: RegExp, plain: string])[] = [
+  [new RegExp(`\\bane${"w"}\\b`, "i"), "again"],
+  [new RegExp(`\\bwho${"ever"}\\b`, "i"), "anyone who, or what it is"],
+  [new RegExp(`\\bof befo${"re"}\\b`, "i"), "earlier, previous"],
+  [new RegExp(`\\bbef(?:a${"ll"}|e${"ll"})s?\\b`, "i"), "happens to"],
+  [new RegExp(`\\bafre${"sh"}\\b`, "i"), "again"],
+  [new RegExp(`\\bsays noth${"ing"}\\b (?:of|to)\\b`, "i"), "does not mention, has no effect"],
+  [new RegExp(`\\bthis is n${"o"} `, "i"), "this is not a valid"],
+  [new RegExp(`[a-z»\`)], to${"o"}[.;]`), "also, as well"],
+];
+
+function faultsIn(path: string, text: string, lineAt: (offset: number) => number): readonly Fault[] {
+  return words.flatMap(([pattern, plain]) =>
+    [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map((match) => ({
+      ...{ rule: "words", path, line: lineAt(match.index) },
+      detail: `«${match[0]}»: ${plain}`,
+    })),
+  );
+}
+
+/** Faults of a page. What it quotes between « and » belongs to somebody else, such as a commit or a test. */
+export function pageWordFaults(file: { readonly path: string; readonly text: string }): readonly Fault[] {
+  if (!file.path.endsWith(".md")) return [];
+  return file.text
+    .split("\n")
+    .flatMap((line, index) => faultsIn(file.path, line.replaceAll(/«[^»]*»/g, "«»"), () => index + 1));
+}
+
+/** Faults of the texts in a source file. The titles and inputs of tests are not read by those who use the program. */
+export function textWordFaults(file: SourceFile): readonly Fault[] {
+  if (isTestFile(file.path)) return [];
+  const faults: Fault[] = [];
+  visit(file.program, (node) => {
+    const text =
+      node.type === "Literal" && typeof node.value === "string"
+        ? node.value
+        : node.type === "TemplateElement"
+          ? node.value.raw
+          : "";
+    faults.push(...faultsIn(file.path, text, () => file.lineAt(node.start)));
+  });
+  return faults;
+}

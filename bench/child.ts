@@ -60,9 +60,23 @@ export class Child implements AsyncDisposable {
   }
 
   /** Resident memory in bytes now; null where the system does not tell. */
-  async residentBytes(): Promise<number | null> {
+  residentBytes(): Promise<number | null> {
+    return this.#memoryBytes("VmRSS");
+  }
+
+  /** Of it, what is not the content of files: the part that nothing else can have while the process needs it. */
+  ownBytes(): Promise<number | null> {
+    return this.#memoryBytes("RssAnon");
+  }
+
+  /** The most resident memory that it ever had, as {@link residentBytes}. */
+  highestResidentBytes(): Promise<number | null> {
+    return this.#memoryBytes("VmHWM");
+  }
+
+  async #memoryBytes(line: "VmRSS" | "RssAnon" | "VmHWM"): Promise<number | null> {
     const kilobytes = await readFile(`/proc/${this.#started.child.pid}/status`, "utf8").then(
-      (status) => /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1],
+      (status) => new RegExp(`^${line}:\\s+(\\d+) kB$`, "m").exec(status)?.[1],
       () => undefined,
     );
     return kilobytes === undefined ? null : Number(kilobytes) * 1024;

@@ -8,6 +8,7 @@ import { type Figure, isMet, reportJson, reportTable } from "./report.ts";
 import { measureActors } from "./sections/actors.ts";
 import { measureCluster } from "./sections/cluster.ts";
 import { measureFetch } from "./sections/fetch.ts";
+import { measureMillion } from "./sections/million.ts";
 import { measurePush } from "./sections/push.ts";
 import { measureSearch } from "./sections/search.ts";
 import { measureSim } from "./sections/sim.ts";
@@ -26,6 +27,7 @@ const sections: Readonly<Record<SectionName, Section>> = {
   cluster: measureCluster,
   sim: measureSim,
   start: measureStart,
+  million: measureMillion,
 };
 
 async function run(options: BenchOptions): Promise<void> {

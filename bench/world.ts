@@ -28,7 +28,7 @@ export interface OpenNode extends AsyncDisposable {
 export class World {
   readonly options: WorldOptions;
   #seeded: Promise<string> | null = null;
-  #filled: Promise<string> | null = null;
+  readonly #filled = new Map<number, Promise<string>>();
   #files = 0;
 
   constructor(options: WorldOptions) {
@@ -62,10 +62,13 @@ export class World {
     return this.#copy(await this.#seeded);
   }
 
-  /** The home that holds {@link World.products} products. Shared: only for what changes no product. */
-  filledHome(): Promise<string> {
-    this.#filled ??= this.#fill();
-    return this.#filled;
+  /** The home that holds a number of products. Shared: only for what changes none of them. */
+  filledHome(products = this.products): Promise<string> {
+    const known = this.#filled.get(products);
+    if (known !== undefined) return known;
+    const filled = this.#fill(products);
+    this.#filled.set(products, filled);
+    return filled;
   }
 
   /** Products in the filled home, besides the samples. */
@@ -92,10 +95,10 @@ export class World {
     });
   }
 
-  async #fill(): Promise<string> {
-    const kept = await this.#prepare(`filled-${this.products}`, async (home) => {
+  async #fill(products: number): Promise<string> {
+    const kept = await this.#prepare(`filled-${products}`, async (home) => {
       await cp(await this.seededHome(), home, { recursive: true });
-      await this.#pushProducts(home);
+      await this.#pushProducts(home, products);
     });
     return this.options.prepared === null ? kept : this.#copy(kept);
   }
@@ -117,11 +120,11 @@ export class World {
     return kept;
   }
 
-  async #pushProducts(home: string): Promise<void> {
-    this.say(`preparing a catalogue of ${this.products} products`);
+  async #pushProducts(home: string, products: number): Promise<void> {
+    this.say(`preparing a catalogue of ${products} products`);
     await using node = await this.openNode(home);
-    for (let first = 0; first < this.products; first += batchRecords) {
-      const count = Math.min(batchRecords, this.products - first);
+    for (let first = 0; first < products; first += batchRecords) {
+      const count = Math.min(batchRecords, products - first);
       await push(node, await preparePush(node.sandbox, { first, count }));
     }
   }

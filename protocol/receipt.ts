@@ -1,6 +1,5 @@
 // Receipt: the service's signed statement of what it served, to whom and when (specification, «Receipt»).
 
-import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { collectionNames, isRecordId } from "./identifiers.ts";
 import { searchRowsMax } from "./limits.ts";
@@ -135,15 +134,6 @@ export function receiptPayloadText(receipt: Omit<ReceiptV3, "v">): string {
     `"retrieval_id":${JSON.stringify(receipt.retrieval_id)},"rows":[${receipt.rows.map(rowText).join(",")}],` +
     `"served_at":"${receipt.served_at}","v":3}`
   );
-}
-
-/**
- * Payload bytes of a receipt of any version.
- * @internal for tests: the service writes the text of its own version.
- */
-export function receiptPayload(receipt: Receipt): Uint8Array {
-  if (receipt.v === 3) return new TextEncoder().encode(receiptPayloadText(receipt));
-  return canonicalBytes({ ...receipt, rows: receipt.rows.map((row) => ({ ...row })) });
 }
 
 function rowText(row: ReceiptRow): string {

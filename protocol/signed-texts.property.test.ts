@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { policyBitsText } from "./ai-policy.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "./canonical-json.ts";
 import { collectionNames } from "./identifiers.ts";
-import { type ReceiptV3, receiptPayload, receiptPayloadText } from "./receipt.ts";
+import { receiptPayload } from "./receipt.fixture.ts";
+import { type ReceiptV3, receiptPayloadText } from "./receipt.ts";
 import { rowSigningText, serveRow, signedRowText } from "./row.ts";
 import { type SidecarV2, sidecarPayloadText } from "./sidecar.ts";
 

@@ -28,12 +28,3 @@ export function parseWithdrawal(bytes: Uint8Array): Verdict<Withdrawal> {
     return malformed("The document is not compact JSON.", "");
   return ok(parsed.value as unknown as Withdrawal);
 }
-
-/**
- * Exact document bytes to seal, members in the order of the specification.
- * @internal for tests: withdrawals are made by businesses.
- */
-export function withdrawalDocument(withdrawal: Withdrawal): Uint8Array {
-  const { record_id, action, at } = withdrawal;
-  return new TextEncoder().encode(JSON.stringify({ record_id, action, at }));
-}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "./process.ts";
 import { exemptions } from "./tidy/exemptions.ts";
-import { importFaults, importTable } from "./tidy/import-table.ts";
+import { importFaults, importTable, stalePatterns } from "./tidy/import-table.ts";
 import { labelFaults } from "./tidy/labels.ts";
 import { sourceFaults, textFaults } from "./tidy/rules.ts";
 import { type Fault, listFiles, loadSource, parseSource } from "./tidy/source.ts";
@@ -58,6 +58,10 @@ describe("the project", () => {
   it("has a row in the import table for each of its folders, and no row twice", () => {
     expect(new Set(importTable.map((row) => row.of)).size).toBe(importTable.length);
   });
+
+  it("has nothing in the import table that is not there", () => {
+    expect(stalePatterns([...files, ...prose].map(({ path }) => path))).toEqual([]);
+  });
 });
 
 /** The rules that `text` breaks as the file `path`. */
@@ -67,6 +71,15 @@ function rulesBroken(path: string, text: string): readonly string[] {
 }
 
 describe("the import table", () => {
+  it("is told of rows and of folders within rows that no file is in", () => {
+    const table = [
+      { of: "gone", may: [], packages: [] },
+      { of: "here", may: ["here/a.ts", "lost/*"], mayTypes: ["here/b.ts"], butNot: ["away"], packages: [] },
+    ];
+    const stale = ["gone: gone", "here: lost/*", "here: here/b.ts", "here: away"];
+    expect(stalePatterns(["here/a.ts", "lost/a.ts"], table)).toEqual(stale);
+  });
+
   it.each([
     ["protocol/a.ts", 'import { b } from "../collections/b.ts";'],
     ["protocol/a.ts", 'export { b } from "../verifier/b.ts";'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { payloadTypes } from "../protocol/dsse.ts";
 import { mandatePayload } from "../protocol/mandate.ts";
-import { withdrawalDocument } from "../protocol/withdrawal.ts";
+import { withdrawalDocument } from "../protocol/withdrawal.fixture.ts";
 import {
   batchSeal,
   listedKey,

@@ -9,17 +9,29 @@ import { productId } from "../products.ts";
 import type { Figure } from "../report.ts";
 import { makeRequests, type RequestPlan, targetOf } from "../requests.ts";
 import { compare, median, quantile, takeRounds } from "../rounds.ts";
-import { companyOf, merchantOf, type World } from "../world.ts";
+import { companyOf, merchantOf, type OpenNode, type World } from "../world.ts";
 
 const connections = 64;
 const capturedAnswers = 500;
 
 export async function measureFetch(world: World): Promise<readonly Figure[]> {
-  const home = await world.filledHome();
-  await using node = await world.openNode(home);
+  await using node = await world.openNode(await world.filledHome());
+  return await measureFetchOf(
+    world,
+    node,
+    Array.from({ length: world.products }, (_, index) => index),
+  );
+}
+
+/** Fetches of products of a node, by their numbers. */
+export async function measureFetchOf(
+  world: World,
+  node: OpenNode,
+  products: readonly number[],
+): Promise<readonly Figure[]> {
   const { base_url: baseUrl } = node.sandbox;
   const caller = companyOf(node.sandbox);
-  const plans = await fetchPlans(world, node.child, merchantOf(node.sandbox).uuid);
+  const plans = await fetchPlans(products, node.child, merchantOf(node.sandbox).uuid);
   const each = Math.floor(plans.length / (roundCount(world) + 1));
   const captured = Math.min(capturedAnswers, each);
   await using floor = world.start("floor/serve.ts");
@@ -60,8 +72,12 @@ function roundCount(world: World): number {
   return world.size(7, 1);
 }
 
-async function fetchPlans(world: World, child: Child, businessUuid: string): Promise<readonly RequestPlan[]> {
-  const localIds = Array.from({ length: world.products }, (_, index) => productId(index));
+async function fetchPlans(
+  products: readonly number[],
+  child: Child,
+  businessUuid: string,
+): Promise<readonly RequestPlan[]> {
+  const localIds = products.map(productId);
   const ids = await child.call<readonly string[]>("recordIds", { businessUuid, kind: "products", localIds });
   return ids.map((id) => ({ method: "GET", path: `/v1/records/${id}`, tag: "svc-retrieval" }));
 }

@@ -30,13 +30,42 @@ interface Measured {
   readonly grownBytes: number | null;
 }
 
-export async function measurePush(world: World): Promise<readonly Figure[]> {
-  const records = world.size(batchRecords, 1_000);
+/** Where a round's push goes: a home, and the number of the first product that is not in it. */
+interface Place {
+  readonly home: string;
+  readonly first: number;
+}
+
+export function measurePush(world: World): Promise<readonly Figure[]> {
+  const place = async (): Promise<Place> => ({ home: await world.seededHome(), first: 0 });
+  return measurePushOf(world, world.size(5, 1), place);
+}
+
+/** Pushes into a home that holds so many products already; each of them stays there. */
+export function measurePushInto(
+  world: World,
+  rounds: number,
+  { home, products }: { readonly home: string; readonly products: number },
+): Promise<readonly Figure[]> {
+  const each = warmUpRecords + recordsOf(world);
+  return measurePushOf(world, rounds, async (round) => ({ home, first: products + round * each }));
+}
+
+function recordsOf(world: World): number {
+  return world.size(batchRecords, 1_000);
+}
+
+async function measurePushOf(
+  world: World,
+  count: number,
+  placeOf: (round: number) => Promise<Place>,
+): Promise<readonly Figure[]> {
+  const records = recordsOf(world);
   let captured: Capture | null = null;
-  const rounds = await takeRounds(world.size(5, 1), {
+  const rounds = await takeRounds(count, {
     ours: async (round) => {
       world.say(`push, round ${round + 1}`);
-      const { measured, capture } = await pushToService(world, records);
+      const { measured, capture } = await pushToService(world, await placeOf(round), records);
       captured ??= capture();
       return measured;
     },
@@ -75,38 +104,45 @@ export async function measurePush(world: World): Promise<readonly Figure[]> {
 
 async function pushToService(
   world: World,
+  { home, first }: Place,
   records: number,
 ): Promise<{ measured: Measured; capture: () => Capture }> {
-  const home = await world.seededHome();
   let measured: Measured;
   let warmUp: PreparedPush;
   let prepared: PreparedPush;
   {
     await using node = await world.openNode(home);
-    warmUp = await preparePush(node.sandbox, { first: 0, count: warmUpRecords });
-    prepared = await preparePush(node.sandbox, { first: warmUpRecords, count: records });
+    warmUp = await preparePush(node.sandbox, { first, count: warmUpRecords });
+    prepared = await preparePush(node.sandbox, { first: first + warmUpRecords, count: records });
     await push(node, warmUp);
     await sendOne(targetOf(node.sandbox.base_url), await lastRecordSearch(node, warmUp));
-    const productsBefore = await node.child.call<number>("indexedProducts", null);
-    const search = await lastRecordSearch(node, prepared);
-    const memory = watchMemory(node.child);
-    const cpuBefore = await node.child.call<CpuTimes>("cpuTimes", null);
-    const startedMs = performance.now();
-    await push(node, prepared);
-    const found = await sendOne(targetOf(node.sandbox.base_url), search);
-    const elapsedMs = performance.now() - startedMs;
-    const cpu = cpuBetween(cpuBefore, await node.child.call<CpuTimes>("cpuTimes", null));
-    measured = { elapsedMs, cpu, grownBytes: await memory.stop() };
-    const indexed = (await node.child.call<number>("indexedProducts", null)) - productsBefore;
-    if (indexed !== records || !found.body.includes(`"rows":[{`)) {
-      throw new Error(`${indexed} of ${records} records can be found: ${found.body.slice(0, 300)}`);
-    }
+    measured = await timePush(node, prepared);
   }
   const storedOf = (each: PreparedPush) => ({
     prepared: each,
     stored: readStoredRecords(home, each.batch.push_id),
   });
   return { measured, capture: () => ({ ...storedOf(prepared), warmUp: storedOf(warmUp) }) };
+}
+
+/** From the first byte of the request to a search that finds the last record. */
+async function timePush(node: OpenNode, prepared: PreparedPush): Promise<Measured> {
+  const records = prepared.records.length;
+  const productsBefore = await node.child.call<number>("indexedProducts", null);
+  const search = await lastRecordSearch(node, prepared);
+  const memory = watchMemory(node.child);
+  const cpuBefore = await node.child.call<CpuTimes>("cpuTimes", null);
+  const startedMs = performance.now();
+  await push(node, prepared);
+  const found = await sendOne(targetOf(node.sandbox.base_url), search);
+  const elapsedMs = performance.now() - startedMs;
+  const cpu = cpuBetween(cpuBefore, await node.child.call<CpuTimes>("cpuTimes", null));
+  const measured = { elapsedMs, cpu, grownBytes: await memory.stop() };
+  const indexed = (await node.child.call<number>("indexedProducts", null)) - productsBefore;
+  if (indexed !== records || !found.body.includes(`"rows":[{`)) {
+    throw new Error(`${indexed} of ${records} records can be found: ${found.body.slice(0, 300)}`);
+  }
+  return measured;
 }
 
 /** A search for the batch's last record, by its name and its price. */

@@ -9,8 +9,8 @@ import { Connection, type LoadTarget, sendAll } from "../load.ts";
 import { queryKinds } from "../queries.ts";
 import type { Figure } from "../report.ts";
 import { type Caller, makeRequests, type RequestPlan, targetOf } from "../requests.ts";
-import { compare, median, takeRounds } from "../rounds.ts";
-import { companyOf, type World } from "../world.ts";
+import { compare, median, quantile, takeRounds } from "../rounds.ts";
+import { companyOf, type OpenNode, type World } from "../world.ts";
 
 const connections = 16;
 const rowsWanted = 50;
@@ -25,7 +25,8 @@ interface Query {
 
 interface Side {
   readonly p50Ms: number;
-  /** The same by kind of query. */
+  readonly p99Ms: number;
+  /** The middle by kind of query. */
   readonly kindsMs: readonly number[];
   readonly rate: number;
 }
@@ -33,13 +34,26 @@ interface Side {
 export async function measureSearch(world: World): Promise<readonly Figure[]> {
   const home = await world.filledHome();
   await using node = await world.openNode(home);
+  const { p50, throughput } = await measureSearchOf(world, node, {
+    home,
+    products: world.products,
+    rounds: world.size(5, 1),
+    each: world.size(600, 60),
+  });
+  return [p50, throughput];
+}
+
+/** Searches of a node over a home with so many products. */
+export async function measureSearchOf(
+  world: World,
+  node: OpenNode,
+  { home, products, rounds: count, each }: SearchedHome,
+): Promise<SearchFigures> {
   await using direct = world.start("floor/search.ts");
   world.say("making plain tables of the index");
   await direct.call("open", { index: join(home, "rows.db"), plain: world.path("plain.db") });
   const { base_url: baseUrl } = node.sandbox;
   const caller = companyOf(node.sandbox);
-  const count = roundCount(world);
-  const each = world.size(600, 60);
   const queries = await planQueries(direct, (count + 1) * each);
   await using floor = world.start("floor/serve.ts");
   const plans = queries.map(({ plan }) => plan);
@@ -58,11 +72,15 @@ export async function measureSearch(world: World): Promise<readonly Figure[]> {
   await ours(count);
   await bare(count);
   const rounds = await takeRounds(count, { ours, floor: bare });
-  return figuresOf(rounds, world.products);
+  return figuresOf(rounds, products);
 }
 
-function roundCount(world: World): number {
-  return world.size(5, 1);
+export interface SearchedHome {
+  readonly home: string;
+  readonly products: number;
+  readonly rounds: number;
+  /** Queries of a round; another as many warm up. */
+  readonly each: number;
 }
 
 /** Tries of a kind for one query that is wanted of it, at most. */
@@ -120,11 +138,11 @@ async function askServer(target: LoadTarget, { baseUrl, caller, queries }: Askin
   return { ...latencies(queries, tookMs), rate: (together.requests / together.elapsedMs) * 1_000 };
 }
 
-function latencies(queries: readonly Query[], tookMs: readonly number[]): Pick<Side, "p50Ms" | "kindsMs"> {
+function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<Side, "rate"> {
   const kindsMs = queryKinds.map((_, kind) =>
     median(tookMs.filter((_ms, index) => queries[index]?.kind === kind)),
   );
-  return { p50Ms: median(tookMs), kindsMs };
+  return { p50Ms: median(tookMs), p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99), kindsMs };
 }
 
 /** In the way that is faster for each kind. */
@@ -146,6 +164,7 @@ async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Si
 function combine(direct: Side, server: Side): Combined {
   return {
     p50Ms: direct.p50Ms + server.p50Ms,
+    p99Ms: direct.p99Ms + server.p99Ms,
     kindsMs: direct.kindsMs.map((ms, kind) => ms + (server.kindsMs[kind] ?? 0)),
     rate: 1 / (1 / direct.rate + 1 / server.rate),
     direct,
@@ -174,34 +193,51 @@ function kindsText(rounds: readonly Round[]): string {
   return `By kind, a third each: ${kinds.join("; ")}.`;
 }
 
+export interface SearchFigures {
+  readonly p50: Figure;
+  readonly p99: Figure;
+  readonly throughput: Figure;
+}
+
 function figuresOf(
   rounds: readonly { readonly ours: Side; readonly floor: Combined }[],
   products: number,
-): readonly Figure[] {
+): SearchFigures {
   const parts = rounds.map(({ floor }) => floor);
   const of = (pick: (part: Combined) => number, digits: number): string =>
     median(parts.map(pick)).toFixed(digits);
+  const compared = (pick: (side: Side) => number) =>
+    compare(rounds.map(({ ours, floor }) => ({ ours: pick(ours), floor: pick(floor) })));
   const what = `${products.toLocaleString("en")} rows, distinct queries, ${rowsWanted}-row answers`;
-  return [
-    {
-      section: "search",
+  const section = "search";
+  return {
+    p50: {
+      section,
       name: `p50, one at a time, ${what}`,
       unit: "ms",
-      ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.p50Ms, floor: floor.p50Ms }))),
+      ...compared((side) => side.p50Ms),
       goal: { atMost: 1.3 },
       note:
         `SQLite directly ${of(({ direct }) => direct.p50Ms, 2)} ms, the bare server ${of(({ server }) => server.p50Ms, 2)} ms. ` +
         kindsText(rounds),
     },
-    {
-      section: "search",
+    p99: {
+      section,
+      name: `p99, one at a time, ${what}`,
+      unit: "ms",
+      ...compared((side) => side.p99Ms),
+      goal: { atMost: 2 },
+      note: `SQLite directly ${of(({ direct }) => direct.p99Ms, 2)} ms, the bare server ${of(({ server }) => server.p99Ms, 2)} ms.`,
+    },
+    throughput: {
+      section,
       name: `throughput, ${connections} connections, ${what}`,
       unit: "answers/s",
-      ...compare(rounds.map(({ ours, floor }) => ({ ours: ours.rate, floor: floor.rate }))),
+      ...compared((side) => side.rate),
       goal: { atLeast: 0.7 },
       note:
         `SQLite directly ${of(({ direct }) => direct.rate, 0)} queries/s in one thread, the bare server ${of(({ server }) => server.rate, 0)} answers/s; ` +
         "combined 1/(1/a + 1/b). Queries and verification on the main thread; signing off it, ours in one thread, the floor on the thread pool (4).",
     },
-  ];
+  };
 }

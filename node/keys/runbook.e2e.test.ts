@@ -12,7 +12,8 @@ import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
-import { openReceipt, receiptPayload } from "../../protocol/receipt.ts";
+import { receiptPayload } from "../../protocol/receipt.fixture.ts";
+import { openReceipt } from "../../protocol/receipt.ts";
 import { signEnvelope } from "../../service/sign-envelope.ts";
 import { root } from "../../tools/process.ts";
 import {

@@ -22,3 +22,8 @@ export function numberOf(value: SQLOutputValue | undefined): number {
 export function numberOrNull(value: SQLOutputValue | undefined): number | null {
   return value === null ? null : numberOf(value);
 }
+
+/** The numbers that SQLite wrote with `json_group_array`: where there are very many, a tenth of the time of a row each. */
+export function numbersIn(text: SQLOutputValue | undefined): readonly number[] {
+  return JSON.parse(textOf(text)) as readonly number[];
+}

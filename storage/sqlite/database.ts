@@ -2,9 +2,8 @@
 // waiting in the same turn of the event loop shares one transaction and one flush of the disk.
 //   D1. A promise of `write` resolves only after the COMMIT that holds its work returned and its log is on the disk.
 //   D2. A work that throws takes nothing with it: its own changes are undone, its neighbours are committed.
-//   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written.
-//       A system may take a log whose flush failed for clean afterwards. So nothing is written behind it before all of it
-//       is in the file itself.
+//   D3. A COMMIT that fails rejects the whole group, `unknown` unless SQLite says that nothing was written. After a flush
+//       that failed nothing is written before the log is safe again (log-durability.ts).
 //   D4. Groups run without giving way, so a read on the same connection never sees an open transaction.
 //       It may see a commit that is being flushed beside (log-flush.ts). What its caller then writes is told of after that
 //       commit, for a group is told only when all before it are on the disk.
@@ -12,38 +11,24 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { StoreError } from "../actor-store.ts";
-import { type Checkpointer, createCheckpointer } from "./checkpointer.ts";
-import { createLogFlush, type LogFlush } from "./log-flush.ts";
+import { LogDurability, type LogOptions, logPragmas } from "./log-durability.ts";
 import { isLockError, isSqliteError, storeError } from "./sqlite-errors.ts";
 
 /** Layout of the file itself (`PRAGMA user_version`); tables are versioned apart, see {@link SqliteDatabase.migrate}. */
 const fileVersion = 1;
 /** Works in one transaction; more wait for the next, so that readers are let in between. */
 const groupMaxDefault = 512;
-/** Pages of the log at which a COMMIT copies it itself (64 MiB), should the checkpointer not have done so long before. */
-const logPagesMax = 16_384;
-/** The same where nobody else copies it. */
-const logPagesSelf = 2_048;
 const cacheKilobytesDefault = 16_384;
 
 /** Where a COMMIT is: about to be made, or made and nobody told yet. */
 export type CommitPhase = "before" | "after";
 
-export interface SqliteOptions {
-  /** FULL flushes the log for every COMMIT and survives a loss of power; NORMAL survives a loss of the process only. */
-  readonly synchronous?: "FULL" | "NORMAL";
+export interface SqliteOptions extends LogOptions {
   /** How long a lock held by another process is waited for. */
   readonly busyTimeoutMs?: number;
   /** Works in one transaction at most. */
   readonly groupMax?: number;
-  /**
-   * Who copies the log into the file: the process's checkpoint thread, or the connection itself within a COMMIT, where
-   * that holds nobody up.
-   */
-  readonly checkpoints?: "thread" | "self";
-  /** In place of {@link createLogFlush}. */
-  readonly logFlush?: (path: string) => LogFlush;
-  /** Of the file in memory. */
+  /** Size of the page cache. */
   readonly cacheKilobytes?: number;
   /**
    * Bytes of the file that are read through memory, which spares a copy of each page; none by default. What the disk cannot
@@ -56,12 +41,6 @@ export interface SqliteOptions {
    */
   readonly onCommit?: ((phase: CommitPhase) => void) | undefined;
 }
-
-/** A COMMIT of fewer works and fewer changed rows is flushed at once: the way to another thread and back takes longer. */
-const besideWorksMin = 4;
-const besideChangesMin = 64;
-
-const totalChanges = "SELECT total_changes() AS total";
 
 /** An earlier write, by the promise that `write` gave for it, and what its result must be. */
 export interface After<T> {
@@ -83,24 +62,17 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Works by their promise, for as long as anybody holds it. */
   readonly #works = new WeakMap<Promise<unknown>, QueuedWork>();
   readonly #groupMax: number;
-  readonly #checkpointer: Checkpointer | null;
-  /** Null where the log is not flushed, or by SQLite itself. */
-  readonly #log: LogFlush | null;
+  readonly #log: LogDurability;
   readonly #onCommit: ((phase: CommitPhase) => void) | undefined;
   #queue: QueuedWork[] = [];
   #scheduled = false;
   /** The group that is committed, while the log is flushed beside. */
   #flushing: readonly QueuedWork[] | null = null;
-  /** A flush failed, and the log was not copied since (D3). */
-  #isLogInDoubt = false;
-  #changes = 0;
   #closed = false;
 
   private constructor(db: DatabaseSync, path: string, options: SqliteOptions) {
     this.db = db;
-    this.#checkpointer =
-      path === ":memory:" || options.checkpoints === "self" ? null : createCheckpointer(path);
-    this.#log = flushesItself(path, options) ? (options.logFlush ?? createLogFlush)(path) : null;
+    this.#log = new LogDurability(db, path, options);
     this.#groupMax = options.groupMax ?? groupMaxDefault;
     this.#onCommit = options.onCommit;
   }
@@ -112,10 +84,8 @@ export class SqliteDatabase implements AsyncDisposable {
       timeout: options.busyTimeoutMs ?? 5_000,
     });
     try {
-      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${flushesItself(path, options) ? "NORMAL" : (options.synchronous ?? "FULL")};
-        PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
+      db.exec(`${logPragmas(path, options)} PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
         PRAGMA cache_size = -${options.cacheKilobytes ?? cacheKilobytesDefault};
-        PRAGMA wal_autocheckpoint = ${options.checkpoints === "self" ? logPagesSelf : logPagesMax};
         PRAGMA mmap_size = ${options.mappedBytesMax ?? 0};`);
       const version = Number(Object.values(db.prepare("PRAGMA user_version").get() ?? {})[0] ?? 0);
       if (version > fileVersion) {
@@ -210,8 +180,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#settleFlushing();
     while (this.#queue.length > 0) this.#flush();
     this.#statements.clear();
-    this.#checkpointer?.close();
-    this.#log?.close();
+    this.#log.close();
     this.db.close();
   }
 
@@ -237,7 +206,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   #runGroup(group: readonly QueuedWork[]): void {
     try {
-      if (this.#isLogInDoubt) this.#copyLog();
+      this.#log.beforeWrite();
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
       rejectAll(group, storeError("not_applied", error));
@@ -289,15 +258,11 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       this.#onCommit?.("before");
       this.prepare("COMMIT").run();
-      const changes = Number(this.prepare(totalChanges).get()?.["total"]);
-      const isSmall = group.length < besideWorksMin && changes - this.#changes < besideChangesMin;
-      this.#changes = changes;
-      this.#checkpointer?.committed(changes);
-      if (this.#log !== null && !isSmall && !this.#closed) {
-        this.#flushBeside(this.#log, group);
+      const flushed = this.#log.committed(group.length, { mayWait: !this.#closed });
+      if (flushed !== null) {
+        this.#tellWhenFlushed(flushed, group);
         return;
       }
-      this.#flushNow();
       this.#onCommit?.("after");
       resolveAll(group);
     } catch (error) {
@@ -308,7 +273,7 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  #flushBeside(log: LogFlush, group: readonly QueuedWork[]): void {
+  #tellWhenFlushed(flushed: Promise<void>, group: readonly QueuedWork[]): void {
     this.#flushing = group;
     const end = (tell: () => void): void => {
       // Closing the file has told them already.
@@ -317,29 +282,10 @@ export class SqliteDatabase implements AsyncDisposable {
       tell();
       this.#schedule();
     };
-    log.beside().then(
+    flushed.then(
       () => end(() => this.#tellDurable(group)),
-      (error: unknown) => {
-        this.#isLogInDoubt = true;
-        end(() => rejectAll(group, storeError("unknown", error)));
-      },
+      (error: unknown) => end(() => rejectAll(group, storeError("unknown", error))),
     );
-  }
-
-  #flushNow(): void {
-    try {
-      this.#log?.now();
-    } catch (error) {
-      this.#isLogInDoubt = true;
-      throw error;
-    }
-  }
-
-  /** Throws while somebody still reads a state of before, and what the disk says. */
-  #copyLog(): void {
-    const outcome = this.db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    if (outcome?.["busy"] !== 0) throw new Error("the log could not be flushed and is still being read");
-    this.#isLogInDoubt = false;
   }
 
   #tellDurable(group: readonly QueuedWork[]): void {
@@ -357,7 +303,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#flushing = null;
     if (group === null) return;
     try {
-      this.#flushNow();
+      this.#log.flushNow();
       this.#tellDurable(group);
     } catch (error) {
       rejectAll(group, storeError("unknown", error));
@@ -372,11 +318,6 @@ export class SqliteDatabase implements AsyncDisposable {
       // SQLite had ended the transaction itself; there is nothing left to undo.
     }
   }
-}
-
-/** A file of its own thread may wait for the disk: nothing else is done there. */
-function flushesItself(path: string, { synchronous, checkpoints }: SqliteOptions): boolean {
-  return path !== ":memory:" && synchronous !== "NORMAL" && checkpoints !== "self";
 }
 
 function resolveAll(group: readonly QueuedWork[]): void {

@@ -17,7 +17,6 @@ import { numberOf, numberOrNull, textOf } from "./columns.ts";
 import { type CommitPhase, SqliteDatabase, type SqliteOptions } from "./database.ts";
 import type { Sql } from "./row-conditions.ts";
 import { type CollectionLayout, layoutOf } from "./row-layout.ts";
-import { allLinesOf } from "./row-lines.ts";
 import { keysPlan, planQuery, rangePlans, type WalkPlan } from "./row-plan.ts";
 import { selectSql, walkSql } from "./row-select.ts";
 import { RowStatistics } from "./row-statistics.ts";
@@ -134,10 +133,10 @@ export class SqliteRowIndex implements RowIndex, AsyncDisposable {
     const layout = layoutOf(query.collection);
     const rowsMax = Math.round(Math.max(walkRowsMin, plan.rows * walkRowsFactor));
     const { text, params } = walkSql(layout, query, plan.field);
-    const [last] = allLinesOf(this.#prepare(text), ...params, 1, rowsMax);
+    const last = this.#prepare(text).get(...params, 1, rowsMax);
     // The whole walk is short enough.
     if (last === undefined) return this.#select(selectSql(layout, query, plan));
-    const until = numberOrNull(last[1]);
+    const until = numberOrNull(last["value"]);
     const hits = this.#select(selectSql(layout, query, plan, { until }));
     return hits.length === query.limit ? hits : null;
   }

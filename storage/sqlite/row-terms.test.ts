@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changesOf, countries } from "../row-index.fixture.ts";
+import { changesOf, countries, recordIdFor } from "../row-index.fixture.ts";
+import type { RowChange } from "../row-index.ts";
 import { SqliteDatabase } from "./database.ts";
 import { type Bits, countBits, numbersOf } from "./row-bits.ts";
 import { layoutOf } from "./row-layout.ts";
@@ -51,7 +52,44 @@ function postingsOf({ rids, frequencies, length }: TermList): unknown {
   return postings.filter((each) => each.frequencies.some((count) => count > 0));
 }
 
+/** Products of one country, each with the name that `nameOf` gives it. */
+async function named(rows: number, nameOf: (n: number) => string): Promise<SqliteDatabase> {
+  const database = SqliteDatabase.open(":memory:");
+  prepareRowTables(database);
+  const writer = new RowWriter(database);
+  const changes = Array.from({ length: rows }, (_, n): RowChange => {
+    const row = JSON.stringify({ countries: ["US"], product_name: nameOf(n) });
+    const record_id = recordIdFor("products", 1, n);
+    return { kind: "put", collection: "products", record_id, business_uuid: "b", change: 1, row };
+  });
+  await database.write(() => writer.applyAll(changes));
+  return database;
+}
+
 describe("the terms of a collection", () => {
+  it("know how long each text is, however long", async () => {
+    const lengths = [1, 127, 128, 300, 16_384, 70_000, 0, 2];
+    await using database = await named(lengths.length, (n) => "x1 ".repeat(lengths[n] ?? 0));
+    const terms = new CollectionTerms(database, layout);
+    const name = layout.textFields.indexOf("product_name");
+    expect(lengths.map((_, n) => terms.lengthOf(n + 1, name))).toEqual(
+      lengths.map((length) => Math.min(length, 65_535)),
+    );
+  });
+
+  it("are kept as long as there are few for each row, and go with the longest unused first (P1)", async () => {
+    const words = ["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"];
+    await using database = await named(200, () => words.join(" "));
+    const terms = new CollectionTerms(database, layout, 1);
+    const kept = words.map((word) => terms.list(word));
+    expect(kept.every(({ length }) => length === 200)).toBe(true);
+    // Ten a row: none of them was loaded again.
+    expect(words.map((word, index) => terms.list(word) === kept[index])).not.toContain(false);
+    const many = Array.from({ length: 600 }, (_, n) => `absent${n}`);
+    for (const word of many) terms.list(word);
+    expect(words.map((word, index) => terms.list(word) === kept[index])).not.toContain(true);
+  });
+
   it("that follow the changes, some of them noted twice, are those read anew", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,7 +1,8 @@
 // What a text query needs to know of a collection, in memory: where each term of recent queries occurs, how long each
 // row's texts are, and where rows are published. FTS5 holds the texts; asking it reads all occurrences of all terms again
 // for each query, where here two common terms are two sets of bits.
-//   P1. Loaded from the tables when first asked for, and kept to {@link postingsMax} postings: least recent terms go first.
+//   P1. Loaded from the tables when first asked for, and kept to so many postings a row (`postingsMax`): least recent terms
+//       go first. SQLite packs what is loaded into few texts: each line of its own would cost as much as ten numbers in them.
 //   P2. Changes are noted after their commit and in the order of the commits, which may be later than what is loaded in
 //       between has them. A note says how its row is from then on, whatever was known of it: once all are noted, what is
 //       remembered is what the tables say. Until then it may be behind or, in part, ahead.
@@ -10,17 +11,27 @@
 //       then: without its length and its place among the ids it could not be ranked.
 
 import type { StatementSync } from "node:sqlite";
-import { numberOf, textOf } from "./columns.ts";
+import { numberOf, numbersIn, textOf } from "./columns.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type Bits, withBit } from "./row-bits.ts";
 import type { CollectionLayout } from "./row-layout.ts";
-import { linesOf } from "./row-lines.ts";
 
-/** Postings kept for one collection; each takes four bytes and one a text field. A word of bits counts as one. */
-const postingsMax = 4_000_000;
+/**
+ * Postings kept for one collection; each takes four bytes and one a text field. A word of bits counts as one. The terms that
+ * most rows have must all find room, or each of them would be loaded again for every search.
+ */
+const postingsMin = 4_000_000;
+const postingsOfRow = 16;
+/** Rows read at once when the index is loaded. */
+const pageRows = 65_536;
+/** A posting is packed as the row number times this, and its text field. */
+const fieldsMax = 16;
+/** A list that grows gets so much more room. */
+const growthFactor = 1.25;
 /** What a term counts beside its postings, so that absent terms are bounded too. */
 const termCost = 16;
 const frequencyMax = 255;
+const lengthMax = 0xffff;
 
 /** Rows in which a term occurs, in the order of their numbers. */
 export interface TermList {
@@ -59,6 +70,7 @@ interface GrowingList {
 }
 
 export class CollectionTerms {
+  readonly #postingsMin: number;
   readonly #fields: number;
   readonly #readTerm: StatementSync;
   readonly #readCountry: StatementSync;
@@ -70,23 +82,58 @@ export class CollectionTerms {
   /** By row number: orders rows as their record ids do, as far as a number can; 0 for a row that is not known. */
   #idKeys: Float64Array<ArrayBuffer>;
 
-  constructor(database: SqliteDatabase, layout: CollectionLayout) {
-    const { row, words, listing, vocabulary, textFields } = layout;
+  constructor(database: SqliteDatabase, layout: CollectionLayout, least = postingsMin) {
+    this.#postingsMin = least;
+    const { row, text, listing, vocabulary, textFields } = layout;
     this.#fields = textFields.length;
-    this.#readTerm = database.db.prepare(`SELECT doc, col FROM ${vocabulary} WHERE term = ?`);
-    this.#readCountry = database.db.prepare(`SELECT rid FROM ${listing} WHERE country = ?`);
+    this.#readTerm = database.db.prepare(
+      `SELECT json_group_array(doc * ${fieldsMax} + substr(col, 2)) AS packed FROM ${vocabulary} WHERE term = ?`,
+    );
+    this.#readCountry = database.db.prepare(
+      `SELECT json_group_array(rid) AS rids FROM ${listing} WHERE country = ?`,
+    );
     const last = numberOf(database.prepare(`SELECT ifnull(max(rid), 0) AS n FROM ${row}`).get()?.["n"]);
     this.#lengths = new Uint16Array((last + 1) * this.#fields);
     this.#idKeys = new Float64Array(last + 1);
-    // Terms stand between spaces: one space more than terms.
-    const lengths = textFields.map(
-      (_, index) => `ifnull(length(t${index}) - length(replace(t${index}, ' ', '')) - 1, 0)`,
+    this.#loadIds(database, row, last);
+    this.#loadLengths(database, text, last);
+  }
+
+  #loadIds(database: SqliteDatabase, row: string, last: number): void {
+    const read = database.db.prepare(
+      `SELECT json_group_array(rid) AS rids, group_concat(${idKeyText}, '') AS ids FROM ${row} WHERE rid > ? AND rid <= ?`,
     );
-    const rows = database.db.prepare(
-      `SELECT rid, record_id, ${lengths.join(", ")} FROM ${row} JOIN ${words} USING (rid)`,
+    for (let from = 0; from < last; from += pageRows) {
+      const page = read.get(from, from + pageRows);
+      const ids = textOf(page?.["ids"] ?? "");
+      for (const [at, rid] of numbersIn(page?.["rids"]).entries())
+        this.#idKeys[rid] = idKeyAt(ids, at * idKeyLength);
+    }
+  }
+
+  /** FTS5 keeps how many tokens each row has in each column, as varints (sqlite.org/fts5.html, «The Tables for storing Column Sizes»). */
+  #loadLengths(database: SqliteDatabase, text: string, last: number): void {
+    const read = database.db.prepare(
+      `SELECT json_group_array(id) AS rids, group_concat(hex(sz), ' ') AS sizes FROM ${text}_docsize WHERE id > ? AND id <= ?`,
     );
-    for (const [rid, recordId, ...counts] of linesOf(rows))
-      this.#setRow(numberOf(rid), textOf(recordId), counts.map(numberOf));
+    for (let from = 0; from < last; from += pageRows) {
+      const page = read.get(from, from + pageRows);
+      const sizes = Buffer.from(textOf(page?.["sizes"] ?? ""), "latin1");
+      let at = 0;
+      for (const rid of numbersIn(page?.["rids"])) {
+        for (let field = 0; field < this.#fields; field += 1) {
+          let length = 0;
+          let byte: number;
+          do {
+            byte = (hexDigit(sizes[at]) << 4) | hexDigit(sizes[at + 1]);
+            length = length * 128 + (byte & 127);
+            at += 2;
+          } while (byte > 127);
+          this.#lengths[rid * this.#fields + field] = Math.min(length, lengthMax);
+        }
+        at += 1;
+      }
+    }
   }
 
   lengthOf(rid: number, field: number): number {
@@ -107,10 +154,8 @@ export class CollectionTerms {
     const known = this.#countries.get(country);
     if (known !== undefined) return known;
     let bits: Bits = new Uint32Array(this.#idKeys.length >>> 5);
-    for (const [line] of linesOf(this.#readCountry, country)) {
-      const rid = numberOf(line);
+    for (const rid of numbersIn(this.#readCountry.get(country)?.["rids"]))
       if (this.#isKnown(rid)) bits = withBit(bits, rid, true);
-    }
     this.#countries.set(country, bits);
     return bits;
   }
@@ -153,6 +198,7 @@ export class CollectionTerms {
   }
 
   #forgetOldest(kept: string): void {
+    const postingsMax = Math.max(this.#postingsMin, postingsOfRow * this.#idKeys.length);
     for (const [oldest, list] of this.#lists) {
       if (this.#postings <= postingsMax || oldest === kept) return;
       this.#forget(oldest, list);
@@ -198,9 +244,9 @@ export class CollectionTerms {
       this.#idKeys = grown(new Float64Array(capacity), this.#idKeys);
       this.#lengths = grown(new Uint16Array(capacity * this.#fields), this.#lengths);
     }
-    this.#idKeys[rid] = idKeyOf(recordId);
+    this.#idKeys[rid] = idKeyAt(recordId, recordId.indexOf("_") + 1);
     for (const [field, length] of lengths.entries()) {
-      this.#lengths[rid * this.#fields + field] = Math.min(length, 0xffff);
+      this.#lengths[rid * this.#fields + field] = Math.min(length, lengthMax);
     }
   }
 
@@ -230,7 +276,7 @@ export class CollectionTerms {
 
   #append(list: GrowingList, rid: number): void {
     if (list.length === list.rids.length) {
-      const capacity = Math.max(16, list.length * 2);
+      const capacity = Math.max(16, Math.ceil(list.length * growthFactor));
       list.rids = grown(new Int32Array(capacity), list.rids);
       list.frequencies = grown(new Uint8Array(capacity * this.#fields), list.frequencies);
     }
@@ -244,21 +290,22 @@ export class CollectionTerms {
   }
 
   #load(term: string): GrowingList {
+    // One number an occurrence, in the order of the row numbers.
+    const packed = numbersIn(this.#readTerm.get(term)?.["packed"]);
     const list: GrowingList = {
       fields: this.#fields,
-      rids: new Int32Array(16),
-      frequencies: new Uint8Array(16 * this.#fields),
+      rids: new Int32Array(rowsIn(packed)),
+      frequencies: new Uint8Array(0),
       length: 0,
       bits: new Map(),
       cost: termCost,
     };
-    // One line an occurrence, in the order of the row numbers.
-    for (const [doc, column] of linesOf(this.#readTerm, term)) {
-      const rid = numberOf(doc);
+    list.frequencies = new Uint8Array(list.rids.length * this.#fields);
+    for (const posting of packed) {
+      const rid = Math.floor(posting / fieldsMax);
       if (!this.#isKnown(rid)) continue;
-      const field = fieldOfColumn(textOf(column));
       if (list.length === 0 || list.rids[list.length - 1] !== rid) this.#append(list, rid);
-      const at = (list.length - 1) * this.#fields + field;
+      const at = (list.length - 1) * this.#fields + (posting % fieldsMax);
       const old = list.frequencies[at] ?? 0;
       list.frequencies[at] = Math.min(old + 1, frequencyMax);
     }
@@ -267,9 +314,21 @@ export class CollectionTerms {
   }
 }
 
-/** Columns of the text table are `t0`, `t1` … */
-function fieldOfColumn(column: string): number {
-  return column.charCodeAt(1) - 48;
+/** How many rows packed postings are of. */
+function rowsIn(packed: readonly number[]): number {
+  let rows = 0;
+  let last = -1;
+  for (const posting of packed) {
+    const rid = Math.floor(posting / fieldsMax);
+    if (rid !== last) rows += 1;
+    last = rid;
+  }
+  return rows;
+}
+
+/** Value of a hexadecimal digit by its ASCII code, as SQLite's `hex` writes it. */
+function hexDigit(code: number | undefined): number {
+  return code === undefined ? 0 : code <= 57 ? code - 48 : code - 55;
 }
 
 /** First place in `[from, to)` of ascending numbers that is not below `wanted`. */
@@ -286,12 +345,14 @@ export function lowerBound(numbers: Int32Array, from: number, to: number, wanted
 /** Characters of a record id after its prefix that its key stands for: what a double can hold. */
 const idKeyLength = 8;
 
-/** Orders ids of one prefix as text does; ids that begin alike have the same key. Above 0. */
-function idKeyOf(recordId: string): number {
-  const from = recordId.indexOf("_") + 1;
+/** SQL for that part of `record_id`, filled up with spaces. */
+const idKeyText = `substr(substr(record_id, instr(record_id, '_') + 1) || '${" ".repeat(idKeyLength)}', 1, ${idKeyLength})`;
+
+/** Of the characters from `from` on: orders ids of one prefix as text does; ids that begin alike have the same key. Above 0. */
+function idKeyAt(text: string, from: number): number {
   let key = 0;
   for (let index = from; index < from + idKeyLength; index += 1) {
-    const code = recordId.charCodeAt(index) - 49;
+    const code = text.charCodeAt(index) - 49;
     key = key * 74 + (code >= 0 && code < 74 ? code : 0);
   }
   return key + 1;

@@ -5,12 +5,11 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { RowQuery } from "../row-index.ts";
-import { numberOf, numberOrNull } from "./columns.ts";
+import { numberOrNull, numbersIn } from "./columns.ts";
 import { type Bits, countBits, hasBit, withBit } from "./row-bits.ts";
 import { type CheckRows, checkWith, firstOf, type WantedRow } from "./row-check.ts";
 import { fieldOf } from "./row-conditions.ts";
 import type { CollectionLayout } from "./row-layout.ts";
-import { allLinesOf } from "./row-lines.ts";
 import { matchRows } from "./row-match.ts";
 import { isByRelevance } from "./row-plan.ts";
 import { rankRows, scoreRows } from "./row-relevance.ts";
@@ -23,7 +22,7 @@ const checkedMax = 300;
 const walkFactor = 10;
 /** Rows read in one step of a walk. */
 const stepMin = 128;
-const stepMax = 16_384;
+const stepMax = 131_072;
 
 export interface TextSearch {
   readonly layout: CollectionLayout;
@@ -59,19 +58,24 @@ function walk(
   const [first] = query.sort;
   if (first === undefined) return null;
   const { text, params } = walkSql(layout, query, fieldOf(layout, first.field, query.country));
-  const statement = prepare(text);
+  const statement = prepare(
+    `SELECT json_group_array(rid) AS rids, count(value) AS valued, min(value) AS least, max(value) AS most FROM (${text})`,
+  );
   let matched: Bits = new Uint32Array(((rids.at(-1) ?? 0) >>> 5) + 1);
   for (const rid of rids) matched = withBit(matched, rid, true);
   const listings = countBits(terms.published(query.country));
   let step = bounded((query.limit * listings * 1.2) / rids.length);
   const wanted: WantedRow[] = [];
   for (let read = 0; read < rids.length * walkFactor; ) {
-    const lines = allLinesOf(statement, ...params, step, read);
-    read += lines.length;
-    const last = numberOrNull(lines.at(-1)?.[1] ?? null);
-    wanted.push(...check(lines.map(([rid]) => numberOf(rid)).filter((rid) => hasBit(matched, rid))));
+    const part = statement.get(...params, step, read) ?? {};
+    const walked = numbersIn(part["rids"]);
+    read += walked.length;
+    // Rows without a value come last.
+    const isPast = part["valued"] !== walked.length;
+    const last = isPast ? null : numberOrNull(part[first.direction === "asc" ? "most" : "least"]);
+    wanted.push(...check(walked.filter((rid) => hasBit(matched, rid))));
     const found = firstOf(wanted, query);
-    if (lines.length < step) return found;
+    if (walked.length < step) return found;
     // What follows has the last value read, or comes after it.
     const worst = found[query.limit - 1];
     if (worst !== undefined && worst.values[0] !== last) return found;

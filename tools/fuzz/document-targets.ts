@@ -25,7 +25,8 @@ import {
 } from "../../protocol/seal.ts";
 import { openSidecar } from "../../protocol/sidecar.ts";
 import { parseStrictJson } from "../../protocol/strict-json.ts";
-import { parseWithdrawal, withdrawalDocument } from "../../protocol/withdrawal.ts";
+import { withdrawalDocument } from "../../protocol/withdrawal.fixture.ts";
+import { parseWithdrawal } from "../../protocol/withdrawal.ts";
 import { isRefused } from "../../service/answer.ts";
 import { parsePublishBody } from "../../service/publish-body.ts";
 import {

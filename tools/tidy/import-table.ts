@@ -20,7 +20,7 @@ export interface ImportRow {
 
 const ports = ["storage/*.ts", "transport/*.ts", "crypto/port.ts"];
 const adapters = ["storage/sqlite", "storage/cassandra", "storage/elasticsearch", "transport/*", "crypto"];
-const surfaces = ["api", "portal", "ops", "mcp", "cli", "node"];
+const surfaces = ["api", "ops", "cli", "node"];
 
 /** Technical nouns without any of the service's own: it imports nothing itself. */
 const groundFloor = "std";
@@ -82,12 +82,6 @@ export const importTable: readonly ImportRow[] = [
     packages: ["*", "node:*"],
   },
   {
-    of: "portal",
-    may: ["protocol", "collections", "service"],
-    mayTypes: ["crypto/port.ts"],
-    packages: ["*", "node:*"],
-  },
-  {
     of: "ops",
     // What every surface answers alike, also where the platform would answer by itself.
     may: [
@@ -98,11 +92,10 @@ export const importTable: readonly ImportRow[] = [
     mayTypes: ["crypto/port.ts", "api/route.ts"],
     packages: ["*", "node:*"],
   },
-  { of: "mcp", may: ["protocol", "collections", "client", "service"], packages: ["*", "node:*"] },
   { of: "node", may: ["*"], butNot: ["sim"], packages: ["*", "node:*"] },
   {
     of: "cli",
-    may: ["client", "verifier", "mcp", "node", "crypto/durable-file.ts"],
+    may: ["client", "verifier", "node", "crypto/durable-file.ts"],
     packages: ["*", "node:*"],
   },
   { of: "sim", may: ["*", "crypto/port.ts"], butNot: [...adapters, ...surfaces], packages: ["*", "node:*"] },
@@ -144,6 +137,18 @@ function matchOf(path: string, pattern: string): string | null {
     return `${first}/*` === pattern && rest.length > 0 ? `${first}/${second}` : null;
   }
   return path.startsWith(`${pattern}/`) ? pattern : null;
+}
+
+/** What `table` says of files and folders that are not among `paths`, each as `row: pattern`. */
+export function stalePatterns(
+  paths: readonly string[],
+  table: readonly ImportRow[] = importTable,
+): readonly string[] {
+  return table.flatMap(({ of, may, mayTypes = [], butNot = [] }) =>
+    [of, ...may, ...mayTypes, ...butNot]
+      .filter((pattern) => !paths.some((path) => matchOf(path, pattern) !== null))
+      .map((pattern) => `${of}: ${pattern}`),
+  );
 }
 
 /** The faults of a file's imports against its row of `table`. */

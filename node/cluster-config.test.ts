@@ -136,7 +136,7 @@ describe("a production node among others", () => {
     const without = { ...rest, ...Object.fromEntries(Object.keys(nodeTls).map((name) => [name, undefined])) };
     for (const more of [{}, { SVC_CLUSTER_SECRET: given.SVC_CLUSTER_SECRET }, { SVC_NODE_INSECURE: "yes" }])
       expect(() => loadConfig({}, { ...without, ...more })).toThrow(
-        /^SVC_NODE_TLS_CERT_FILE: .*mutual TLS alone/,
+        /^SVC_NODE_TLS_CERT_FILE: .*only over mutual TLS/,
       );
   });
 
@@ -146,7 +146,7 @@ describe("a production node among others", () => {
     expect(loadSecrets(config, env)).toMatchObject({ cluster: null, alsoCluster: null });
     for (const setting of ["SVC_CLUSTER_SECRET", "SVC_CLUSTER_SECRET_ALSO"])
       expect(() => loadSecrets(config, { ...env, [setting]: given.SVC_CLUSTER_SECRET })).toThrow(
-        new RegExp(`^${setting}: says nothing where nodes have certificates`),
+        new RegExp(`^${setting}: has no effect where nodes have certificates`),
       );
   });
 

@@ -62,10 +62,10 @@ describe("the file of content lists", () => {
       /\/a~1b in .*use protected_names, blocked_hosts, exempt_names/,
     ],
     ['{"protected_names":[]}', /\/blocked_hosts in .* is missing; write \[\]/],
-    ['{"protected_names":"Fellside","blocked_hosts":[]}', /\/protected_names in .* is no array; write/],
+    ['{"protected_names":"Fellside","blocked_hosts":[]}', /\/protected_names in .* is not an array; write/],
     [
       '{"protected_names":["Fellside",7],"blocked_hosts":[]}',
-      /\/protected_names\/1 in .* is no string; write/,
+      /\/protected_names\/1 in .* is not a string; write/,
     ],
     ['{"protected_names":[" "],"blocked_hosts":[]}', /\/protected_names\/0 in .* is empty; .* remove it/],
     ['{"protected_names":["Zu"],"blocked_hosts":[]}', /\/protected_names\/0 in .*three letters.*; remove it/],
@@ -79,7 +79,7 @@ describe("the file of content lists", () => {
     ],
     [
       '{"protected_names":[{"owners":[]}],"blocked_hosts":[]}',
-      /\/protected_names\/0\/name in .* is no string; write/,
+      /\/protected_names\/0\/name in .* is not a string; write/,
     ],
     [
       '{"protected_names":[{"name":"Fellside"}],"blocked_hosts":[]}',
@@ -87,7 +87,7 @@ describe("the file of content lists", () => {
     ],
     [
       '{"protected_names":[{"name":"Fellside","owners":["Fellside Ltd"]}],"blocked_hosts":[]}',
-      /\/protected_names\/0\/owners\/0 in .* is no business_uuid/,
+      /\/protected_names\/0\/owners\/0 in .* is not a business_uuid/,
     ],
     [
       '{"protected_names":[{"name":"Fellside","owners":[],"owner":1}],"blocked_hosts":[]}',
@@ -108,7 +108,7 @@ describe("the file of content lists", () => {
         })),
         blocked_hosts: [],
       }),
-      /\/protected_names\/21 in .* one too many for 0.*; use at most 4096 bytes/,
+      /\/protected_names\/21 in .* exceeds the limit for 0.*; use at most 4096 bytes/,
     ],
     [
       '{"protected_names":[],"blocked_hosts":["Bad.example"]}',

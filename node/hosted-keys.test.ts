@@ -104,7 +104,7 @@ describe("the key that is held for a business", () => {
     const { keyId } = createSigner(await store.createNew(`hosted-${uuid}`, "Ed25519"));
     expect((await services.hostedSigner(uuid)).keyId).toBe(keyId);
     expect(() => services.keys.projection(formatTimestamp(0))).toThrow(
-      /holds no projection key that stood at 1970/,
+      /has no projection key that was valid at 1970/,
     );
   });
 });

@@ -10,7 +10,9 @@ import { type RunningNode, startNode } from "./start.ts";
 import { clusterReadings } from "./surfaces.ts";
 
 const docs = join(import.meta.dirname, "..", "docs");
-const pages = readdirSync(docs).map((name) => ({ name, text: readFileSync(join(docs, name), "utf8") }));
+const pages = readdirSync(docs)
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => ({ name, text: readFileSync(join(docs, name), "utf8") }));
 const home = mkdtempSync(join(tmpdir(), "svc-metrics-"));
 let node: RunningNode;
 let text = "";

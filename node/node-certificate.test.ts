@@ -34,7 +34,7 @@ it.each([
   [
     ["10.0.0.6"],
     "10.0.0.5:7400",
-    /names IP Address:10\.0\.0\.6, and the others reach this node at 10\.0\.0\.5/,
+    /names IP Address:10\.0\.0\.6, but the others reach this node at 10\.0\.0\.5/,
   ],
   [["b.cluster.internal"], "a.cluster.internal:7400", /SVC_NODE_TLS_CERT_FILE: .*names DNS:b/],
   [[], "a.cluster.internal:7400", /names no host/],

@@ -111,7 +111,7 @@ describe("a production node", () => {
   it("is told of portals by its anchors; settings that name others are refused", async () => {
     const portal = { SVC_PASSKEY_ORIGINS: "https://other.example", SVC_PASSKEY_RP_IDS: "other.example" };
     expect(await refusal(await copyKeys(), { env: portal })).toMatch(
-      /SVC_PASSKEY_ORIGINS: names other portals/,
+      /SVC_PASSKEY_ORIGINS: does not name the same portals/,
     );
     const { anchors } = await load(await copyKeys());
     const same = {

@@ -75,7 +75,7 @@ describe("the keys that are in force", () => {
     const sign = (ms: number) => () => current.signerAt("receipt")(at(ms));
     expect(sign(-1)).toThrow(Unavailable);
     expect(sign(0)).not.toThrow();
-    expect(sign(365 * dayMs)).toThrow(/holds no receipt key that stood at 2027-01-01/);
+    expect(sign(365 * dayMs)).toThrow(/has no receipt key that was valid at 2027-01-01/);
     const { receipt = "" } = await idsIn("working.json");
     // From a later instant on: the node stops at once all the same.
     await issue({ compromised: new Map([[receipt, at(10 * dayMs)]]) });

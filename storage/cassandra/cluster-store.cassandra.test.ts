@@ -20,7 +20,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
       const store = openCassandraClusterStore(session);
       await expect(async () =>
         store.casView({ region: "elsewhere", version: 1, members: [] }),
-      ).rejects.toThrow("may not write what is of elsewhere");
+      ).rejects.toThrow("may not write data of elsewhere");
     });
 
     it("C8: says so when what is stored cannot be read", async () => {

@@ -33,7 +33,7 @@ describe.skipIf(!hasCassandra)("with a Cassandra that SVC_TEST_CASSANDRA names",
     const session = await keyspace.connect();
     const ledger = openCassandraFenceLedger(session, [region, "elsewhere"]);
     const refusals = { region: "elsewhere", incarnation: "a", refusals: 1, last_at_ms: 1 };
-    await expect(ledger.note(refusals)).rejects.toThrow("may not write what is of elsewhere");
+    await expect(ledger.note(refusals)).rejects.toThrow("may not write data of elsewhere");
     await session.close();
   });
 });

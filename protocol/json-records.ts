@@ -158,7 +158,7 @@ class Reader {
     return true;
   }
 
-  /** Reads the string that starts here, without its quotes; returns null when it is not terminated. */
+  /** Reads the string that starts here, without its quotes; returns null when it is not terminated or is too long. */
   *string(): Generator<void, { readonly start: number; readonly end: number } | null> {
     const start = this.at + 1;
     const within = this.#bytes.subarray(start, start + this.#options.stringBytesMax + 1);
@@ -180,7 +180,7 @@ class Reader {
     return slashes % 2 === 1;
   }
 
-  /** Skips the value that starts here, looking only at its brackets and strings; returns false when it is not terminated. */
+  /** Skips the value that starts here, looking only at brackets and strings; returns false when its end is not found. */
   *skipValue(): Generator<void, boolean> {
     const bytes = this.#bytes;
     let depth = 0;

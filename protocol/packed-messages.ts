@@ -22,7 +22,7 @@ export class MessagePacker {
   #bytes = new Uint8Array(capacityMin);
   #length = 0;
 
-  /** Adds a message that is the UTF-8 encoding of a text. Lone surrogates become U+FFFD, so refuse them beforehand. */
+  /** Adds the UTF-8 encoding of a text as a message. Lone surrogates become U+FFFD, so refuse them beforehand. */
   addText(text: string): void {
     this.#append(text);
     this.#ends.push(this.#length);
@@ -46,7 +46,7 @@ export class MessagePacker {
     return { bytes: this.#bytes.slice(0, this.#length), ends: Uint32Array.from(this.#ends) };
   }
 
-  /** Adds a payload that is not ASCII, whose length in bytes is known only at this point. */
+  /** Handles a payload that is not ASCII, whose length in bytes is known only at this point. */
   #addLongEnvelope(start: number, type: string, payload: string): string {
     this.#length = start;
     const bytes = utf8(payload);

@@ -8,10 +8,16 @@ import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
 import { concatBytes, equalBytes, parseBase64Url, toHex } from "./bytes.ts";
 import { type PublicJwk, parseEd25519Point } from "./jwk.ts";
 
-/** Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), ML-DSA-65 with an empty context (FIPS 204). Never throws. */
+/**
+ * Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), or ML-DSA-65 with an empty
+ * context (FIPS 204). Never throws.
+ */
 export type SignatureVerifier = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032 §8.4). */
+/**
+ * True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032
+ * §8.4).
+ */
 export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
   try {
     if (jwk.kty === "OKP") return verifyEd25519(jwk.x, message, signature);

@@ -8,7 +8,7 @@ import { utf8 } from "./bytes.ts";
 import { canonicalize } from "./canonical-json.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** What the reference reader finds in a text that is JSON: the codes of all its faults. */
+/** What the independent reader finds in a text that is JSON: the codes of all its faults. */
 function faultsIn(node: Node, found = new Set<string>()): ReadonlySet<string> {
   const value: unknown = node.value;
   if (typeof value === "string" && !value.isWellFormed()) found.add("surrogate_lone");
@@ -22,8 +22,8 @@ function faultsIn(node: Node, found = new Set<string>()): ReadonlySet<string> {
 }
 
 /**
- * A value with maps in place of objects, built from the reference reader's tree or from the parsed value: no name is special
- * in a map.
+ * A value with maps in place of objects, built from the independent reader's tree or from the parsed value: no name is
+ * special in a map.
  */
 function mapped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mapped);

@@ -67,7 +67,7 @@ function typeSchema(field: Field): Readonly<Record<string, JsonValue>> {
     case "schema":
       return { type: "string", const: field.value };
     case "text":
-      // At least one visible character, and no control characters.
+      // Not only white space, and no control characters.
       return {
         type: "string",
         maxLength: field.max,

@@ -1,4 +1,4 @@
-// An index of company and brand names, for finding them in texts. The time to examine a text depends on its length, not on
+// An index of company and brand names, for finding them in texts. The time to search a text depends on its length, not on
 // the number of names: a word either starts a name or it does not, and only if it does is the next word examined.
 //   X1. Every match is exact: marks of one and two words belong to names that are currently in the index, and longer names
 //       are looked up in their own set.

@@ -11,7 +11,7 @@ export interface WordFilter {
   may(hash: number): boolean;
 }
 
-/** Bits per word, of which two are set: about one in a thousand words outside the set gives a false positive. */
+/** Bits per word, of which two are set: about one word in a thousand outside the set is a false positive. */
 const bitsOfWord = 64;
 const bitsMin = 4_096;
 

@@ -1,6 +1,6 @@
 // An index of company and brand names, for finding them in texts. The time to search a text depends on its length, not on
 // the number of names: a word either starts a name or it does not, and only if it does is the next word examined.
-//   X1. Every match is exact: marks of one and two words belong to names that are currently in the index, and longer names
+//   X1. Every match is correct: marks of one and two words belong to names that are currently in the index, and longer names
 //       are looked up in their own set.
 //   X2. Marks of longer names only say where to look. They outlive their names, so that a name can be removed without a
 //       search.

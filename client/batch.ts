@@ -10,7 +10,7 @@ import type { SigningKey } from "./signing-key.ts";
 
 export { batchRecordsMax, recordCharactersMax };
 
-/** Room in the body for the seal and the punctuation around it. */
+/** Space in the body reserved for the seal and the punctuation around it. */
 const bodyOverheadBytes = 4_096;
 
 export interface SealFacts {
@@ -19,13 +19,13 @@ export interface SealFacts {
   readonly certId: string;
   readonly aiPolicyVersion: number;
   readonly recordType: string;
-  /** Greater than every seq that the key used before. */
+  /** Must be greater than every seq the key has used before. */
   readonly seq: number;
-  /** Unix milliseconds, within five minutes of the service's clock. */
+  /** Unix milliseconds; must be within five minutes of the service's clock. */
   readonly sealedAtMs: number;
 }
 
-/** Everything that must be kept to send exactly this batch again. Plain JSON. */
+/** Everything needed to send exactly this batch again, as plain JSON. */
 export interface SealedBatch {
   readonly push_id: string;
   readonly seq: number;
@@ -73,7 +73,7 @@ export async function sealBatch(
   };
 }
 
-/** Exact body bytes of POST /v1/publish/{type}. */
+/** The exact body bytes of POST /v1/publish/{type}. */
 export function publishBody(batchSeal: Envelope, records: readonly Uint8Array[]): Uint8Array {
   const items = records.map((record) => `"${toBase64(record)}"`).join(",");
   return utf8(`{"batch_seal":${JSON.stringify(batchSeal)},"records":[${items}]}`);
@@ -85,7 +85,7 @@ export interface BatchRange {
   readonly count: number;
 }
 
-/** Cuts records into batches, in order, none over `recordsMax` records or the limit of a request body. */
+/** Splits records into batches, in order; no batch exceeds `recordsMax` records or the request body limit. */
 export function planBatches(
   records: readonly Uint8Array[],
   recordsMax: number = batchRecordsMax,
@@ -110,7 +110,7 @@ export function planBatches(
   return batches;
 }
 
-/** Characters of the padded base64 of that many bytes. */
+/** Length of the padded base64 encoding of `byteLength` bytes. */
 export function base64Length(byteLength: number): number {
   return 4 * Math.ceil(byteLength / 3);
 }

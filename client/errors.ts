@@ -1,14 +1,14 @@
-// The two ways in which a request fails: the service said no, or nobody knows.
+// The two ways a request can fail: the service refused it, or the outcome is unknown.
 
 /** The service answered with problem details (RFC 9457). */
 export class SvcProblemError extends Error {
   readonly status: number;
-  /** Stable code, for example `rate_limited`; `unexpected_answer` where the answer was no problem document. */
+  /** Stable code, for example `rate_limited`; `unexpected_answer` when the answer was not a problem document. */
   readonly code: string;
   readonly detail: string;
-  /** From `Retry-After`, or the problem's own member; null where the service named none. */
+  /** Taken from `Retry-After` or from the problem's own member; null when the service gave neither. */
   readonly retryAfterSeconds: number | null;
-  /** The problem document as received; empty where there was none. */
+  /** The problem document as received; empty when there was none. */
   readonly problem: Readonly<Record<string, unknown>>;
 
   constructor(answer: {
@@ -30,7 +30,7 @@ export class SvcProblemError extends Error {
 
 /** No answer arrived. */
 export class SvcConnectionError extends Error {
-  /** `not_applied`: the request never left. `unknown`: it may have been served; only what is repeatable is sent again. */
+  /** `not_applied`: the request never left. `unknown`: it may have been served, so only idempotent requests are retried. */
   readonly effect: "not_applied" | "unknown";
 
   constructor(
@@ -55,8 +55,8 @@ const neverSentCodes = [
 const causesMax = 8;
 
 /**
- * True where the connection itself failed, so that nothing was sent. Node names the reason in a chain of causes;
- * a browser says nothing, and then it is not assumed.
+ * True if the connection itself failed, so that nothing was sent. Node gives the reason in a chain of causes; a browser
+ * gives none, in which case the answer is false.
  */
 export function neverSent(error: unknown): boolean {
   let cause: unknown = error;

@@ -7,7 +7,7 @@ import type { FetchedRecord, JsonAnswer, RecordAnswer } from "./service-client.t
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Evidence collected from a service of that environment, and its anchors. */
+/** Collects evidence from a service in the given environment, together with its anchors. */
 async function collected(environment: "production" | "sandbox") {
   const service = makeService(environment);
   const business = makeBusiness(service);

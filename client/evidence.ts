@@ -1,5 +1,5 @@
-// Evidence files: a fetched record with everything that verifying it offline needs (format `svc-evidence/1`), and
-// their verification with anchors that the verifying side chose.
+// Evidence files: a fetched record with everything needed to verify it offline (format `svc-evidence/1`), and their
+// verification against anchors chosen by the verifying side.
 
 import { parseAnchors } from "../protocol/anchors.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -12,7 +12,7 @@ import type { RecordAnswer, SvcClient } from "./service-client.ts";
 
 export type { Check, Report } from "../verifier/report.ts";
 
-/** Reads what the verification surface publishes about a fetched record, and puts all of it into one text. */
+/** Reads what the verification surface publishes about a fetched record and combines all of it into one text. */
 export async function collectEvidence(
   client: Pick<SvcClient, "verificationRead">,
   fetched: RecordAnswer,
@@ -20,7 +20,7 @@ export async function collectEvidence(
 ): Promise<string> {
   const about = `/v1/certificates/${encodeURIComponent(fetched.body.business_uuid)}`;
   const read = async (path: string): Promise<string> => (await client.verificationRead(path)).text;
-  // The keys name the newest certificate, so whatever they name is published once they were read.
+  // The keys name the newest certificate, so everything they name is already published once they have been read.
   const businessKeys = await read(`${about}/keys`);
   const paths = ["/.well-known/keys", about, `${about}/key-custody`];
   const [keySet = "", certificate = "", keyCustody = ""] = await Promise.all(paths.map(read));
@@ -37,8 +37,8 @@ export async function collectEvidence(
 }
 
 /**
- * Verifies an evidence file with nothing but anchors (their JSON text). Sandbox anchors are an explicit choice:
- * `anchors_unusable` without it, and for a text that holds no anchors.
+ * Verifies an evidence file using only anchors (given as JSON text). Sandbox anchors must be allowed explicitly; without
+ * that, or for a text that contains no anchors, the result is `anchors_unusable`.
  */
 export function verifyEvidenceFile(
   file: Uint8Array,

@@ -1,6 +1,6 @@
-// A product as a row of named text columns, the form in which most systems export their catalogue.
-// A column is a member of the product record by its own name; lists are separated by `|`; a price is the pair of
-// columns `price_<CC>` and `price_currency_<CC>`, named as search rows name them. An empty cell is an absent member.
+// A product as a row of named text columns, the form in which most systems export their catalogue. Each column is a member
+// of the product record under its own name; list items are separated by `|`; a price is the pair of columns `price_<CC>` and
+// `price_currency_<CC>`, named as in search rows. An empty cell means the member is absent.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { nearestName } from "../protocol/nearest.ts";
@@ -16,7 +16,7 @@ const currencyColumn = /^price_currency_([A-Z]{2})$/;
 const members = Object.entries(products.members).filter(([name]) => name !== "prices");
 const columnNames = [...members.map(([name]) => name), "price_US", "price_currency_US"];
 
-/** Refuses a column that no product has, naming the nearest that it has. */
+/** Refuses a column that products do not have, and suggests the nearest one that they do. */
 export function checkProductColumn(name: string): Result<null, "column_unknown"> {
   const isKnown =
     members.some(([known]) => known === name) || priceColumn.test(name) || currencyColumn.test(name);
@@ -27,8 +27,9 @@ export function checkProductColumn(name: string): Result<null, "column_unknown">
 }
 
 /**
- * The record of one row. `schema` and `countries` may be left out: the current version, and the countries with a
- * price. Refuses a cell that cannot be what its member is; whether the record is valid is judged later.
+ * Builds the record of one row. `schema` and `countries` may be left out; they default to the current version and to the
+ * countries that have a price. Refuses a cell that cannot be converted to its member's type; whether the record is valid is
+ * judged later.
  */
 export function productOfColumns(columns: ReadonlyMap<string, string>): Result<JsonValue, "cell_invalid"> {
   const record: Record<string, JsonValue> = { schema: productSchema };

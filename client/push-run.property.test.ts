@@ -15,14 +15,14 @@ beforeAll(async () => {
 
 class Killed extends Error {}
 
-/** A world with one file of records, a durable journal and a service, in which a process may be killed at any step. */
+/** A world with one file of records, a durable journal and a service, in which a process can be killed at any step. */
 function createWorld(records: number, recordsPerBatch: number) {
   let nowMs = 1_700_000_000_000;
   let stepsLeft = Number.POSITIVE_INFINITY;
   let kept: string | null = null;
   const service = createModelService(() => nowMs);
   const events: PushEvent[] = [];
-  /** Each effect can be preceded or followed by the end of the process. */
+  /** The process may end just before or just after each effect. */
   const step = (): void => {
     stepsLeft -= 1;
     if (stepsLeft < 0) throw new Killed();
@@ -67,7 +67,7 @@ function createWorld(records: number, recordsPerBatch: number) {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    /** Runs, to be killed after `steps` of its steps. True when it came to its end. */
+    /** Runs until killed after `steps` steps. Returns true if it ran to completion. */
     run: async (steps = Number.POSITIVE_INFINITY): Promise<boolean> => {
       stepsLeft = steps;
       try {
@@ -148,7 +148,7 @@ describe("a push", () => {
 
   it("seals anew what the service refused because its standing changed", async () => {
     const world = createWorld(100, 50);
-    // Killed after the first seal was kept and before it was sent.
+    // Killed after the first seal was saved and before it was sent.
     await world.run(6);
     expect(world.service.accepted).toEqual([]);
     world.service.aiPolicyVersion = 2;

@@ -1,9 +1,8 @@
-// Pushes any number of products as sealed batches, and can be stopped at any moment and run again.
-//   Q1. What is sent was kept before: seal and seq of a batch are in the journal before the first byte leaves.
-//   Q2. A batch that was sealed is sent again exactly, never sealed anew while the service may know it. It is sealed
-//       anew only when the service refused the seal (stale, superseded certificate or policy, seq) and answers 404
-//       for its push_id.
-//   Q3. A batch that ended is not sent again.
+// Pushes any number of products as sealed batches; it can be stopped at any moment and run again.
+//   Q1. Nothing is sent before it is saved: a batch's seal and seq are in the journal before its first byte leaves.
+//   Q2. A sealed batch is resent exactly as it was, never resealed while the service may know it. It is resealed only when
+//       the service refused the seal (stale, superseded certificate or policy, seq) and answers 404 for its push_id.
+//   Q3. A batch that has finished is never sent again.
 //   Q4. The journal belongs to exactly these bytes in this order: other records are refused, not mixed in.
 
 import { planBatches, publishBody, recordsRoot, sealBatch } from "./batch.ts";
@@ -66,7 +65,7 @@ export interface PushDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
-  /** How long a service that is away is waited for, before the push stops and can be run again. */
+  /** How long to wait for an unavailable service before the push stops; it can then be run again. */
   readonly patienceMs: number;
   /** Distinguishes this run's requests from those of earlier runs. Printable ASCII. */
   readonly runId: string;
@@ -74,7 +73,7 @@ export interface PushDeps {
   readonly onEvent?: (event: PushEvent) => void;
 }
 
-/** The journal is of another push. */
+/** The journal belongs to another push. */
 export class PushMismatchError extends Error {
   constructor() {
     super("The saved state belongs to other records.");
@@ -82,12 +81,12 @@ export class PushMismatchError extends Error {
   }
 }
 
-/** Batches accepted and not yet finished at one time. */
+/** Maximum number of batches accepted but not yet finished at any time. */
 const windowMax = 2;
 const sealsMax = 3;
 const pollMs = 1_000;
 
-/** Runs until every batch ended; rejects with the errors of the client when the service refuses or stays away. */
+/** Runs until every batch has finished; rejects with the client's errors when the service refuses or stays unavailable. */
 export async function runPush(deps: PushDeps, records: readonly Uint8Array[]): Promise<PushState> {
   const run = await openRun(deps, records);
   const open: number[] = [];
@@ -107,7 +106,7 @@ interface Run {
   readonly patience: Patience;
   readonly state: PushState;
   batch(index: number): BatchState;
-  /** Keeps a change of one batch. */
+  /** Saves a change to one batch. */
   keep(index: number, change: Partial<BatchState>): Promise<void>;
   emit(event: PushEvent): void;
 }
@@ -172,7 +171,7 @@ function batchAt(state: PushState, index: number): BatchState {
   return batch;
 }
 
-/** Until the service has the batch: sealed, kept, sent (Q1, Q2). */
+/** Continues until the service has accepted the batch: sealed, saved, sent (Q1, Q2). */
 async function accept(run: Run, index: number): Promise<void> {
   if (run.batch(index).sealed !== null && (await readStatus(run, index)) !== null) return;
   for (let seals = 0; ; seals += 1) {
@@ -182,7 +181,8 @@ async function accept(run: Run, index: number): Promise<void> {
     } catch (error) {
       if (!isSealRefusal(error) || seals + 1 >= sealsMax) throw error;
       if ((await readStatus(run, index)) !== null) return;
-      // Not kept by itself: a crash here finds the refused seal, sends it again and comes back to this line.
+      // The decision is not saved separately: after a crash here, the next run finds the refused seal, sends it again and
+      // returns to this line.
       await sealAndKeep(run, index, true);
     }
   }
@@ -241,11 +241,11 @@ async function sendBatch(run: Run, index: number): Promise<void> {
   );
   run.emit({ type: "batch.sent", batch: index, push_id: sealed.push_id, records: records.length });
   const inline = answer.body as InlineOutcome;
-  // Of a held batch only the push itself tells why.
+  // For a held batch, only the push status gives the reasons.
   if (answer.status === 200 && !inline.held) await finish(run, index, inlineResult(inline));
 }
 
-/** Null when the service does not know the push. */
+/** Returns null when the service does not know the push. */
 async function readStatus(run: Run, index: number): Promise<PushStatus | null> {
   const { push_id } = sealedOf(run, index);
   try {
@@ -256,7 +256,7 @@ async function readStatus(run: Run, index: number): Promise<PushStatus | null> {
   }
 }
 
-/** Until the batch ended. A push that stalls is sent again, which resumes it. */
+/** Continues until the batch has finished. A stalled push is sent again, which resumes it. */
 async function settle(run: Run, index: number): Promise<void> {
   while (!isSettled(run.batch(index))) {
     const status = await readStatus(run, index);

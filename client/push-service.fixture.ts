@@ -1,5 +1,5 @@
-// A model of the service's publish routes for tests: acceptance at most once by push_id, seq, the skew of sealed_at,
-// chunks settled as time passes. It knows nothing of HTTP.
+// A model of the service's publish routes for tests: at-most-once acceptance by push_id, seq, the skew of sealed_at, and
+// chunks that settle as time passes. It has no notion of HTTP.
 
 import { parseBase64 } from "../protocol/bytes.ts";
 import type { Envelope } from "../protocol/dsse.ts";
@@ -11,16 +11,16 @@ import type { JsonAnswer, PushStatus, SvcClient } from "./service-client.ts";
 
 export interface ModelService {
   readonly client: Pick<SvcClient, "publishProducts" | "pushStatus" | "sealContext">;
-  /** How often each record (by its text) was published. */
+  /** How many times each record (keyed by its text) was published. */
   readonly published: ReadonlyMap<string, number>;
-  /** Batches accepted. */
+  /** The batches accepted so far. */
   readonly accepted: readonly string[];
   readonly seqs: readonly number[];
   certId: string;
   aiPolicyVersion: number;
-  /** Texts of records that the service rejects. */
+  /** Texts of the records that the service rejects. */
   readonly rejects: Set<string>;
-  /** Batches are held instead of published. */
+  /** When true, batches are held instead of published. */
   holds: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What is kept of a push that is under way, so that it can be resumed after a crash at any moment. Plain JSON.
+// The saved state of a push in progress, from which it can be resumed after a crash at any moment. Plain JSON.
 
 import type { SealedBatch } from "./batch.ts";
 import type { PublishOutcome } from "./service-client.ts";
@@ -7,7 +7,7 @@ export interface PushState {
   readonly v: 1;
   readonly business_uuid: string;
   readonly records: number;
-  /** Root over all records of the push: these bytes and no others belong to this state. */
+  /** Root over all records of the push; the state belongs to these bytes and no others. */
   readonly root: string;
   readonly batches: readonly BatchState[];
 }
@@ -16,9 +16,9 @@ export interface BatchState {
   /** Index of the batch's first record. */
   readonly first: number;
   readonly count: number;
-  /** Null until it was sealed; sent only after this was kept. */
+  /** Null until the batch is sealed; it is sent only after the seal has been saved. */
   readonly sealed: SealedBatch | null;
-  /** Null until the service said how it ended. */
+  /** Null until the service reports the outcome. */
   readonly result: BatchResult | null;
 }
 
@@ -29,21 +29,21 @@ export interface BatchResult {
   readonly rejected: number;
   /** Rejected records, at most {@link faultsKeptMax}; `leaf_index` counts within the batch. */
   readonly faults: readonly Pick<PublishOutcome, "leaf_index" | "record_id" | "errors">[];
-  /** Why it is held or failed. */
+  /** Why the batch is held or failed. */
   readonly reasons: readonly { readonly code: string; readonly detail: string }[];
 }
 
 export const faultsKeptMax = 1_000;
 
-/** Where the state of one push is kept. */
+/** Storage for the state of one push. */
 export interface PushJournal {
-  /** Null when nothing was kept. */
+  /** Returns null when nothing has been saved. */
   load(): Promise<PushState | null>;
-  /** Once it returned, the state survives the loss of the process and of the machine's power. */
+  /** Once this returns, the state survives the loss of the process and a power failure. */
   save(state: PushState): Promise<void>;
 }
 
-/** Nothing more happens to it by itself. A held batch is asked about again: somebody may have confirmed it. */
+/** True if the batch will not change on its own. A held batch is polled again, since somebody may have confirmed it. */
 export function isSettled(batch: BatchState): boolean {
   return batch.result !== null && batch.result.state !== "held";
 }
@@ -55,7 +55,10 @@ export function replaceBatch(state: PushState, index: number, change: Partial<Ba
   };
 }
 
-/** A number greater than any seq that this push used; wall-clock milliseconds, so that it exceeds other pushes' too. */
+/**
+ * A number greater than any seq this push has used; based on wall-clock milliseconds, so that it also exceeds those of other
+ * pushes.
+ */
 export function nextSeq(state: PushState, nowMs: number): number {
   return Math.max(nowMs, ...state.batches.map((batch) => (batch.sealed?.seq ?? 0) + 1));
 }

@@ -1,5 +1,5 @@
-// The exact bytes of a record that a program writes: its RFC 8785 form, so that the same content always has the same
-// bytes, and a push that is run again seals and sends the same ones.
+// The exact bytes of a record written by a program: its RFC 8785 form, so that the same content always has the same bytes
+// and a rerun push seals and sends identical ones.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
 import { canonicalBytes, type JsonValue } from "../protocol/canonical-json.ts";
@@ -8,17 +8,17 @@ import { parseStrictJson } from "../protocol/strict-json.ts";
 
 export type { JsonValue } from "../protocol/canonical-json.ts";
 
-/** Throws for what is no JSON (RFC 8785 §3.1: a lone surrogate, a number that is not finite). */
+/** Throws for values that are not JSON (RFC 8785 §3.1: a lone surrogate, a non-finite number). */
 export function recordBytes(record: JsonValue): Uint8Array {
   return canonicalBytes(record);
 }
 
-/** Strict JSON (RFC 8259): a duplicate member or a lone surrogate is refused, where JSON.parse would pass over it. */
+/** Parses strict JSON (RFC 8259): refuses duplicate members and lone surrogates, which JSON.parse would let through. */
 export function parseJsonText(text: string): Result<JsonValue> {
   return parseStrictJson(utf8(text));
 }
 
-/** UTF-8 text of a file, without a byte order mark. */
+/** Decodes the UTF-8 text of a file and drops the byte order mark. */
 export function parseText(bytes: Uint8Array): Result<string, "utf8_invalid"> {
   const text = parseUtf8(bytes);
   if (text === null) return refuse("utf8_invalid", "The file is not UTF-8 text.");

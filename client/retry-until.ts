@@ -1,5 +1,5 @@
-// Waiting for a service that is away for a while. Only for requests that may be repeated: reads, and resending an
-// exact batch, which is resumed and never published twice.
+// Waits for a service that is temporarily unavailable. Only for idempotent requests: reads, and resending an exact batch,
+// which is resumed and never published twice.
 
 import { backOffMs } from "../std/back-off.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
@@ -8,7 +8,7 @@ export interface Patience {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
-  /** How long a request is repeated before its error is given up to the caller. */
+  /** How long a request is retried before its error is passed to the caller. */
   readonly patienceMs: number;
   readonly onWaiting: (waiting: { readonly delayMs: number; readonly error: Error }) => void;
 }
@@ -16,7 +16,7 @@ export interface Patience {
 const delays = { firstMs: 250, maxMs: 5_000 };
 const passingStatuses = [429, 502, 503, 504];
 
-/** Repeats `request` while it fails for reasons that pass. */
+/** Retries `request` while it fails for transient reasons. */
 export async function retryUntil<T>(patience: Patience, request: () => Promise<T>): Promise<T> {
   const untilMs = patience.now() + patience.patienceMs;
   for (let attempt = 0; ; attempt += 1) {
@@ -31,7 +31,7 @@ export async function retryUntil<T>(patience: Patience, request: () => Promise<T
   }
 }
 
-/** Whether the client's `error` may be another one, or none, in a while. */
+/** Whether the client's `error` is transient, so that a later attempt may succeed or fail differently. */
 export function isTransient(error: unknown): boolean {
   return delayAfter(error, 0) !== null;
 }

@@ -1,12 +1,12 @@
-// Which failures are tried again: only what was certainly not served (specification, «D. Tool server»).
+// Decides which failures are retried: only requests that were certainly not served (specification, «D. Tool server»).
 
 import { backOffMs } from "../std/back-off.ts";
 import { SvcConnectionError, SvcProblemError } from "./errors.ts";
 
 export interface RetryPolicy {
-  /** All attempts together, the first included. */
+  /** Total number of attempts, including the first. */
   readonly maxAttempts: number;
-  /** A longer Retry-After is not waited for; the error goes to the caller. */
+  /** A longer Retry-After is not waited for; the error is passed to the caller. */
   readonly maxDelayMs: number;
 }
 
@@ -14,7 +14,7 @@ export const defaultRetry: RetryPolicy = { maxAttempts: 3, maxDelayMs: 5_000 };
 
 const firstDelayMs = 200;
 
-/** Milliseconds to wait before the next attempt, or null when there is none. `attempt` counts from 1. */
+/** Milliseconds to wait before the next attempt, or null if there is none. `attempt` counts from 1. */
 export function decideRetry(error: unknown, attempt: number, policy: RetryPolicy): number | null {
   if (attempt >= policy.maxAttempts) return null;
   const ownMs = backOffMs(attempt, { firstMs: firstDelayMs, maxMs: policy.maxDelayMs });
@@ -26,7 +26,7 @@ export function decideRetry(error: unknown, attempt: number, policy: RetryPolicy
   return delayMs <= policy.maxDelayMs ? delayMs : null;
 }
 
-/** `Retry-After` in seconds: a number of them, or an HTTP date (RFC 9110 §10.2.3). */
+/** Parses `Retry-After`, a number of seconds or an HTTP date (RFC 9110 §10.2.3), into seconds. */
 export function parseRetryAfter(header: string | null, nowMs: number): number | null {
   if (header === null) return null;
   if (/^[0-9]{1,9}$/.test(header)) return Number(header);

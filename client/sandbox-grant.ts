@@ -1,5 +1,6 @@
-// Asks a sandbox for a grant for a key of one's own (POST /v1/sandbox/grants). The key that the grant is for signs the request;
-// for a further key of a party that there is, a registered key of the party does, and the new one proves itself.
+// Asks a sandbox for a grant for one's own key (POST /v1/sandbox/grants). The request is signed by the key the grant is for.
+// To add a key to an existing party, a registered key of that party signs instead, and the new key proves possession of
+// itself.
 
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae, payloadTypes } from "../protocol/dsse.ts";
@@ -20,23 +21,23 @@ export interface SandboxGrantAnswer {
   readonly key_id: string;
   readonly role: GrantRole;
   readonly party: GrantedParty;
-  /** Whether a request has registered the key already. */
+  /** Whether an earlier request has already registered the key. */
   readonly registered: boolean;
-  /** Sent as `SVC-Sandbox-Key` with every request of the key. */
+  /** Sent as `SVC-Sandbox-Key` with every request made with the key. */
   readonly grant: string;
 }
 
 export interface GrantAsker {
   readonly fetch: Fetch;
-  /** Of the business surface for `integration`, of the retrieval surface for `retrieval`; without trailing slash. */
+  /** URL of the business surface for `integration` or the retrieval surface for `retrieval`; without trailing slash. */
   readonly baseUrl: string;
   readonly role: GrantRole;
   readonly key: SigningKey;
 }
 
 /**
- * A grant of a new party of that name, or where the key is registered one of its own, for which no name is needed. Rejects as
- * {@link createSender} does.
+ * Asks for a grant for a new party with the given name or, when the key is already registered, for the key's own party,
+ * which needs no name. Rejects as {@link createSender} does.
  */
 export function askForGrant(
   asker: GrantAsker,
@@ -46,7 +47,7 @@ export function askForGrant(
   return send(asker, key, { public_key: key.publicJwk, role, ...party });
 }
 
-/** A grant of the party that `member`, a registered key, is of. */
+/** Asks for a grant for the party to which `member`, a registered key, belongs. */
 export async function askToJoin(
   asker: GrantAsker,
   party: { readonly uuid: string; readonly member: SigningKey },
@@ -71,7 +72,7 @@ async function provePossession(
   return makeEnvelope(type, payload, [{ keyid: key.keyId, sig: await key.sign(pae(type, payload)) }]);
 }
 
-/** `random` becomes the nonce. */
+/** `random` is used as the nonce. */
 async function send(
   { fetch, baseUrl, role }: GrantAsker,
   signer: SigningKey,

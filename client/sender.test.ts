@@ -23,7 +23,7 @@ function refusedConnection(): Error {
   return new TypeError("fetch failed", { cause: new AggregateError([cause, cause]) });
 }
 
-/** A sender over scripted answers; what was sent and waited for is kept. */
+/** A sender with scripted answers that records what was sent and how long it waited. */
 function scripted(steps: readonly Step[], options: Partial<SenderOptions> = {}) {
   const sent: { url: string; headers: Record<string, string> }[] = [];
   const waited: number[] = [];

@@ -1,4 +1,4 @@
-// Sends signed requests over the fetch that it is given, each attempt signed anew, and reads answers exactly.
+// Sends signed requests over the given fetch, signs each attempt afresh, and reads answers exactly.
 
 import { parseUtf8, toBase64Url } from "../protocol/bytes.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
@@ -25,7 +25,7 @@ export type Fetch = (
 
 export interface SenderOptions {
   readonly fetch: Fetch;
-  /** Null for a client that only reads what is public. */
+  /** Null for a client that reads only public data. */
   readonly key: SigningKey | null;
   /** Sandbox grant of the key, sent as `SVC-Sandbox-Key`; sandbox only. */
   readonly grant?: string | null;
@@ -40,7 +40,7 @@ export interface SenderOptions {
 export interface RequestToSend {
   readonly method: "GET" | "POST";
   readonly url: string;
-  /** Null for a request that is not signed. */
+  /** Null for an unsigned request. */
   readonly tag: SignatureTag | null;
   readonly body?: Uint8Array | null;
   readonly headers?: Readonly<Record<string, string>>;
@@ -50,9 +50,9 @@ export interface RequestToSend {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
-  /** Exact body text. */
+  /** The exact body text. */
   readonly text: string;
-  /** `sha256:<hex>` of the signature base that was answered; null for a request that is not signed. */
+  /** `sha256:<hex>` of the signature base that was answered; null for an unsigned request. */
   readonly requestHash: string | null;
 }
 
@@ -60,7 +60,10 @@ export type Sender = (request: RequestToSend) => Promise<ServiceAnswer>;
 
 const defaultTimeoutMs = 10_000;
 
-/** Rejects with {@link SvcProblemError} for an answer that is no success, {@link SvcConnectionError} for none. */
+/**
+ * Rejects with {@link SvcProblemError} for an answer that is not a success, and with {@link SvcConnectionError} if there was
+ * no answer.
+ */
 export function createSender(options: SenderOptions): Sender {
   const policy = options.retry ?? defaultRetry;
   const wait = options.wait ?? ((delayMs) => new Promise((wake) => setTimeout(wake, delayMs)));
@@ -137,7 +140,7 @@ interface Exchange {
 }
 
 async function exchange(fetch: Fetch, { url, request, headers, body, timeoutMs }: Exchange) {
-  // What is signed has no query; neither has what is sent.
+  // An empty query is signed as no query, so a bare «?» must not be sent either.
   const address =
     url.search === "" ? `${url.origin}${url.pathname}` : `${url.origin}${url.pathname}${url.search}`;
   try {

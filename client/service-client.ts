@@ -1,5 +1,5 @@
-// The signing client of the service: one method a request. Answers keep their exact text, because what is hashed
-// and verified is bytes, not a parsed and printed copy of them. For Node and browsers.
+// The signing client of the service, with one method per request. Answers keep their exact text, because what is hashed and
+// verified is bytes, not a parsed and reprinted copy of them. For Node and browsers.
 
 import { utf8 } from "../protocol/bytes.ts";
 import { exactMember } from "../protocol/exact-member.ts";
@@ -15,27 +15,27 @@ import type { VerifyAnswer, VerifyRequest } from "../protocol/wire/verify.ts";
 import { SvcProblemError } from "./errors.ts";
 import { createSender, type RequestToSend, type SenderOptions, type ServiceAnswer } from "./sender.ts";
 
-/** What the service says, as it describes it. */
+/** The service's answer types. */
 export type { FetchedRecord, InlineOutcome, PublishOutcome, PushStatus, RecordFault, SearchAnswer };
 export type SearchRow = SearchAnswer["rows"][number];
 
 export interface SvcClientOptions extends SenderOptions {
-  /** Base URLs without trailing slash; null for a surface that is not used. */
+  /** Base URL without trailing slash; null for a surface that is not used. */
   readonly baseUrl: string | null;
   readonly businessUrl: string | null;
   readonly verifyUrl: string | null;
 }
 
-/** An answer read as JSON, with the text it was read from. */
+/** An answer parsed as JSON, together with the text it was parsed from. */
 export interface JsonAnswer<T> {
   readonly body: T;
   readonly text: string;
   readonly status: number;
-  /** Hash of the signature base that was answered, as the receipt names it; null where nothing was signed. */
+  /** Hash of the signature base that was answered, as the receipt names it; null when nothing was signed. */
   readonly requestHash: string | null;
 }
 
-/** Search request body (specification, «POST /v1/search»); the service checks it. */
+/** Search request body (specification, «POST /v1/search»); it is validated by the service. */
 export interface SearchRequest {
   readonly collection: string;
   readonly filter: { readonly all: readonly Readonly<Record<string, unknown>>[] };
@@ -54,14 +54,14 @@ export interface RecordAnswer extends JsonAnswer<FetchedRecord> {
 }
 
 export interface PublishRequest {
-  /** Path name of the type, for example `products`. */
+  /** Path name of the record type, for example `products`. */
   readonly type: string;
-  /** Exact body bytes; resend the same ones to resume. */
+  /** The exact body bytes; send the same ones again to resume. */
   readonly body: Uint8Array;
   readonly idempotencyKey: string;
 }
 
-/** Query of GET /v1/pushes/{push_id}. */
+/** Query parameters of GET /v1/pushes/{push_id}. */
 export interface PushPage {
   readonly outcome?: string;
   readonly cursor?: string;
@@ -70,15 +70,15 @@ export interface PushPage {
 export interface SvcClient {
   search(request: SearchRequest): Promise<JsonAnswer<SearchAnswer>>;
   fetchRecord(recordId: string): Promise<RecordAnswer>;
-  /** Sends a sealed batch: 200 for up to 50 records, else 202. */
+  /** Sends a sealed batch; the answer is 200 for up to 50 records and 202 otherwise. */
   publishProducts(request: Omit<PublishRequest, "type">): Promise<JsonAnswer<InlineOutcome | PushStatus>>;
   pushStatus(pushId: string, page?: PushPage): Promise<JsonAnswer<PushStatus>>;
   sealContext(): Promise<JsonAnswer<SealContext>>;
-  /** Public reads of the verification surface, unsigned. `path` starts with a slash. */
+  /** Unsigned reads from the public verification surface. `path` starts with a slash. */
   verificationRead(path: string): Promise<JsonAnswer<unknown>>;
-  /** POST /v1/verify. */
+  /** Calls POST /v1/verify. */
   verify(request: VerifyRequest): Promise<JsonAnswer<VerifyAnswer>>;
-  /** Any other request of a surface, signed with its tag. */
+  /** Sends any other request to a surface, signed with that surface's tag. */
   send(
     surface: Surface,
     request: Omit<RequestToSend, "url"> & { readonly path: string },
@@ -87,7 +87,7 @@ export interface SvcClient {
 
 export type Surface = "retrieval" | "business" | "verification";
 
-/** Uploads are large. */
+/** Longer than the other time-outs because uploads are large. */
 const publishTimeoutMs = 120_000;
 
 /** Every method rejects with {@link SvcProblemError} or {@link SvcConnectionError}. */

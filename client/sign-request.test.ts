@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type RequestToSign, signRequest } from "./sign-request.ts";
 import { generatePrivateJwk, parseSigningKey, type SigningKey } from "./signing-key.ts";
 
-/** RFC 9421, appendix B.1.4. */
+/** Key from RFC 9421, appendix B.1.4. */
 const rfcKey = {
   kty: "OKP",
   crv: "Ed25519",
@@ -70,7 +70,7 @@ describe.each(["Ed25519", "ES256"] as const)("a request signed by %s", (alg) => 
       ...changes,
     });
 
-  /** An implementation that is not ours. */
+  /** Verifies the request with an independent implementation. */
   async function verifiedElsewhere(request: {
     method: string;
     url: string;
@@ -111,7 +111,7 @@ describe.each(["Ed25519", "ES256"] as const)("a request signed by %s", (alg) => 
   it("covers exactly what the specification names, in its order", async () => {
     const created = 1_700_000_000;
     const { headers } = await sign({ created, lifetimeSeconds: 300 });
-    // RFC 9530, appendix D.1.
+    // Value from RFC 9530, appendix D.1.
     expect(headers["content-digest"]).toBe("sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:");
     expect(headers["signature-input"]).toBe(
       'sig1=("@method" "@authority" "@path" "@query" "content-digest")' +

@@ -1,4 +1,4 @@
-// Signing of one request (RFC 9421; specification, «Authentication»). Pure but for the key's own signature.
+// Signs one request (RFC 9421; specification, «Authentication»). Pure except for the key's own signature.
 
 import { utf8 } from "../protocol/bytes.ts";
 import { contentDigest } from "../protocol/content-digest.ts";
@@ -13,29 +13,29 @@ import {
 } from "../protocol/http-signature.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-/** How long a signature lives unless told otherwise; the service accepts 1 to 300 seconds. */
+/** Default lifetime of a signature; the service accepts 1 to 300 seconds. */
 export const signatureLifetimeSeconds = 60;
 
 export interface RequestToSign {
   readonly method: string;
-  /** Absolute; the host is what the request is addressed to, so that no other deployment accepts it. */
+  /** Must be absolute; the host is signed, so that no other deployment accepts the request. */
   readonly url: URL;
-  /** Exact bytes of the body; null when there is none. */
+  /** Exact bytes of the body; null if there is none. */
   readonly body: Uint8Array | null;
   readonly key: Pick<SigningKey, "keyId" | "sign">;
   readonly tag: SignatureTag;
   /** Unix seconds. */
   readonly created: number;
-  /** 1 to 300. */
+  /** Between 1 and 300. */
   readonly lifetimeSeconds?: number;
-  /** Fresh for every attempt: 16 to 128 printable characters. */
+  /** Must be fresh for every attempt: 16 to 128 printable characters. */
   readonly nonce: string;
 }
 
 export interface SignedRequest {
-  /** `signature-input`, `signature` and, with a body, `content-digest`. */
+  /** `signature-input`, `signature` and, if there is a body, `content-digest`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `sha256:<hex>` of the signature base: the receipt's `request_hash`. */
+  /** `sha256:<hex>` of the signature base; equal to the receipt's `request_hash`. */
   readonly requestHash: string;
 }
 

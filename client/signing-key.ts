@@ -1,19 +1,19 @@
-// The caller's key. It never leaves the process: the client hands it messages and gets signatures back.
+// The caller's key. It never leaves the process: the client passes it messages and receives signatures.
 
 import { type PublicJwk, parsePublicJwk, thumbprint } from "../protocol/jwk.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 
 export interface SigningKey {
-  /** RFC 7638 thumbprint of the public half. */
+  /** RFC 7638 thumbprint of the public key. */
   readonly keyId: string;
   readonly publicJwk: PublicJwk;
-  /** Raw signature: Ed25519 over the message, ES256 as r‖s over its SHA-256. */
+  /** Returns the raw signature: Ed25519 over the message, or ES256 as r‖s over its SHA-256. */
   sign(message: Uint8Array): Promise<Uint8Array>;
 }
 
 /**
- * Makes a key from a private JWK (Ed25519 or P-256, RFC 7517) with WebCrypto, not extractable.
- * Members other than `kty`, `crv`, `x`, `y` and `d` are ignored. Refuses with `jwk_malformed`.
+ * Imports a private JWK (Ed25519 or P-256, RFC 7517) into WebCrypto as a non-extractable key. Members other than `kty`,
+ * `crv`, `x`, `y` and `d` are ignored. Refuses with `jwk_malformed`.
  */
 export async function parseSigningKey(privateJwk: unknown): Promise<Result<SigningKey, "jwk_malformed">> {
   if (privateJwk === null || typeof privateJwk !== "object") {
@@ -36,7 +36,7 @@ export async function parseSigningKey(privateJwk: unknown): Promise<Result<Signi
         new Uint8Array(await crypto.subtle.sign(algorithm.sign, key, message.slice().buffer)),
     });
   } catch {
-    // WebCrypto says only «DataError»: the private half is not a key of this curve, or not this public key's.
+    // WebCrypto reports only «DataError»: the private member is not a key on this curve, or does not match this public key.
     return refuse("jwk_malformed", "The private member d does not belong to this public key.", "/d");
   }
 }
@@ -51,7 +51,7 @@ function webCryptoAlgorithm(jwk: PublicJwk) {
 
 export type GeneratedAlgorithm = "Ed25519" | "ES256";
 
-/** A new private JWK with exactly the members of its type (RFC 8037 §2, RFC 7518 §6.2). */
+/** Generates a new private JWK with exactly the members of its type (RFC 8037 §2, RFC 7518 §6.2). */
 export async function generatePrivateJwk(alg: GeneratedAlgorithm): Promise<Readonly<Record<string, string>>> {
   const algorithm = alg === "Ed25519" ? { name: "Ed25519" } : { name: "ECDSA", namedCurve: "P-256" };
   const pair = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);

@@ -1,4 +1,4 @@
-// The five collections. Adding a field is a line here and, where it is new on the row, a new projection version.
+// The five collections. Adding a field takes one line here and, if the field is new on the row, a new projection version.
 
 import type { CollectionName } from "../protocol/identifiers.ts";
 import type { CollectionDefinition, FieldType, FilterField, Operator } from "./definition.ts";
@@ -144,7 +144,7 @@ const updates: CollectionDefinition = {
   sortKeys: ["published_at", "relevant_until"],
 };
 
-/** The collections, by name. */
+/** The collections by name. */
 export const collections: Readonly<Record<CollectionName, CollectionDefinition>> = {
   products,
   business_files: businessFiles,

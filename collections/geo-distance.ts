@@ -1,9 +1,9 @@
 import type { GeoPoint } from "../storage/row-index.ts";
 
-/** Mean radius of the earth (IUGG); Lucene, and so Elasticsearch, measures by the same. */
+/** Mean radius of the earth (IUGG); Lucene, and therefore Elasticsearch, uses the same value. */
 export const earthRadiusKm = 6371.0087714;
 
-/** Great-circle distance by the haversine formula on a sphere. `near` holds up to and including its radius. */
+/** Great-circle distance on a sphere by the haversine formula. `near` includes places exactly at its radius. */
 export function distanceKm(a: GeoPoint, b: GeoPoint): number {
   const [latA, latB] = [radians(a.lat), radians(b.lat)];
   const halfLat = Math.sin((latB - latA) / 2);

@@ -1,4 +1,4 @@
-// From a row to what an engine is given of it. The row alone suffices, so an index can be made again from its rows.
+// Turns a row into what an engine receives for it. The row alone suffices, so an index can be rebuilt from its rows.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { type CollectionName, parseTimestamp } from "../protocol/identifiers.ts";
@@ -7,15 +7,15 @@ import { collections } from "./collections.ts";
 import type { FieldType, FilterField } from "./definition.ts";
 import { analyse } from "./text-analysis.ts";
 
-/** What the index holds of a row beside what the row says. */
+/** What the index holds about a row in addition to the row's own content. */
 export interface IndexMarks {
   /** Whether the row is a sponsored item. */
   readonly sponsored?: boolean;
 }
 
 /**
- * The index document of a row, projected or signed. Values are in the units of the index: timestamps and `published_at`
- * in Unix milliseconds, money as numbers. A member that the row does not have is a field that the document does not have.
+ * Builds the index document of a row, projected or signed. Values are in the units of the index: timestamps and
+ * `published_at` in Unix milliseconds, money as numbers. A member missing from the row is a field missing from the document.
  */
 export function indexDocument(
   collection: CollectionName,
@@ -59,7 +59,7 @@ function addValue(
   if (indexed !== null) fields[name] = indexed;
 }
 
-/** Null for a value that is not of the field's type. */
+/** Returns null for a value that is not of the field's type. */
 function indexValue(type: FieldType, value: JsonValue): IndexValue | null {
   if (type === "timestamp") return typeof value === "string" ? parseTimestamp(value) : null;
   if (type === "money" || type === "integer") return typeof value === "number" ? value : null;

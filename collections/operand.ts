@@ -1,4 +1,5 @@
-// Operands of filter clauses: what a caller writes, to what the index compares. The units are those of index-document.ts.
+// Operands of filter clauses: converts what a caller writes into what the index compares. Units are those of
+// index-document.ts.
 
 import { isDecimal, parseDateTime } from "../protocol/identifiers.ts";
 import { ok } from "../protocol/result.ts";
@@ -7,12 +8,12 @@ import type { GeoPoint, IndexValue } from "../storage/row-index.ts";
 import type { FieldType } from "./definition.ts";
 import { refuseSearch, type SearchResult } from "./search-refusal.ts";
 
-/** Specification, «Limits»: any string filter value. */
+/** Maximum length of any string filter value (specification, «Limits»). */
 export const stringOperandMax = 256;
-/** Half the circumference of the earth: every place is nearer. */
+/** Half the circumference of the earth; every place is closer than that. */
 export const radiusKmMax = 20_038;
 
-/** Reads one operand of a field; `near` has its own, {@link parseNear}. */
+/** Reads one operand of a field; `near` has its own reader, {@link parseNear}. */
 export function parseOperand(type: FieldType, value: unknown, pointer: string): SearchResult<IndexValue> {
   switch (type) {
     case "boolean":
@@ -36,7 +37,7 @@ export function parseOperand(type: FieldType, value: unknown, pointer: string): 
   }
 }
 
-/** Reads `{lat, lng, radius_km}`: degrees, and kilometres above 0. */
+/** Reads `{lat, lng, radius_km}`: coordinates in degrees, and a radius in kilometres above 0. */
 export function parseNear(
   value: unknown,
   pointer: string,
@@ -60,7 +61,7 @@ function parseMoney(value: unknown, pointer: string): SearchResult<number> {
 
 const date = /^\d{4}-\d{2}-\d{2}$/;
 
-/** A date-time (RFC 3339 §5.6); a date alone is its first instant in UTC. */
+/** Reads a date-time (RFC 3339 §5.6); a date alone means its first instant in UTC. */
 function parseInstant(value: unknown, pointer: string): SearchResult<number> {
   const meaning = "an ISO 8601 time such as 2026-01-31T08:00:00.000Z, or a date";
   if (typeof value !== "string") return invalid(pointer, meaning);

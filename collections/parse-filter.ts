@@ -14,11 +14,11 @@ import {
 import { parseNear, parseOperand } from "./operand.ts";
 import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
 
-/** Specification, «Limits». */
+/** Maximum number of clauses in a filter (specification, «Limits»). */
 export const clausesMax = 20;
 export const inValuesMax = 10;
 
-/** One condition on a filter field, its operands in the units of the index. */
+/** One condition on a filter field, with its operands in the units of the index. */
 export type SearchClause =
   | { readonly field: FilterField; readonly op: "eq" | "ne"; readonly value: IndexValue }
   | { readonly field: FilterField; readonly op: "in" | "nin"; readonly values: readonly IndexValue[] }
@@ -27,13 +27,13 @@ export type SearchClause =
 
 export interface SearchFilter {
   readonly country: string;
-  /** Every condition but the country. */
+  /** Every condition except the country. */
   readonly clauses: readonly SearchClause[];
 }
 
 /**
- * Reads a filter. A clause names one field; its object may carry several operators, all of which must hold, each counting
- * as a clause towards the limit. Exactly one country must be named: naming the same one again changes nothing.
+ * Reads a filter. A clause names one field; its object may carry several operators, all of which must hold, and each counts
+ * as a clause towards the limit. Exactly one country must be named; naming the same one again changes nothing.
  */
 export function parseFilter(definition: CollectionDefinition, value: unknown): SearchResult<SearchFilter> {
   if (!isObject(value))
@@ -113,7 +113,7 @@ function parseClause(
   return clauses.length === 0 ? invalid(at, "An operator is required.") : ok(clauses);
 }
 
-/** `{f: v}` is `{f: {eq: v}}`. */
+/** Reads `{f: v}` as `{f: {eq: v}}`. */
 function parseShorthand(
   field: FilterField,
   operand: unknown,

@@ -1,17 +1,17 @@
-// A published row as a change of an index, and what an index makes of it.
+// A published row as a change to an index, and what an index makes of it.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
 import type { IndexDocument, RowChange } from "../storage/row-index.ts";
 import { indexDocument } from "./index-document.ts";
 
-/** Made from the exact signed row text, as it is stored. */
+/** Builds the change from the exact signed row text as it is stored. */
 export function rowPut(
   collection: CollectionName,
   reference: { readonly record_id: string; readonly change: number },
   row: string,
 ): Extract<RowChange, { kind: "put" }> {
-  // Our own stored text: it is the row that a push signed.
+  // This is text the service stored itself: the row that a push signed.
   const { business_uuid } = JSON.parse(row) as JsonObject & { readonly business_uuid: string };
   return {
     kind: "put",
@@ -23,7 +23,7 @@ export function rowPut(
   };
 }
 
-/** What an engine searches a row by; throws for a text that is no JSON. */
+/** The document by which an engine searches a row; throws for a text that is not JSON. */
 export function rowDocument({
   collection,
   row,

@@ -4,8 +4,8 @@ import { fieldByName, indexField, textMatchKey } from "./definition.ts";
 import type { SearchRequest } from "./search-request.ts";
 
 /**
- * What the index is asked for a search: field names resolved for its country (`price_amount` is `price_US`). The rows of
- * `excludeBusinesses`, those that blocked the caller, are absent.
+ * Translates a search into the query for the index, with field names resolved for its country (`price_amount` is
+ * `price_US`). Rows of `excludeBusinesses`, the businesses that blocked the caller, are left out.
  */
 export function toRowQuery(request: SearchRequest, excludeBusinesses: readonly string[] = []): RowQuery {
   const definition = collections[request.collection];

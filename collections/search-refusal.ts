@@ -1,7 +1,7 @@
 import { nearestName } from "../protocol/nearest.ts";
 import type { Refusal } from "../protocol/result.ts";
 
-/** Why a search is refused. Specification, «Retrieval API» and «Errors» (search codes). */
+/** Why a search is refused (specification, «Retrieval API» and «Errors», search codes). */
 export type SearchCode =
   | "request_invalid"
   | "sort_required"
@@ -11,9 +11,9 @@ export type SearchCode =
 
 export interface SearchRefusal extends Refusal<SearchCode> {
   readonly pointer: string;
-  /** The nearest valid name where a name was wrong. */
+  /** The nearest valid name when a name was wrong. */
   readonly suggestion?: string;
-  /** All valid names where a name was wrong or missing. */
+  /** All valid names when a name was wrong or missing. */
   readonly allowed?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export function refuseSearch(code: SearchCode, pointer: string, detail: string):
   return { ok: false, code, pointer, detail };
 }
 
-/** A name that does not exist where one of `allowed` must stand. `detail` is one sentence. */
+/** Refuses a name that is not one of `allowed`. `detail` is one sentence. */
 export function refuseName(
   code: SearchCode,
   pointer: string,
@@ -35,7 +35,7 @@ export function refuseName(
   return nearest === null ? refusal : { ...refusal, suggestion: nearest };
 }
 
-/** A caller's text as a detail may show it. */
+/** A caller's text in a form suitable for a detail message. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

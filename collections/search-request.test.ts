@@ -20,7 +20,7 @@ function body(changes: Body = {}): Body {
   };
 }
 
-/** `code pointer`, with the suggestion when there is one; `ok` for a request that is accepted. */
+/** Returns `code pointer`, plus the suggestion if there is one; `ok` for a request that is accepted. */
 function outcome(request: unknown, implied: CollectionName | null = null): string {
   const result = parseSearchRequest(request, implied);
   if (result.ok) return "ok";
@@ -270,7 +270,7 @@ describe("a search request", () => {
   });
 });
 
-// Written out once more from the specification, not from the definitions.
+// Written out independently from the specification, not derived from the definitions.
 const table: Readonly<Record<CollectionName, string>> = {
   products: `language:eq,in tags:eq,in brand:eq,ne,in,nin vertical:eq,ne,in,nin category:eq,ne,in,nin channel:eq,ne,in,nin
     availability:eq,ne,in,nin on_sale:eq price_amount:eq,lt,lte,gt,gte price_currency:eq,ne,in gtin:eq,in sponsored:eq

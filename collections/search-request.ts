@@ -1,12 +1,12 @@
-// Reading the body of a search (specification, «Retrieval API», POST /v1/search). What is not in the grammar is refused
-// and named, never rewritten and never ignored. Decided here, where the specification is silent:
-//   Q1. `query_by` may be left out: then every text field of the collection is searched. That orders nothing, because
-//       text fields weigh the same in whatever order they are named. `query_by` without `q` is refused.
-//   Q2. A `q` without a single letter or digit is refused: it can match nothing.
-//   Q3. The sort key `_text_match` needs `q`, else `sort_not_allowed`.
-//   Q4. `collection` may be repeated in a body sent to a typed address, but only as that collection.
-//   Q5. A sort key without a direction, or with another than asc and desc, is `sort_not_allowed`.
-//   Q6. Of several faults the first is answered: members, collection, sort_by, filter, then the others.
+// Reads the body of a search (specification, «Retrieval API», POST /v1/search). Anything outside the grammar is refused and
+// named, never rewritten or ignored. Decisions made here where the specification is silent:
+//   Q1. `query_by` may be left out; every text field of the collection is then searched. This does not affect ordering,
+//       because text fields weigh the same in whatever order they are named. `query_by` without `q` is refused.
+//   Q2. A `q` without a single letter or digit is refused, because it cannot match anything.
+//   Q3. The sort key `_text_match` requires `q`; without it the search is refused with `sort_not_allowed`.
+//   Q4. A body sent to a typed address may repeat `collection`, but only with that collection's name.
+//   Q5. A sort key without a direction, or with one other than asc and desc, is refused with `sort_not_allowed`.
+//   Q6. If there are several faults, the first is reported: members, collection, sort_by, filter, then the others.
 
 import { type CollectionName, collectionNames, isCollectionName } from "../protocol/identifiers.ts";
 import { searchRowsMax } from "../protocol/limits.ts";
@@ -19,22 +19,25 @@ import { parseFilter, type SearchFilter } from "./parse-filter.ts";
 import { refuseName, refuseSearch, type SearchResult, shown } from "./search-refusal.ts";
 import { queryTerms } from "./text-analysis.ts";
 
-/** Specification, «Limits» and «Retrieval API». */
+/** Limits from the specification, «Limits» and «Retrieval API». */
 export const searchLimits = {
   rowsMax: searchRowsMax,
   qLengthMax: 512,
-  /** What analysis can make of the longest `q` in practice; more would be ours to compute, not theirs to ask. */
+  /**
+   * The most terms that analysis yields for the longest `q` in practice; without a bound, the caller would decide how much
+   * work the service does.
+   */
   termsMax: 512,
   sortKeysMax: 3,
   topicKeywordsMax: 10,
   topicKeywordLengthMax: 64,
 } as const;
 
-/** `client_query_id` and `session_ref`. */
+/** Pattern for `client_query_id` and `session_ref`. */
 export const labelPattern = "^[\\x21-\\x7e]{1,128}$";
 
 export interface SortOrder {
-  /** `_text_match` or a filter field that is a sort key. */
+  /** `_text_match`, or a filter field that is a sort key. */
   readonly key: string;
   readonly direction: "asc" | "desc";
 }
@@ -48,7 +51,7 @@ export interface SearchRequest extends SearchFilter {
     readonly fields: readonly string[];
   };
   readonly sort: readonly SortOrder[];
-  /** 1 to 50. */
+  /** Between 1 and 50. */
   readonly limit: number;
   readonly clientQueryId?: string;
   readonly sessionRef?: string;
@@ -69,7 +72,7 @@ export const searchMembers = [
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Reads the parsed body of a search; `impliedCollection` is that of a typed address, null on /v1/search. */
+/** Reads the parsed body of a search; `impliedCollection` is the collection of a typed address, or null on /v1/search. */
 export function parseSearchRequest(
   body: unknown,
   impliedCollection: CollectionName | null = null,
@@ -249,7 +252,7 @@ function isLabel(value: unknown): value is string {
   return typeof value === "string" && label.test(value);
 }
 
-/** 1 to `max` Unicode characters, well-formed. */
+/** True for a well-formed text of 1 to `max` Unicode characters. */
 function hasLength(text: string, max: number): boolean {
   return text !== "" && text.isWellFormed() && (text.length <= max || [...text].length <= max);
 }

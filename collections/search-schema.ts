@@ -1,5 +1,6 @@
-// JSON Schema (2020-12) of search bodies, for OpenAPI and the tool servers. It says what search-request.ts reads, no
-// more; refusals come from there, with their own codes, so a schema is documentation and a first check, not the judge.
+// JSON Schema (2020-12) of search bodies, for OpenAPI and the tool servers. It describes what search-request.ts reads and
+// nothing more. Refusals come from that file with their own codes, so the schema is documentation and a first check, not the
+// final judge.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
 import { type CollectionName, collectionNames } from "../protocol/identifiers.ts";
@@ -9,10 +10,10 @@ import { radiusKmMax, stringOperandMax } from "./operand.ts";
 import { clausesMax, inValuesMax } from "./parse-filter.ts";
 import { labelPattern, searchLimits } from "./search-request.ts";
 
-/** Said of a member whose form is checked and which has no effect yet. */
+/** Used for a member whose form is checked but which has no effect yet. */
 export const notYetUsed = "Not used yet: its form is checked, and then it is dropped.";
 
-/** Body of a typed address of one collection, or of /v1/search when `collection` is null. */
+/** Schema of the body for a collection's typed address, or for /v1/search if `collection` is null. */
 export function searchRequestSchema(collection: CollectionName | null): JsonObject {
   if (collection !== null) return bodySchema(collections[collection], false);
   return { type: "object", oneOf: collectionNames.map((name) => bodySchema(collections[name], true)) };

@@ -1,16 +1,16 @@
-// Text analysis: from text to the terms that are indexed and searched, the same at both times and on every engine.
-//   1. Fold: NFKC, lower case, diacritics and invisible characters removed (protocol/records/fold-text.ts).
-//   2. Split into words: runs of letters, digits and marks; an apostrophe inside a word vanishes.
-//   3. Scripts written without spaces become overlapping pairs of characters.
-//   4. Stem: English plurals lose their ending, whatever the language of the text, since a query states none.
-// A term contains no white space and is well-formed, so terms joined by spaces split again into the same terms.
+// Text analysis: turns text into the terms that are indexed and searched, identically at both times and on every engine.
+//   1. Fold: apply NFKC and lower case, and remove diacritics and invisible characters (protocol/records/fold-text.ts).
+//   2. Split into words, which are runs of letters, digits and marks; an apostrophe inside a word is dropped.
+//   3. Turn scripts written without spaces into overlapping pairs of characters.
+//   4. Stem: strip English plural endings, whatever the language of the text, since a query does not state one.
+// A term contains no white space and is well-formed, so terms joined by spaces split back into the same terms.
 
 import { foldText } from "../protocol/records/fold-text.ts";
 
-/** Raised by every change of what follows: an index analysed by an earlier version is made again from its rows. */
+/** Incremented with every change to the code below: an index analysed by an earlier version is rebuilt from its rows. */
 export const analysisVersion = 1;
 
-/** Longer words are cut, when indexed as when searched. */
+/** Longer words are truncated, both when indexing and when searching. */
 const termLengthMax = 64;
 
 const apostrophes = /['\u2019\u02bc]/g;
@@ -19,7 +19,7 @@ const notAscii = /\P{ASCII}/u;
 const unspaced =
   /[\p{Script_Extensions=Han}\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\p{Script_Extensions=Thai}\p{Script_Extensions=Lao}\p{Script_Extensions=Khmer}\p{Script_Extensions=Myanmar}]+/gu;
 
-/** Terms of a text, in order and with repetitions. */
+/** The terms of a text, in order and with repetitions. */
 export function analyse(text: string): readonly string[] {
   const found = foldText(text).replace(apostrophes, "").match(words);
   if (found === null) return [];
@@ -31,7 +31,7 @@ export function analyse(text: string): readonly string[] {
   return terms;
 }
 
-/** Different terms of a query, in order of first occurrence. */
+/** The distinct terms of a query, in order of first occurrence. */
 export function queryTerms(q: string): readonly string[] {
   return [...new Set(analyse(q))];
 }
@@ -46,7 +46,7 @@ function addForeign(terms: string[], word: string): void {
   if (rest < word.length) terms.push(stem(cut(word.slice(rest))));
 }
 
-/** A run of one character is a term by itself; a longer one its overlapping pairs. */
+/** Adds a single-character run as one term, and a longer run as its overlapping pairs. */
 function addPairs(terms: string[], run: string): void {
   const characters = [...run];
   if (characters.length === 1) terms.push(run);
@@ -66,9 +66,9 @@ const sibilantPlural = /(?:ss|sh|ch|x|zz)es$/;
 const notPlural = /(?:ss|us|is)$/;
 
 /**
- * The singular of an English plural, by rules alone: `-ies` and `-ie` to `-y`, `-es` off after a sibilant and in long
- * words after `o`, else `-s` off; `-ss`, `-us`, `-is` and words of up to three letters stay. Verbs are left alone: to a
- * shopper bedding is not a bed.
+ * Reduces an English plural to its singular by rules alone: `-ies` (in words of more than four letters) and `-ie` become
+ * `-y`; `-es` is dropped after a sibilant and, in long words, after `o`; otherwise `-s` is dropped. `-ss`, `-us`, `-is` and
+ * words of up to three letters stay. Verbs are left alone: to a shopper, bedding is not a bed.
  */
 function stem(word: string): string {
   if (word.length < 4 || !lastLetter.test(word)) return word;

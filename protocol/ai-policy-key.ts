@@ -1,5 +1,5 @@
-// The key to the AI policy masks in plain English: answer of `GET /v1/ai-policy-key`
-// (specification, «Public verification API»). Codes are never reused or renamed.
+// The key to the AI policy masks in plain English: the answer to `GET /v1/ai-policy-key` (specification, «Public
+// verification API»). Codes are never reused or renamed.
 
 import {
   type ActionName,
@@ -15,7 +15,7 @@ import { anyText, described, integer, listOf, named, type Of, object } from "./s
 const ordinal = integer({ min: 0, max: 52 });
 const bit = { bit: ordinal, name: anyText, meaning: anyText };
 
-/** The document; `key_version` is raised whenever it changes. */
+/** The document; `key_version` is incremented whenever it changes. */
 export const aiPolicyKeyShape = named(
   "AiPolicyKey",
   object({
@@ -67,7 +67,10 @@ const blockedMeanings: Readonly<Record<BlockedName, string>> = {
   tobacco_vaping_drugs: "Tobacco, vaping and drugs.",
 };
 
-/** The document that says what each bit of a row's masks means, in the order of the bits, lowest first (specification, «AI policy record and bits»). */
+/**
+ * The document that explains each bit of a row's masks, in bit order, lowest first (specification, «AI policy record and
+ * bits»).
+ */
 export function aiPolicyKeyDocument(): AiPolicyKey {
   return {
     key_version: 1,

@@ -1,5 +1,5 @@
-// AI policy: what a business lets AI companies do with its records, as a sealed record of booleans and as the
-// bit masks that every row carries (specification, «AI policy record and bits»).
+// AI policy: what a business lets AI companies do with its records, as a sealed record of booleans and as the bit masks
+// carried by every row (specification, «AI policy record and bits»).
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
@@ -21,7 +21,7 @@ export const useNames = [
   "state_publish_date",
 ] as const;
 export const actionNames = ["answer", "quote", "reserve", "purchase", "contact", "hand_to_human"] as const;
-/** Context i has code `bc<i+1>` and bit i, for ever: a retired context keeps its place. */
+/** Context i permanently has code `bc<i+1>` and bit i: a retired context keeps its place. */
 export const blockedNames = [
   "adult_sexual",
   "alcohol",
@@ -55,9 +55,9 @@ export interface PolicyMasks {
   readonly blocked: number;
 }
 
-/** `ai_policy_bits` of a row. */
+/** The `ai_policy_bits` of a row. */
 export interface PolicyBits extends PolicyMasks {
-  /** 0 when the business has no sealed AI policy; every mask is then 0. */
+  /** 0 when the business has no sealed AI policy; every mask is then also 0. */
   readonly ai_policy_version: number;
 }
 
@@ -85,8 +85,8 @@ export const policyBitsShape = closed<PolicyBits>({
 });
 
 /**
- * Reads the exact bytes of a sealed AI policy record. Another record schema is `record_type_mismatch`, a version of
- * either schema that is not known `version_unknown`, anything else `payload_malformed`.
+ * Reads the exact bytes of a sealed AI policy record. Refuses another record schema with `record_type_mismatch`, an unknown
+ * version of either schema with `version_unknown`, and anything else with `payload_malformed`.
  */
 export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
   const parsed = parseObject(bytes);
@@ -108,7 +108,7 @@ export function parseAiPolicy(bytes: Uint8Array): Verdict<AiPolicyRecord> {
   return fault ?? ok(parsed.value as unknown as AiPolicyRecord);
 }
 
-/** Bytes to seal: RFC 8785 form of the record. */
+/** The bytes to seal: the RFC 8785 form of the record. */
 export function aiPolicyBytes(record: AiPolicyRecord): Uint8Array {
   return canonicalBytes({
     ...record,
@@ -118,7 +118,7 @@ export function aiPolicyBytes(record: AiPolicyRecord): Uint8Array {
   });
 }
 
-/** Reads `ai_policy_bits`: exactly its members, masks without bits that no name has. */
+/** Reads `ai_policy_bits`: exactly its members, with no mask bits set that have no name. */
 export function parsePolicyBits(value: JsonValue): Verdict<PolicyBits> {
   if (isObject(value)) {
     const schema = value["ai_policy_schema"];
@@ -130,7 +130,7 @@ export function parsePolicyBits(value: JsonValue): Verdict<PolicyBits> {
   return fault ?? ok(value as unknown as PolicyBits);
 }
 
-/** A bit is set exactly when the sealed boolean of its name is true. */
+/** Sets a bit exactly when the sealed boolean with its name is true. */
 export function policyBits(record: AiPolicyRecord): PolicyMasks {
   return {
     ai_policy_schema: record.ai_policy_schema,
@@ -140,7 +140,7 @@ export function policyBits(record: AiPolicyRecord): PolicyMasks {
   };
 }
 
-/** The masks served where no AI policy was sealed: nothing is permitted. */
+/** The masks served when no AI policy has been sealed: nothing is permitted. */
 export const noPolicyMasks: PolicyMasks = {
   ai_policy_schema: currentAiPolicySchema,
   use: 0,
@@ -148,15 +148,15 @@ export const noPolicyMasks: PolicyMasks = {
   blocked: 0,
 };
 
-/** The one bit that may be withheld from a served value although the sealed record grants it. */
+/** The only bit that may be withheld from a served value although the sealed record grants it. */
 export const purchaseBit = 1 << actionNames.indexOf("purchase");
 
-/** Names of the bits set in a mask, bit 0 first. */
+/** The names of the bits set in a mask, bit 0 first. */
 export function namesOf<N extends string>(names: readonly N[], bits: number): readonly N[] {
   return names.filter((_, bit) => (bits & (1 << bit)) !== 0);
 }
 
-/** RFC 8785 text of `ai_policy_bits`, ready to be spliced into a row. */
+/** The RFC 8785 text of `ai_policy_bits`, ready to be spliced into a row. */
 export function policyBitsText(version: number, masks: PolicyMasks): string {
   const { action, ai_policy_schema: schema, blocked, use } = masks;
   return `{"action":${action},"ai_policy_schema":${schema},"ai_policy_version":${version},"blocked":${blocked},"use":${use}}`;

@@ -1,5 +1,5 @@
-// Anchors: all that a verifier trusts beforehand (specification, «Public verification»). Production anchors are
-// pinned; sandbox anchors are an explicit choice, and neither accepts what the other vouches for.
+// Anchors: everything a verifier trusts in advance (specification, «Public verification»). Production anchors are pinned;
+// sandbox anchors are an explicit choice, and neither accepts what the other vouches for.
 
 import type { JsonValue } from "./canonical-json.ts";
 import type { Sha256 } from "./hash.ts";
@@ -25,11 +25,11 @@ export interface RootAnchor {
   readonly key_id: string;
   readonly alg: KeyAlgorithm;
   readonly public_key: PublicJwk;
-  /** key_id of the other half. */
+  /** key_id of the other half of the pair. */
   readonly pair: string;
 }
 
-/** First line of checkpoints and the name in their signature line; the key itself comes from the key set. */
+/** The first line of checkpoints and the name in their signature line; the key itself comes from the key set. */
 export interface LogAnchor {
   readonly origin: string;
   readonly key_name: string;
@@ -54,7 +54,7 @@ const shape = closed<Anchors>({
   log: closed<LogAnchor>({ origin: text(256), key_name: text(256) }),
 });
 
-/** Reads anchors from parsed JSON; anything wrong is `payload_malformed`. */
+/** Reads anchors from parsed JSON; any fault is refused with `payload_malformed`. */
 export function parseAnchors(value: JsonValue, sha256?: Sha256): Verdict<Anchors> {
   const fault = payloadFault(shape, value);
   if (fault !== null) return fault;

@@ -1,5 +1,6 @@
-// Published keys of a business: every key that ever sealed for it, with the instants that bound it, so that an old
-// seal is judged against the key as it was (specification, «Published keys of a business»). Nothing names a person.
+// The published keys of a business: every key that has ever sealed for it, with the instants that bound it, so that an old
+// seal is judged against the key as it was (specification, «Published keys of a business»). Nothing in it identifies a
+// person.
 
 import { parseBase64 } from "./bytes.ts";
 import { coseKeyOf } from "./cose-key.ts";
@@ -81,7 +82,7 @@ export function parseBusinessKeys(payload: Uint8Array, sha256?: Sha256): Verdict
   return parsed;
 }
 
-/** Opens a business-keys envelope. Reads only: the signature is not judged. */
+/** Opens a business-keys envelope. It only reads: the signature is not verified. */
 export function openBusinessKeys(envelope: Envelope, sha256?: Sha256): Verdict<BusinessKeys> {
   const payload = openEnvelope(envelope, payloadTypes["business-keys.v1"]);
   return payload.ok ? parseBusinessKeys(payload.value, sha256) : payload;

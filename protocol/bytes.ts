@@ -1,14 +1,14 @@
-// Bytes and their text forms. Every parser is strict: one text for one byte string.
+// Bytes and their text forms. Every parser is strict: each byte string has exactly one text.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** UTF-8 bytes of a text (RFC 3629). Lone surrogates become U+FFFD: refuse them before. */
+/** Encodes a text as UTF-8 (RFC 3629). Lone surrogates become U+FFFD, so refuse them beforehand. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** The text of UTF-8 bytes, a byte order mark kept; null when they are not UTF-8 (RFC 3629). */
+/** Decodes UTF-8 bytes and keeps a byte order mark; returns null when they are not UTF-8 (RFC 3629). */
 export function parseUtf8(bytes: Uint8Array): string | null {
   try {
     return decoder.decode(bytes);
@@ -17,12 +17,14 @@ export function parseUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Base64 with padding (RFC 4648 §4). */
+/** Encodes as base64 with padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array): string {
   return bytes.toBase64();
 }
 
-/** Bytes of a base64 text; null unless it is padded, without white space and with zero trailing bits (RFC 4648 §3.5). */
+/**
+ * Decodes base64; returns null unless the text is padded, without white space and with zero trailing bits (RFC 4648 §3.5).
+ */
 export function parseBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0 || /[^A-Za-z0-9+/=]/.test(text)) return null;
   try {
@@ -32,12 +34,12 @@ export function parseBase64(text: string): Uint8Array | null {
   }
 }
 
-/** Base64url without padding (RFC 4648 §5). */
+/** Encodes as base64url without padding (RFC 4648 §5). */
 export function toBase64Url(bytes: Uint8Array): string {
   return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** Bytes of a base64url text; null when it is padded or not canonical. */
+/** Decodes base64url; returns null when the text is padded or not canonical. */
 export function parseBase64Url(text: string): Uint8Array | null {
   if (text.length % 4 === 1 || /[^A-Za-z0-9_-]/.test(text)) return null;
   const padded = text + "=".repeat((4 - (text.length % 4)) % 4);
@@ -48,17 +50,17 @@ export function parseBase64Url(text: string): Uint8Array | null {
   }
 }
 
-/** Lower-case hexadecimal digits. */
+/** Encodes as lower-case hexadecimal digits. */
 export function toHex(bytes: Uint8Array): string {
   return bytes.toHex();
 }
 
-/** Bytes of lower-case hexadecimal digits; null for anything else. */
+/** Decodes lower-case hexadecimal digits; returns null for anything else. */
 export function parseHex(text: string): Uint8Array | null {
   return text.length % 2 === 0 && /^[0-9a-f]*$/.test(text) ? Uint8Array.fromHex(text) : null;
 }
 
-/** The parts, one after the other. */
+/** Concatenates the parts. */
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -71,7 +73,7 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** Whether two byte strings are the same. Not for secrets: its time depends on them. */
+/** Whether two byte strings are equal. Not for secrets: its running time depends on the contents. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let index = 0; index < a.length; index += 1) if (a[index] !== b[index]) return false;

@@ -8,7 +8,7 @@ import { canonicalBytes, canonicalDepthMax, canonicalize, type JsonValue } from 
 import { parseStrictJson } from "./strict-json.ts";
 import { numberTexts, sample, sorting } from "./vectors/rfc8785.ts";
 
-/** Test data of the reference implementation (vectors/jcs/README.md). */
+/** Test data from the reference implementation (vectors/jcs/README.md). */
 const referenceFolder = join(import.meta.dirname, "vectors", "jcs");
 const referenceNames = [
   "arrays.json",
@@ -27,7 +27,7 @@ function doubleOf(bits: string): number {
   return new DataView(Uint8Array.fromHex(bits).buffer).getFloat64(0);
 }
 
-/** A container of each kind around a container, `depth` in all. */
+/** Nests containers of alternating kinds, `depth` in all. */
 function nested(depth: number): JsonValue {
   let value: JsonValue = [];
   for (let level = 1; level < depth; level += 1) value = level % 2 === 0 ? [value] : { a: value };

@@ -1,6 +1,6 @@
-// Canonical JSON (RFC 8785). One text for one value, so that what is signed can be made again. Written here, on the
-// platform's own string and number serialisation, because it must refuse what is no JSON value instead of dropping or
-// converting it, and because every row and receipt passes through; its tests hold it to the `canonicalize` package.
+// Canonical JSON (RFC 8785): one text per value, so that signed text can be reproduced. It is written here, on top of the
+// platform's own string and number serialisation, because it must refuse what is not a JSON value instead of dropping or
+// converting it, and because every row and receipt passes through it; its tests check it against the `canonicalize` package.
 
 import { utf8 } from "./bytes.ts";
 
@@ -10,15 +10,18 @@ export interface JsonObject {
   readonly [member: string]: JsonValue;
 }
 
-/** Deeper values are a bug of the caller: nothing that the service signs comes near. */
+/** A deeper value is a bug in the caller: nothing that the service signs comes close. */
 export const canonicalDepthMax = 64;
 
-/** Canonical text of a JSON value (RFC 8785 §3.2). Throws TypeError for anything that is no JSON value: our bug, never input. */
+/**
+ * The canonical text of a JSON value (RFC 8785 §3.2). Throws TypeError for anything that is not a JSON value, which is a bug
+ * in this code base, never bad input.
+ */
 export function canonicalize(value: JsonValue): string {
   return write(value, 0);
 }
 
-/** UTF-8 bytes of {@link canonicalize}. */
+/** The UTF-8 bytes of {@link canonicalize}. */
 export function canonicalBytes(value: JsonValue): Uint8Array {
   return utf8(canonicalize(value));
 }
@@ -51,7 +54,7 @@ function writeString(value: string): string {
 function writeArray(items: readonly JsonValue[], depth: number): string {
   let text = "[";
   for (let index = 0; index < items.length; index += 1) {
-    // A hole reads as undefined, which is refused.
+    // A hole in the array reads as undefined, which is refused.
     const item = items[index] as JsonValue;
     text += index === 0 ? write(item, depth) : `,${write(item, depth)}`;
   }
@@ -60,7 +63,7 @@ function writeArray(items: readonly JsonValue[], depth: number): string {
 
 function writeObject(object: JsonObject, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object);
-  // A Date, a Map or a byte array has no members that JSON would show: it would be signed as something else.
+  // A Date, a Map or a byte array has no members that JSON would show, so it would be signed as something else.
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError("A JSON object must be a plain object.");
   // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 prescribes.

@@ -1,5 +1,5 @@
-// Certificate: the service's statement that it verified a business or an AI company, and the subject's status since
-// (specification, «Certificate»). It never says how the subject was verified. Format v1 is closed.
+// Certificate: the service's statement that it verified a business or an AI company, together with the subject's status
+// since then (specification, «Certificate»). It never says how the subject was verified. Format v1 is closed.
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
@@ -30,14 +30,14 @@ export interface Certificate {
   readonly country: string;
   readonly verified_since: string;
   readonly status: CertificateStatus;
-  /** For a status other than active it may precede `issued_at`: seals after it do not stand. */
+  /** For a status other than active this may precede `issued_at`: seals made after it are not valid. */
   readonly status_effective_from: string;
-  /** Never on an active certificate; always on a withdrawn one, for example `approval_reversed`. */
+  /** Never present on an active certificate; always present on a withdrawn one, for example `approval_reversed`. */
   readonly status_reason?: string;
   readonly issued_at: string;
-  /** cert_id of the issuance that this one follows; null on the first. */
+  /** cert_id of the preceding issuance; null on the first. */
   readonly previous: string | null;
-  /** Present, and true, on a sandbox certificate only. */
+  /** Present, with the value true, only on a sandbox certificate. */
   readonly sandbox?: true;
 }
 
@@ -62,7 +62,7 @@ const shape = closed<Certificate>({
 
 const format: PayloadFormat<Certificate> = { version: 1, versions: [1], shape };
 
-/** A certificate and the name of this issuance of it. */
+/** A certificate and the name of this issuance. */
 export interface IssuedCertificate {
   readonly certId: string;
   readonly certificate: Certificate;
@@ -80,12 +80,12 @@ export function parseCertificate(payload: Uint8Array): Verdict<Certificate> {
   return parsed;
 }
 
-/** Certificates of whatever format. */
+/** Payload types of certificates in any format. */
 const certificateType = /^application\/vnd\.svc\.certificate\.v[1-9][0-9]*\+json$/;
 
 /**
- * Opens a certificate envelope. Reads only: the signatures are not judged. A format that is not known is
- * `version_unknown`, whether its payload type or its `v` names it (specification, «Certificate»).
+ * Opens a certificate envelope. It only reads: the signatures are not verified. An unknown format is `version_unknown`,
+ * whether it is named by the payload type or by `v` (specification, «Certificate»).
  */
 export function openCertificate(envelope: Envelope, sha256?: Sha256): Verdict<IssuedCertificate> {
   const { payloadType: type } = envelope;
@@ -99,17 +99,17 @@ export function openCertificate(envelope: Envelope, sha256?: Sha256): Verdict<Is
     : certificate;
 }
 
-/** cert_id: the hash of the payload bytes, so it names one issuance. */
+/** The cert_id: the hash of the payload bytes, so it identifies one issuance. */
 export function certIdOf(payload: Uint8Array, sha256?: Sha256): string {
   return hashOf(payload, sha256);
 }
 
-/** Payload bytes to sign. */
+/** The payload bytes to sign. */
 export function certificatePayload(certificate: Certificate): Uint8Array {
   return canonicalBytes({ ...certificate, subject: { ...certificate.subject } });
 }
 
-/** The plain-words sentence that accompanies a certificate. */
+/** The plain-language sentence that accompanies a certificate. */
 export function certificateStatement(certificate: Certificate): string {
   const {
     legal_name: name,

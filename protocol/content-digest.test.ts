@@ -5,7 +5,7 @@ import { toBase64, utf8 } from "./bytes.ts";
 import { contentDigest, parseContentDigest } from "./content-digest.ts";
 import { sha256 } from "./hash.ts";
 
-/** RFC 9530 appendix D.1 (the content has a final line feed) and RFC 9421 §2.5 (it has none). */
+/** Examples from RFC 9530 appendix D.1 (the content has a final line feed) and RFC 9421 §2.5 (it has none). */
 const published = [
   ['{"hello": "world"}\n', "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"],
   ['{"hello": "world"}', "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:"],

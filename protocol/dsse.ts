@@ -47,20 +47,20 @@ export const payloadTypes = {
 /** @internal for tests. */
 export type PayloadKind = keyof typeof payloadTypes;
 
-/** An envelope with more signatures is refused. */
+/** An envelope with more signatures than this is refused. */
 export const signaturesMax = 16;
 
-/** Pre-authentication encoding, the bytes that are signed: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`. */
+/** The pre-authentication encoding, which is what is signed: `DSSEv1 SP len(type) SP type SP len(payload) SP payload`. */
 export function pae(type: string, payload: Uint8Array): Uint8Array {
   return concatBytes(utf8(paeHead(type, payload.length)), payload);
 }
 
-/** What {@link pae} puts before a payload of so many bytes. */
+/** The prefix that {@link pae} puts before a payload of `payloadLength` bytes. */
 export function paeHead(type: string, payloadLength: number): string {
   return `DSSEv1 ${utf8(type).length} ${type} ${payloadLength} `;
 }
 
-/** Standard base64 (RFC 4648 §4) of at least one byte, padded. */
+/** Standard padded base64 (RFC 4648 §4) of at least one byte. */
 const base64 = matching((value) => value !== "" && parseBase64(value) !== null, "base64", {
   contentEncoding: "base64",
   minLength: 4,
@@ -73,7 +73,7 @@ const signatureMembers = object({
   clientDataJSON: described(optional(base64), "Passkey signatures only (WebAuthn Level 2 §5.8.1)."),
 });
 
-/** A passkey's signature has both of its members, any other neither. */
+/** A passkey's signature has both of its extra members, any other signature has neither. */
 const signature: Shape<Of<typeof signatureMembers>> = {
   schema: {
     ...signatureMembers.schema,
@@ -91,7 +91,7 @@ export const envelopeShape = named(
   "Envelope",
   described(
     object({
-      // Any string may be a type; one that is not expected, the empty one too, is refused where the envelope is opened.
+      // Any string may be a type; an unexpected one, including the empty string, is refused when the envelope is opened.
       payloadType: anyText,
       payload: matching((value) => parseBase64(value) !== null, "base64", {
         contentEncoding: "base64",
@@ -106,13 +106,13 @@ export const envelopeShape = named(
 export type EnvelopeSignature = Of<typeof signature>;
 export type Envelope = Of<typeof envelopeShape>;
 
-/** Reads an envelope from parsed JSON; refuses `envelope_malformed` for a missing, wrong or undefined member. */
+/** Reads an envelope from parsed JSON; refuses a missing, wrong or undefined member with `envelope_malformed`. */
 export function parseEnvelope(value: unknown): Verdict<Envelope> {
   const fault = firstFault(envelopeShape, value as JsonValue);
   return fault === null ? ok(value as Envelope) : refuse("envelope_malformed", fault.detail, fault.pointer);
 }
 
-/** Payload bytes of an envelope of the expected type; `payload_type_mismatch` for any other. Verifies nothing. */
+/** The payload bytes of an envelope of the expected type; any other type is `payload_type_mismatch`. Verifies nothing. */
 export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<Uint8Array> {
   if (envelope.payloadType !== expectedType) {
     return refuse(
@@ -124,7 +124,7 @@ export function openEnvelope(envelope: Envelope, expectedType: string): Verdict<
   return payload ? ok(payload) : refuse("envelope_malformed", "Must be base64.", "/payload");
 }
 
-/** A signature as its maker has it: raw bytes. */
+/** A signature as its maker produces it, in raw bytes. */
 export interface RawSignature {
   readonly keyid: string;
   readonly sig: Uint8Array;
@@ -132,7 +132,7 @@ export interface RawSignature {
   readonly clientDataJSON?: Uint8Array;
 }
 
-/** The envelope of payload bytes and the signatures made over their pre-authentication encoding. */
+/** Builds the envelope from payload bytes and the signatures made over their pre-authentication encoding. */
 export function makeEnvelope(
   type: string,
   payload: Uint8Array,

@@ -1,12 +1,12 @@
-// Exact text of one member of a JSON text. A record is served verbatim inside an answer, and its hash is over those
-// very characters: parsing and printing it again could change them.
+// The exact text of one member of a JSON text. A record is served verbatim inside an answer and its hash covers those very
+// characters: parsing and reprinting it could change them.
 
 import { endOfString } from "./json-reader.ts";
 
 /**
- * The exact characters of the value at `path` in `text`: all of them from the colon to the comma or brace that follows,
- * white space included, for the sealed bytes of a record may begin or end with some. Null when there is no such member.
- * `text` must already be known to be JSON without duplicate members (`parseStrictJson`).
+ * Returns the exact characters of the value at `path` in `text`: everything from the colon to the following comma or brace,
+ * including white space, because the sealed bytes of a record may start or end with some. Returns null when there is no such
+ * member. `text` must already be known to be JSON without duplicate members (`parseStrictJson`).
  */
 export function exactMember(text: string, ...path: readonly string[]): string | null {
   let start = 0;
@@ -19,7 +19,7 @@ export function exactMember(text: string, ...path: readonly string[]): string | 
   return end > start ? text.slice(start, skipSpace(text, end)) : null;
 }
 
-/** Index after the colon of member `name`, in the object that starts at `start`. */
+/** The index after the colon of member `name` in the object that starts at `start`. */
 function memberStart(text: string, start: number, name: string): number | null {
   if (text[start] !== "{") return null;
   let index = skipSpace(text, start + 1);

@@ -1,4 +1,4 @@
-// Judged by the http-message-signatures package: it signs what we read, and reads what we sign.
+// Checked against the http-message-signatures package: it signs what this code reads, and reads what this code signs.
 
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 import fc from "fast-check";
@@ -38,7 +38,7 @@ const anyRequest = fc.record({
 
 type RequestDrawn = typeof anyRequest extends fc.Arbitrary<infer T> ? T : never;
 
-/** The request as its sender has it, and what of it is signed. */
+/** The request as its sender has it, and the parts of it that are signed. */
 function addressed({ method, host, path, query, body }: RequestDrawn) {
   const url = new URL(`https://${host}${path}${query === null ? "" : `?${query}`}`);
   const digest = body === null ? null : contentDigest(body);
@@ -75,7 +75,7 @@ describe("http-message-signatures", () => {
         const keyLookup = async () => ({
           verify: async (data: Buffer, signature: Buffer) => verify(null, data, publicKey, signature),
         });
-        // The times are drawn, not judged here.
+        // The times are random here and not under test.
         const config = { keyLookup, notAfter: new Date(8.64e15), tolerance: 8e9 };
         const headers = { ...message.headers, ...signed };
         expect(await httpbis.verifyMessage(config, { ...message, headers })).toBe(true);

@@ -33,7 +33,7 @@ const acceptedTags = ["svc-retrieval"];
 function parsed(signatureInput: string | null, signature: string | null = `sig1=:${toBase64(utf8("s"))}:`) {
   return parseSignatureHeaders({ signatureInput, signature, acceptedTags });
 }
-/** Accepted, or the code of the refusal. */
+/** Returns the outcome: accepted, or the code of the refusal. */
 function outcomeOf(signatureInput: string | null, signature?: string | null): string {
   const outcome = parsed(signatureInput, signature);
   return outcome.ok ? "ok" : outcome.code;

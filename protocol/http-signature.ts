@@ -1,5 +1,5 @@
-// HTTP Message Signatures (RFC 9421) as the specification narrows them («Authentication»): exact components, exact
-// parameters in their order, the algorithm from the registered key and never from the request.
+// HTTP Message Signatures (RFC 9421) as narrowed by the specification («Authentication»): exact components, exact parameters
+// in their order, and the algorithm taken from the registered key, never from the request.
 
 import { parseDictionary, serializeInnerList } from "structured-headers";
 import { parseBase64, toBase64 } from "./bytes.ts";
@@ -9,26 +9,29 @@ export const signatureTags = ["svc-retrieval", "svc-push", "svc-business-read"] 
 
 export type SignatureTag = (typeof signatureTags)[number];
 
-/** Label of a request's signature (specification, «Authentication»); others may stand beside it under other labels. */
+/** Label of a request's signature (specification, «Authentication»); others may be present under other labels. */
 export const signatureLabel = "sig1";
 
-/** Longest life of a signature and how far `created` may lie ahead, in seconds (specification, «Limits»). */
+/** Longest lifetime of a signature, and how far `created` may lie in the future, in seconds (specification, «Limits»). */
 export const signatureLifeMaxSeconds = 300;
 export const createdAheadMaxSeconds = 30;
 
-/** Of Signature-Input and of Signature, in characters; reading longer ones would cost more than all else of a request. */
+/**
+ * Maximum length of Signature-Input and of Signature, in characters; reading longer ones would cost more than the rest of
+ * the request.
+ */
 export const signatureFieldLengthMax = 8_192;
 
 export interface SignedRequestParts {
-  /** Upper case as sent. */
+  /** In upper case, as sent. */
   readonly method: string;
-  /** Host addressed, lower case, without a default port. */
+  /** The host addressed, in lower case, without a default port. */
   readonly authority: string;
-  /** Path as sent; `/` when empty. */
+  /** The path as sent; `/` when empty. */
   readonly path: string;
-  /** With its leading `?`; null when there is no query string. */
+  /** The query including its leading `?`; null when there is no query string. */
   readonly query: string | null;
-  /** Value of the Content-Digest header; null when there is no body. */
+  /** The value of the Content-Digest header; null when there is no body. */
   readonly contentDigest: string | null;
 }
 
@@ -41,7 +44,7 @@ export interface SignatureParams {
   readonly tag: string;
 }
 
-/** Components that a request's signature covers, in order. */
+/** The components that a request's signature covers, in order. */
 export function coveredComponents(parts: SignedRequestParts): readonly string[] {
   const covered = ["@method", "@authority", "@path"];
   if (parts.query !== null) covered.push("@query");
@@ -56,7 +59,7 @@ export function serializeParams(covered: readonly string[], params: SignaturePar
   return `(${components});created=${created};expires=${expires};nonce="${nonce}";keyid="${keyid}";tag="${tag}"`;
 }
 
-/** Signature base (RFC 9421 §2.5) over the components that the request must cover. */
+/** The signature base (RFC 9421 §2.5) over the components that the request must cover. */
 export function signatureBase(parts: SignedRequestParts, paramsText: string): string {
   let base = `"@method": ${parts.method}\n"@authority": ${parts.authority}\n"@path": ${parts.path}\n`;
   if (parts.query !== null) base += `"@query": ${parts.query}\n`;
@@ -68,7 +71,7 @@ export interface ReceivedSignature {
   readonly label: string;
   readonly params: SignatureParams;
   readonly covered: readonly string[];
-  /** Exactly what the last line of the signature base holds. */
+  /** Exactly the contents of the last line of the signature base. */
   readonly paramsText: string;
   readonly signature: Uint8Array;
 }
@@ -80,8 +83,9 @@ const usualInput =
 const usualSignature = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]+=*):$/;
 
 /**
- * Checks 1 and, of check 2, all that the headers alone decide: both present, exactly one signature with an accepted
- * tag, its label `sig1`, its parameters exactly those of the specification in their order, a nonce of 16 to 128 printable characters.
+ * Performs check 1 and the parts of check 2 that the headers alone decide: both headers present, exactly one signature with
+ * an accepted tag, its label `sig1`, its parameters exactly those of the specification in their order, and a nonce of 16 to
+ * 128 printable characters.
  */
 export function parseSignatureHeaders(headers: {
   readonly signatureInput: string | null;
@@ -120,7 +124,7 @@ interface Candidate extends ReceivedSignature {
   readonly fault: string | null;
 }
 
-/** The form that almost every request has, without a general parser. */
+/** Fast path for the form that almost every request has, without a general parser. */
 function parseUsual(signatureInput: string, signature: string): Candidate | null {
   const input = usualInput.exec(signatureInput);
   const value = input && usualSignature.exec(signature);
@@ -197,7 +201,7 @@ function generalCandidate(label: string, member: InnerListMember, signature: unk
   };
 }
 
-/** Whether the signature covers exactly the required components, in their order (the rest of check 2). */
+/** Whether the signature covers exactly the required components in their order (the rest of check 2). */
 export function coversExactly(received: ReceivedSignature, parts: SignedRequestParts): boolean {
   const required = coveredComponents(parts);
   return (
@@ -206,7 +210,10 @@ export function coversExactly(received: ReceivedSignature, parts: SignedRequestP
   );
 }
 
-/** Check 3: `created` at most 30 seconds ahead, `expires` not passed and 1 to 300 seconds after `created`. Times are Unix seconds. */
+/**
+ * Performs check 3: `created` at most 30 seconds in the future, `expires` not in the past and 1 to 300 seconds after
+ * `created`. Times are Unix seconds.
+ */
 export function checkSignatureTimes(
   params: SignatureParams,
   nowSeconds: number,

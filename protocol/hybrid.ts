@@ -1,6 +1,6 @@
-// Hybrid signatures: long-lived documents carry a P-256 and an ML-DSA-65 signature over the same bytes, and both are
-// required, so that neither a break of elliptic curves nor a flaw in the young scheme forges one
-// (specification, «Envelope»).
+// Hybrid signatures: long-lived documents carry a P-256 and an ML-DSA-65 signature over the same bytes. Both are required,
+// so that neither a break of elliptic curves nor a flaw in the younger scheme is enough for a forgery (specification,
+// «Envelope»).
 
 import { parseBase64 } from "./bytes.ts";
 import { type Envelope, type EnvelopeSignature, openEnvelope, pae } from "./dsse.ts";
@@ -11,16 +11,16 @@ import type { SignatureVerifier } from "./signatures.ts";
 export const classicalAlgorithm: KeyAlgorithm = "ES256";
 export const postQuantumAlgorithm: KeyAlgorithm = "ML-DSA-65";
 
-/** The two signatures of a hybrid envelope, told apart by the keys they name. */
+/** The two signatures of a hybrid envelope, distinguished by the keys they name. */
 export interface HybridSignatures {
   readonly classical: EnvelopeSignature;
   readonly postQuantum: EnvelopeSignature;
 }
 
 /**
- * Splits the signatures of a hybrid envelope by the algorithm of the key that each names. `keyOf` answers the key with
- * this id, or null. One half alone is `post_quantum_required`, a key that is not known `key_unknown`, a second
- * signature of the same half or a third of any kind `envelope_malformed`.
+ * Splits the signatures of a hybrid envelope by the algorithm of the key that each one names. `keyOf` returns the key with a
+ * given id, or null. One half alone is `post_quantum_required`, an unknown key `key_unknown`, and a second signature for the
+ * same half or a third of any kind `envelope_malformed`.
  */
 export function splitHybrid(
   envelope: Envelope,
@@ -50,7 +50,7 @@ export interface KeyPair {
   readonly postQuantum: PublicJwk;
 }
 
-/** Verifies both halves over the pre-authentication encoding; the payload bytes are returned. */
+/** Verifies both halves over the pre-authentication encoding and returns the payload bytes. */
 export function verifyHybrid(
   envelope: Envelope,
   check: {
@@ -69,7 +69,7 @@ export function verifyHybrid(
   return payload;
 }
 
-/** Verifies one raw signature of an envelope; anything that is not base64 of a signature is false. */
+/** Verifies one raw signature of an envelope; returns false for anything that is not the base64 of a signature. */
 export function verifyOne(
   verify: SignatureVerifier,
   jwk: PublicJwk,

@@ -3,7 +3,7 @@
 import { concatBytes, toHex, utf8 } from "./bytes.ts";
 import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 
-/** The five record types, as collections name them. */
+/** The five record types, by their collection names. */
 export const collectionNames = ["products", "business_files", "events", "jobs", "updates"] as const;
 
 export type CollectionName = (typeof collectionNames)[number];
@@ -18,7 +18,7 @@ const prefixes = {
   ai_policy: "aip_",
 } as const;
 
-/** What a record id can name: a collection, an ad or an AI policy record. */
+/** The things a record id can name: a collection, an ad or an AI policy record. */
 export type RecordKind = keyof typeof prefixes;
 
 const recordIdPattern = /^(svc|bf|evt|job|upd|ad|aip)_[a-z2-7]{26}$/;
@@ -31,12 +31,12 @@ export function isCollectionName(text: string): text is CollectionName {
   return (collectionNames as readonly string[]).includes(text);
 }
 
-/** `<prefix>` and 26 characters of [a-z2-7]. */
+/** True for `<prefix>` followed by 26 characters of [a-z2-7]. */
 export function isRecordId(text: string): boolean {
   return recordIdPattern.test(text);
 }
 
-/** What a record id names, by its prefix; null when it is no record id. */
+/** What a record id names, according to its prefix; null when the text is not a record id. */
 export function recordType(recordId: string): RecordKind | null {
   const match = recordIdPattern.exec(recordId);
   return match ? (kindByPrefix.get(`${match[1]}_`) ?? null) : null;
@@ -45,8 +45,8 @@ export function recordType(recordId: string): RecordKind | null {
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
- * The record id made of the first 130 bits of a keyed hash, in base32 (RFC 4648 §6, lower case). Throws RangeError for
- * a hash of fewer than 17 bytes.
+ * Builds the record id from the first 130 bits of a keyed hash, in base32 (RFC 4648 §6, lower case). Throws RangeError for a
+ * hash of fewer than 17 bytes.
  */
 export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
   if (mac.length < 17) throw new RangeError(`A record id takes 130 bits of a hash of ${mac.length} bytes.`);
@@ -59,7 +59,10 @@ export function recordIdOf(kind: RecordKind, mac: Uint8Array): string {
   return text;
 }
 
-/** `bat_` and 24 lower-case hex digits, from the business and the exact batch-seal payload: resending the batch names the same push. */
+/**
+ * `bat_` and 24 lower-case hex digits, derived from the business and the exact batch-seal payload, so that resending the
+ * batch names the same push.
+ */
 export function pushIdOf(
   businessUuid: string,
   batchSealPayload: Uint8Array,
@@ -69,32 +72,32 @@ export function pushIdOf(
   return `bat_${toHex(sha256(bytes).subarray(0, 12))}`;
 }
 
-/** `bat_` and 24 lower-case hex digits. */
+/** True for `bat_` and 24 lower-case hex digits. */
 export function isPushId(text: string): boolean {
   return /^bat_[0-9a-f]{24}$/.test(text);
 }
 
-/** Lower-case UUID version 4 (RFC 9562 §5.4). */
+/** True for a lower-case UUID version 4 (RFC 9562 §5.4). */
 export function isUuidV4(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
 }
 
-/** `sha256:` and 64 lower-case hex digits. */
+/** True for `sha256:` and 64 lower-case hex digits. */
 export function isHash(text: string): boolean {
   return /^sha256:[0-9a-f]{64}$/.test(text);
 }
 
-/** An RFC 7638 SHA-256 thumbprint: 43 base64url characters. */
+/** True for an RFC 7638 SHA-256 thumbprint: 43 base64url characters. */
 export function isKeyId(text: string): boolean {
   return /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text);
 }
 
-/** ISO 3166-1 alpha-2 form. */
+/** True for a text in ISO 3166-1 alpha-2 form. */
 export function isCountry(text: string): boolean {
   return /^[A-Z]{2}$/.test(text);
 }
 
-/** Money: at most 15 digits before and 6 after the point, no sign, no leading zero. */
+/** True for an amount of money: at most 15 digits before and 6 after the point, no sign, no leading zero. */
 export function isDecimal(text: string): boolean {
   return /^(0|[1-9][0-9]{0,14})(\.[0-9]{1,6})?$/.test(text);
 }
@@ -108,17 +111,20 @@ export function parseTimestamp(text: string): number | null {
   return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? null : ms;
 }
 
-/** Whether a text is a timestamp that {@link parseTimestamp} reads. */
+/** Whether a text is a timestamp that {@link parseTimestamp} can read. */
 export function isTimestamp(text: string): boolean {
   return parseTimestamp(text) !== null;
 }
 
 const dateTimePattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** Unix milliseconds of a date-time (RFC 3339 §5.6) with any offset and fraction; null for any other text or an instant that {@link formatTimestamp} cannot write. */
+/**
+ * Unix milliseconds of a date-time (RFC 3339 §5.6) with any offset and fraction; null for any other text, or for an instant
+ * that {@link formatTimestamp} cannot write.
+ */
 export function parseDateTime(text: string): number | null {
   const day = dateTimePattern.exec(text)?.[1];
-  // Date.parse would take 30 February for 2 March.
+  // Date.parse would read 30 February as 2 March.
   if (day === undefined || parseTimestamp(`${day}T00:00:00.000Z`) === null) return null;
   const ms = Date.parse(text);
   return ms >= yearZeroMs && ms < yearTenThousandMs ? ms : null;
@@ -127,7 +133,7 @@ export function parseDateTime(text: string): number | null {
 const yearZeroMs = -62_167_219_200_000;
 const yearTenThousandMs = 253_402_300_800_000;
 
-/** The last one: what happens at the same time is said again and again. */
+/** Cache of the last result: the same instant is often formatted many times in a row. */
 let formatted = { ms: 0, text: "1970-01-01T00:00:00.000Z" };
 
 /** ISO 8601 UTC with milliseconds and `Z`. Throws RangeError outside the years 0 to 9999. */

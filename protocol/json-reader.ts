@@ -1,5 +1,5 @@
-// The slow, exact half of strict JSON: reads a text token by token, with its own stack, and stops at the first fault
-// that it can place. What it trusts the platform with are single strings and numbers.
+// The slow, exact half of strict JSON: reads a text token by token with its own stack, and stops at the first fault it can
+// locate. It relies on the platform only for single strings and numbers.
 
 import { joinPointer } from "../std/json-pointer.ts";
 import type { JsonValue } from "./canonical-json.ts";
@@ -7,7 +7,7 @@ import { ok, type Refusal, type Result, refuse } from "./result.ts";
 
 export type TokenFault = "json_malformed" | "member_duplicated" | "surrogate_lone";
 
-/** Index of the quote that ends the string starting at `start`; the text's length when none does. */
+/** Index of the quote that ends the string starting at `start`; the text's length when there is none. */
 export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && text[end - 1] === "\\") {
@@ -20,8 +20,8 @@ export function endOfString(text: string, start: number): number {
 }
 
 /**
- * The value of a text that is already known to be JSON (RFC 8259), unless a member occurs twice in its object, a
- * string has a lone surrogate, or a number is beyond the doubles. The fault that comes first in the text is reported.
+ * The value of a text that is already known to be JSON (RFC 8259), unless a member occurs twice in its object, a string has
+ * a lone surrogate, or a number exceeds the range of doubles. The fault that comes first in the text is reported.
  */
 export function readTokens(text: string): Result<JsonValue, TokenFault> {
   const document: JsonValue[] = [];
@@ -64,12 +64,12 @@ export function readTokens(text: string): Result<JsonValue, TokenFault> {
 /** A literal or a number. */
 const scalar = /[^\s,:[\]{}"]+/y;
 
-/** An array or object that is open where the reader stands; the outermost one only holds the document's value. */
+/** An array or object that is open at the reader's position; the outermost one only holds the document's value. */
 interface Container {
   readonly holds: object;
-  /** Member names so far; null in an array. */
+  /** The member names so far; null in an array. */
   readonly names: Set<string> | null;
-  /** Name of the current member, or index of the current item. */
+  /** The name of the current member, or the index of the current item. */
   at: string | number;
   /** Whether the next string is a member name. */
   nameNext: boolean;
@@ -82,7 +82,7 @@ function enter(parent: Container, isObject: boolean): Container {
 }
 
 function place(container: Container, value: JsonValue): void {
-  // An assignment to `__proto__` would not make a member.
+  // An assignment to `__proto__` would not create a member.
   Object.defineProperty(container.holds, container.at, {
     value,
     writable: true,
@@ -98,7 +98,7 @@ function readString(
 ): Refusal<TokenFault> | null {
   const isName = container.nameNext;
   if (!text.isWellFormed()) {
-    // A pointer cannot hold a lone surrogate, so that a name is placed by the object it is in.
+    // A pointer cannot hold a lone surrogate, so a faulty name is located by the object that contains it.
     const pointer = pointerTo(isName ? open.slice(0, -1) : open);
     return refuse("surrogate_lone", `A ${isName ? "member name" : "string"} has a lone surrogate.`, pointer);
   }

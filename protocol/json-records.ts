@@ -1,9 +1,9 @@
-// Reads one large array of strings out of a JSON object without parsing the whole of it: a batch's records are 32 MiB of
-// text, and the thread that reads them decides everything else too.
-//   J1. Work is linear in the bytes and comes in steps; between two of them the caller may do something else.
-//   J2. What is read is what `JSON.parse` would read. Anything unusual is left in `rest` for the strict parser, which
-//       also sees duplicate members, for only the one array is taken out.
-//   J3. Nothing is allocated for an item but its place, and no more than `itemsMax` places.
+// Extracts one large array of strings from a JSON object without parsing the whole object: a batch's records are 32 MiB of
+// text, and the thread that reads them also does everything else.
+//   J1. Work is linear in the bytes and is divided into steps; between two steps the caller may do something else.
+//   J2. The result is what `JSON.parse` would read. Anything unusual is left in `rest` for the strict parser, which also
+//       sees duplicate members, because only the one array is taken out.
+//   J3. Nothing is allocated for an item except its place, and no more than `itemsMax` places.
 
 /** Where an item's text lies between its quotes; null for an item that is not a string. */
 export type ItemPlace = { readonly start: number; readonly end: number } | null;
@@ -11,31 +11,33 @@ export type ItemPlace = { readonly start: number; readonly end: number } | null;
 export type SplitOutcome =
   | {
       readonly kind: "split";
-      /** Null where the object has no such member with an array; the whole text is then in `rest`. */
+      /** Null when the object has no such member holding an array; the whole text is then in `rest`. */
       readonly items: readonly ItemPlace[] | null;
-      /** The object with `[]` in place of the array. */
+      /** The object, with `[]` in place of the array. */
       readonly rest: Uint8Array;
     }
   | { readonly kind: "too_many" }
-  /** A string has more than `stringBytesMax` bytes; `item` is its place in the array, null where it is not in it. */
+  /**
+   * A string has more than `stringBytesMax` bytes; `item` is its index in the array, or null when it is not in the array.
+   */
   | { readonly kind: "too_long"; readonly item: number | null }
-  /** The text is not JSON; `at` is the offset of the first byte that cannot be. */
+  /** The text is not JSON; `at` is the offset of the first invalid byte. */
   | { readonly kind: "malformed"; readonly at: number };
 
 export interface SplitOptions {
-  /** Name of the array's member, of letters only. */
+  /** Name of the member that holds the array; letters only. */
   readonly member: string;
   readonly itemsMax: number;
-  /** Bytes between the quotes of any string. */
+  /** Maximum number of bytes between the quotes of any string. */
   readonly stringBytesMax: number;
-  /** Bytes of one step. */
+  /** Number of bytes processed per step. */
   readonly stepBytes: number;
 }
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Takes the array `member` out of the JSON object in `bytes`. Yields after each step; returns the outcome. */
+/** Takes the array `member` out of the JSON object in `bytes`. Yields after each step and returns the outcome. */
 export function* splitArray(bytes: Uint8Array, options: SplitOptions): Generator<void, SplitOutcome> {
   const reader = new Reader(bytes, options);
   const whole: SplitOutcome = { kind: "split", items: null, rest: bytes };
@@ -61,7 +63,7 @@ export function* splitArray(bytes: Uint8Array, options: SplitOptions): Generator
   }
 }
 
-/** The object without the array's items, and without the white space around it. */
+/** The object without the array's items, and without the surrounding white space. */
 function* without(
   bytes: Uint8Array,
   { from, to }: { readonly from: number; readonly to: number },
@@ -83,7 +85,7 @@ function* without(
   return rest;
 }
 
-/** White space of JSON (RFC 8259 §2). */
+/** Whether a byte is JSON white space (RFC 8259 §2). */
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
@@ -116,13 +118,13 @@ function itemFault({ isTooLong, at }: Reader, item: number): Exclude<Items, read
   return isTooLong ? { kind: "too_long", item } : { kind: "malformed", at };
 }
 
-/** A place in the bytes, and when the caller is next given a turn. */
+/** A position in the bytes, and the point at which the reader next yields to the caller. */
 class Reader {
   readonly #bytes: Uint8Array;
   readonly #options: SplitOptions;
   #pauseAt: number;
   at = 0;
-  /** Whether the last string was longer than a string may be. */
+  /** Whether the last string exceeded the length limit. */
   isTooLong = false;
 
   constructor(bytes: Uint8Array, options: SplitOptions) {
@@ -156,7 +158,7 @@ class Reader {
     return true;
   }
 
-  /** The string that begins here, without its quotes; null when it does not end. */
+  /** Reads the string that starts here, without its quotes; returns null when it is not terminated or is too long. */
   *string(): Generator<void, { readonly start: number; readonly end: number } | null> {
     const start = this.at + 1;
     const within = this.#bytes.subarray(start, start + this.#options.stringBytesMax + 1);
@@ -171,14 +173,14 @@ class Reader {
     return null;
   }
 
-  /** Whether an odd number of backslashes stands before `at`. */
+  /** Whether an odd number of backslashes precedes `at`. */
   #isEscaped(at: number, from: number): boolean {
     let slashes = 0;
     while (at - slashes > from && this.#bytes[at - slashes - 1] === backslash) slashes += 1;
     return slashes % 2 === 1;
   }
 
-  /** Goes behind the value that begins here, looking only at its brackets and strings; false when it does not end. */
+  /** Skips the value that starts here, looking only at brackets and strings; returns false when its end is not found. */
   *skipValue(): Generator<void, boolean> {
     const bytes = this.#bytes;
     let depth = 0;

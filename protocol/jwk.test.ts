@@ -91,7 +91,7 @@ describe("a public JWK", () => {
   );
 
   it("is refused for every encoding of y beyond the field", () => {
-    // p = 2^255 - 19: 19 values of y have a second encoding, and each encoding two signs of x.
+    // With p = 2^255 - 19, 19 values of y have a second encoding, and each encoding has two signs of x.
     for (let low = 0xed; low <= 0xff; low += 1) {
       for (const high of [0x7f, 0xff]) {
         const bytes = new Uint8Array(32).fill(255);

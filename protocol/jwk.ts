@@ -14,20 +14,23 @@ export type PublicJwk =
 
 export type KeyAlgorithm = "Ed25519" | "ES256" | "ML-DSA-65";
 
-/** Bytes of an ML-DSA-65 public key (FIPS 204, table 2). */
+/** Length in bytes of an ML-DSA-65 public key (FIPS 204, table 2). */
 const mlDsa65PublicKeyLength = 1952;
 
-/** Members that say nothing about the key itself: they may be there, unless they contradict it, and are dropped. */
+/** Members that say nothing about the key itself: they are allowed unless they contradict it, and are dropped. */
 const tolerated = ["kid", "use", "alg", "key_ops", "ext"];
 
-/** What `alg` may say of a key, in the names of RFC 8037 and of RFC 9864. */
+/** Values that `alg` may have for each key, using the names of RFC 8037 and RFC 9864. */
 const algNames: Readonly<Record<KeyAlgorithm, readonly string[]>> = {
   Ed25519: ["EdDSA", "Ed25519"],
   ES256: ["ES256"],
   "ML-DSA-65": ["ML-DSA-65"],
 };
 
-/** Reads a public key; `jwk_malformed` for a private member, another kind of key, or a point that no signature may be checked against. */
+/**
+ * Reads a public key; refuses with `jwk_malformed` a private member, another kind of key, or a point against which no
+ * signature may be checked.
+ */
 export function parsePublicJwk(value: unknown): Result<PublicJwk, "jwk_malformed"> {
   if (!isObject(value)) return malformed("A JWK must be an object.");
   const jwk = value as Record<string, unknown>;
@@ -71,8 +74,8 @@ function parseEd25519(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malf
 }
 
 /**
- * The point of 32 public key bytes; null unless they are its canonical encoding and it is not of small order. For a key
- * of small order one signature fits many messages (RFC 8032 §5.1.3; Chalkias et al., «Taming the many EdDSAs», 2020).
+ * The point encoded by 32 public key bytes; null unless they are its canonical encoding and it is not of small order. For a
+ * key of small order one signature fits many messages (RFC 8032 §5.1.3; Chalkias et al., «Taming the many EdDSAs», 2020).
  */
 export function parseEd25519Point(bytes: Uint8Array): InstanceType<typeof ed25519.Point> | null {
   try {
@@ -110,18 +113,21 @@ function parseMlDsa65(jwk: Record<string, unknown>): Result<PublicJwk, "jwk_malf
   return ok({ kty: "AKP", alg: "ML-DSA-65", pub: toBase64Url(pub) });
 }
 
-/** The algorithm that a key signs with: it follows from the key, never from a message. */
+/** The algorithm a key signs with; it follows from the key, never from a message. */
 export function algorithmOf(jwk: PublicJwk): KeyAlgorithm {
   if (jwk.kty === "OKP") return "Ed25519";
   return jwk.kty === "EC" ? "ES256" : "ML-DSA-65";
 }
 
-/** RFC 7638 thumbprint with SHA-256, base64url without padding: the key_id. */
+/** The RFC 7638 thumbprint with SHA-256, base64url without padding, which is the key_id. */
 export function thumbprint(jwk: PublicJwk, sha256: Sha256 = portableSha256): string {
   return toBase64Url(sha256(utf8(requiredMembers(jwk))));
 }
 
-/** Required members in lexicographic order (RFC 7638 §3.2; RFC 9964 for AKP). All values are base64url or fixed, so none needs escaping. */
+/**
+ * The required members in lexicographic order (RFC 7638 §3.2; RFC 9964 for AKP). All values are base64url or fixed, so none
+ * needs escaping.
+ */
 function requiredMembers(jwk: PublicJwk): string {
   if (jwk.kty === "OKP") return `{"crv":"Ed25519","kty":"OKP","x":"${jwk.x}"}`;
   if (jwk.kty === "EC") return `{"crv":"P-256","kty":"EC","x":"${jwk.x}","y":"${jwk.y}"}`;

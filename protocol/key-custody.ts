@@ -1,5 +1,5 @@
-// Key custody statements: whether the service or the business itself holds a key
-// (specification, «Key custody statement»). A statement is re-issued, never edited.
+// Key custody statements: whether the service or the business itself holds a key (specification, «Key custody statement»). A
+// statement is re-issued, never edited.
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
@@ -17,11 +17,11 @@ export interface KeyCustody {
   readonly issued_at: string;
   /** Never later than `issued_at`. */
   readonly effective_from: string;
-  /** Present, and true, on a sandbox statement only. */
+  /** Present, with the value true, only on a sandbox statement. */
   readonly sandbox?: true;
 }
 
-/** What is known of a key at an instant; a key without a statement is never assumed `self`. */
+/** What is known about a key at an instant; a key without a statement is never assumed to be `self`. */
 export type CustodyState = KeyCustody["custody"] | "unstated";
 
 const format: PayloadFormat<KeyCustody> = {
@@ -42,32 +42,32 @@ const format: PayloadFormat<KeyCustody> = {
 export function parseKeyCustody(payload: Uint8Array): Verdict<KeyCustody> {
   const parsed = parsePayload(payload, format);
   if (!parsed.ok) return parsed;
-  // Both are of one fixed width, so their text orders as their instants do.
+  // Both have the same fixed width, so their texts sort in the order of their instants.
   if (parsed.value.effective_from > parsed.value.issued_at) {
     return malformed("A statement must take effect when it is issued, or earlier.", "/effective_from");
   }
   return parsed;
 }
 
-/** Opens a custody envelope. Reads only: the signatures are not judged. */
+/** Opens a custody envelope. It only reads: the signatures are not verified. */
 export function openKeyCustody(envelope: Envelope): Verdict<KeyCustody> {
   const payload = openEnvelope(envelope, payloadTypes["key-custody.v1"]);
   return payload.ok ? parseKeyCustody(payload.value) : payload;
 }
 
-/** Payload bytes to sign. */
+/** The payload bytes to sign. */
 export function keyCustodyPayload(statement: KeyCustody): Uint8Array {
   return canonicalBytes({ ...statement });
 }
 
-/** statement_id: the hash of the payload bytes. */
+/** The statement_id: the hash of the payload bytes. */
 export function statementIdOf(payload: Uint8Array, sha256?: Sha256): string {
   return hashOf(payload, sha256);
 }
 
 /**
- * The statement about a key that is in force at an instant: the latest `effective_from` at or before it; a tie goes to
- * the later issuance. Null when there is none.
+ * The statement about a key that is in force at an instant: the one with the latest `effective_from` at or before it; ties
+ * go to the later issuance. Null when there is none.
  */
 export function custodyInForce(
   statements: readonly KeyCustody[],

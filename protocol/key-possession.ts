@@ -1,5 +1,5 @@
-// Proof of possession: a key signs that it is to be registered, for whom and as what, so nobody registers a key of
-// somebody else. The challenge is chosen for this registration, so a proof that was made for another one proves nothing.
+// Proof of possession: a key signs the fact that it is to be registered, for whom and in what role, so that nobody can
+// register somebody else's key. The challenge is chosen for this registration, so a proof made for another one is worthless.
 
 import { canonicalBytes } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
@@ -12,7 +12,7 @@ export interface KeyPossession {
   readonly party_uuid: string;
   readonly key_id: string;
   readonly role: "integration" | "retrieval" | "sealing";
-  /** Chosen at random for this registration: 22 to 128 characters of base64url. */
+  /** Random value for this registration: 22 to 128 characters of base64url. */
   readonly challenge: string;
 }
 
@@ -28,13 +28,13 @@ const format: PayloadFormat<KeyPossession> = {
   }),
 };
 
-/** Opens a proof. Reads only: the signature is not judged. */
+/** Opens a proof. It only reads: the signature is not verified. */
 export function openKeyPossession(envelope: Envelope): Verdict<KeyPossession> {
   const payload = openEnvelope(envelope, payloadTypes["key-possession.v1"]);
   return payload.ok ? parsePayload(payload.value, format) : payload;
 }
 
-/** Payload bytes to sign. */
+/** The payload bytes to sign. */
 export function keyPossessionPayload(possession: KeyPossession): Uint8Array {
   return canonicalBytes({ ...possession });
 }

@@ -1,5 +1,5 @@
-// Key set: every key of the service with its certificate (specification, «Key set and key directory»). Roots certify
-// roots and issuance keys; issuance keys certify working keys. Only the signed payload is trusted.
+// Key set: every key of the service with its certificate (specification, «Key set and key directory»). Roots certify roots
+// and issuance keys; issuance keys certify working keys. Only the signed payload is trusted.
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
@@ -24,14 +24,14 @@ import {
   timestamp,
 } from "./shape.ts";
 
-/** What a key of the service may sign. `root` and `issuance` keys are pairs; the others sign alone. */
+/** What a key of the service may sign. `root` and `issuance` keys come in pairs; the others sign alone. */
 export const keyUses = ["root", "issuance", "projection", "receipt", "sidecar", "statement", "log"] as const;
 export type KeyUse = (typeof keyUses)[number];
 
 export interface KeyEntry {
   readonly key_id: string;
   readonly use: KeyUse;
-  /** Region of a receipt key; null for every other use. */
+  /** The region of a receipt key; null for every other use. */
   readonly region: string | null;
   readonly alg: KeyAlgorithm;
   readonly public_key: PublicJwk;
@@ -39,7 +39,7 @@ export interface KeyEntry {
   readonly pair: string | null;
   readonly valid_from: string;
   readonly valid_until: string | null;
-  /** Nothing that this key signed from this instant on stands; null while the key is not compromised. */
+  /** Nothing that this key signed from this instant on is valid; null while the key is not compromised. */
   readonly compromised_from: string | null;
 }
 
@@ -47,7 +47,7 @@ export interface KeySet {
   readonly v: 1;
   readonly issued_at: string;
   readonly keys: readonly KeyEntry[];
-  /** Key certificate envelopes. */
+  /** The key certificate envelopes. */
   readonly certificates: readonly Envelope[];
 }
 
@@ -57,7 +57,7 @@ export interface CertifiedKey {
   readonly public_key: PublicJwk;
 }
 
-/** Says what a key, or both halves of a pair, may sign. Signed by both halves of the issuer. */
+/** States what a key, or both halves of a pair, may sign. Signed by both halves of the issuer. */
 export interface KeyCertificate {
   readonly v: 1;
   readonly use: KeyUse;
@@ -69,11 +69,11 @@ export interface KeyCertificate {
   readonly issuer: readonly string[];
   readonly issued_at: string;
   readonly compromised_from: string | null;
-  /** Present, and true, on a sandbox key only. */
+  /** Present, with the value true, only on a sandbox key. */
   readonly sandbox?: true;
 }
 
-/** Bounds a key set far above any real one. */
+/** An upper bound on the size of a key set, far above any real one. */
 const keysMax = 1024;
 
 const algorithm = oneOf(["Ed25519", "ES256", "ML-DSA-65"] as const);
@@ -161,33 +161,33 @@ export function parseKeyCertificate(payload: Uint8Array, sha256?: Sha256): Verdi
 }
 
 /**
- * The certificate inside an envelope of its payload type; any other type is `payload_type_mismatch`. Checks no
- * signature: whether a trusted key signed the envelope is for the caller to establish.
+ * The certificate inside an envelope of its payload type; any other type is `payload_type_mismatch`. Verifies no signature:
+ * the caller must establish whether a trusted key signed the envelope.
  */
 export function openKeyCertificate(envelope: Envelope, sha256?: Sha256): Verdict<KeyCertificate> {
   const payload = openEnvelope(envelope, payloadTypes["key-certificate.v1"]);
   return payload.ok ? parseKeyCertificate(payload.value, sha256) : payload;
 }
 
-/** Payload bytes to sign. */
+/** The payload bytes to sign. */
 export function keySetPayload(keySet: KeySet): Uint8Array {
   return canonicalBytes(plain(keySet));
 }
 
-/** Payload bytes to sign. */
+/** The payload bytes to sign. */
 export function keyCertificatePayload(certificate: KeyCertificate): Uint8Array {
   return canonicalBytes(plain(certificate));
 }
 
-/** The envelope to trust: of a key set answer, or a bare envelope. */
+/** Extracts the envelope to trust, from a key set answer or from a bare envelope. */
 export function keySetEnvelope(value: JsonValue): Verdict<Envelope> {
   return parseEnvelope(isObject(value) && Object.hasOwn(value, "signed") ? value["signed"] : value);
 }
 
-/** Keys that sign alone use this algorithm (specification, «Envelope»: rows and receipts are Ed25519 only). */
+/** The algorithm of keys that sign alone (specification, «Envelope»: rows and receipts are Ed25519 only). */
 const workingAlgorithm: KeyAlgorithm = "Ed25519";
 
-/** Whether keys of this use come in pairs, classical first, and sign together (specification, «Envelope»). */
+/** Whether keys with this use come in pairs, classical first, and sign together (specification, «Envelope»). */
 export function isPaired(use: KeyUse): boolean {
   return use === "root" || use === "issuance";
 }
@@ -206,7 +206,7 @@ function unfitKey(key: CertifiedKey, use: KeyUse, place: string | null, sha256?:
     : "The key id is not the thumbprint of the key.";
 }
 
-/** These documents hold nothing but JSON values. */
+/** These documents contain only JSON values. */
 function plain(value: KeySet | KeyCertificate): JsonValue {
   return value as unknown as JsonValue;
 }

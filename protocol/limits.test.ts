@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 const folders = ["protocol", "collections", "service", "client", "api", "ops", "cli", "verifier"];
-/** Ways in which sources write the limits that requests are judged by. */
+/** The ways in which sources write the limits applied to requests. */
 const limits = ["204_800", "204,800", "33_554_432", "286_720"];
 
 it("each limit of a request stands in one place", () => {

@@ -1,25 +1,25 @@
-// The limits of requests (specification, «Limits»), each in one place: what judges, what is published and what a client keeps
-// to follow from here.
+// The limits on requests (specification, «Limits»), each defined in one place: what is enforced, what is published and what
+// a client observes all follow from here.
 
-/** Records of one batch. */
+/** Maximum number of records in a batch. */
 export const batchRecordsMax = 10_000;
-/** Characters of one record in base64, wherever a request has one. */
+/** Maximum length of one record in base64 characters, wherever a request contains one. */
 export const recordCharactersMax = 204_800;
-/** Bytes of a request that publishes. */
+/** Maximum size in bytes of a publish request. */
 export const publishBytesMax = 33_554_432;
-/** Bytes of any other signed request. */
+/** Maximum size in bytes of any other signed request. */
 export const requestBytesMax = 16_384;
-/** Bytes of a verification: a record with its seal, sidecar and row. */
+/** Maximum size in bytes of a verification request: a record with its seal, sidecar and row. */
 export const verifyBytesMax = 286_720;
-/** Bytes of a request for a sandbox grant. */
+/** Maximum size in bytes of a request for a sandbox grant. */
 export const grantBytesMax = 4_096;
-/** Batches of so many records are processed in the request. */
+/** Batches of up to this many records are processed within the request. */
 export const inlineRecordsMax = 50;
-/** Rows of one search. */
+/** Maximum number of rows in one search. */
 export const searchRowsMax = 50;
-/** Results on one page of a push's status. */
+/** Maximum number of results on one page of a push's status. */
 export const pushPageMax = 100;
-/** Characters of a sandbox grant. */
+/** Maximum length of a sandbox grant in characters. */
 export const grantLengthMax = 8_192;
-/** What is sent as `Idempotency-Key`. */
+/** The allowed form of an `Idempotency-Key`. */
 export const idempotencyKeyPattern = /^[\x20-\x7e]{1,255}$/;

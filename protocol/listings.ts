@@ -1,7 +1,9 @@
-/** Price by country: `{US: ["9.99", "USD"]}`. A listing is a (record, country). */
+/** Prices by country: `{US: ["9.99", "USD"]}`. A listing is a (record, country) pair. */
 export type Listings = Readonly<Record<string, readonly [amount: string, currency: string]>>;
 
-/** Listings of a product record's `prices`; members that are no prices are passed over. Specification, «Product record». */
+/**
+ * The listings in a product record's `prices`; members that are not prices are skipped (specification, «Product record»).
+ */
 export function listingsOf(record: unknown): Listings {
   const prices = (record as { prices?: unknown } | null)?.prices;
   if (!Array.isArray(prices)) return {};
@@ -18,5 +20,5 @@ export function listingsOf(record: unknown): Listings {
   return listings;
 }
 
-/** Catalogues of fewer listings are never held (specification, «Limits»: price-shock hold). */
+/** Catalogues with fewer listings than this are never held (specification, «Limits»: price-shock hold). */
 export const holdThreshold = 20;

@@ -1,5 +1,5 @@
-// Mandate: what an integration key may publish, sealed by a passkey of an owner or admin, in the sandbox also by a key
-// that the service holds for the business (specification, «Mandate» and «Business publishing authority»).
+// Mandate: what an integration key may publish. It is sealed by a passkey of an owner or admin or, in the sandbox, also by a
+// key that the service holds for the business (specification, «Mandate» and «Business publishing authority»).
 
 import { canonicalBytes, type JsonValue } from "./canonical-json.ts";
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
@@ -24,7 +24,7 @@ export interface Mandate {
   readonly v: 1;
   readonly mandate_id: string;
   readonly business_uuid: string;
-  /** The integration key that may publish; never the key that seals the mandate. */
+  /** The integration key that may publish; this is never the key that seals the mandate. */
   readonly key_id: string;
   readonly scope: MandateScope;
   readonly valid_from: string;
@@ -37,7 +37,7 @@ export interface MandateScope {
   readonly countries: readonly string[];
   readonly directions: readonly string[];
   readonly caps: MandateCaps;
-  /** CIDR ranges and AS numbers from which the key may publish; null for anywhere. */
+  /** CIDR ranges and AS numbers from which the key may publish; null means anywhere. */
   readonly source_ip_allow_list: readonly string[] | null;
 }
 
@@ -50,7 +50,7 @@ export const mandateDaysMax = 92;
 const dayMs = 86_400_000;
 export const mandateLifeMaxMs = mandateDaysMax * dayMs;
 
-/** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is no address range matches nothing. */
+/** `203.0.113.0/24`, `2001:db8::/32` or `AS64496`; a range that is not a valid address range matches nothing. */
 const sourceRange = matching(
   /^(AS[1-9][0-9]{0,9}|[0-9a-fA-F.:]{2,45}\/(0|[1-9][0-9]{0,2}))$/,
   "a CIDR range or an AS number",
@@ -92,37 +92,37 @@ export function parseMandate(payload: Uint8Array): Verdict<Mandate> {
   return parsed;
 }
 
-/** Opens a mandate envelope. Reads only: the signature is not judged. */
+/** Opens a mandate envelope. It only reads: the signature is not verified. */
 export function openMandate(envelope: Envelope): Verdict<Mandate> {
   const payload = openEnvelope(envelope, payloadTypes["mandate.v1"]);
   return payload.ok ? parseMandate(payload.value) : payload;
 }
 
-/** Payload bytes to seal. */
+/** The payload bytes to seal. */
 export function mandatePayload(mandate: Mandate): Uint8Array {
   return canonicalBytes(mandate as unknown as JsonValue);
 }
 
-/** What someone wants to publish under a mandate. */
+/** What is to be published under a mandate. */
 export interface PublishedUnder {
   readonly business_uuid: string;
   readonly key_id: string;
   readonly record_type: string;
-  /** Every country that the record is published for; empty when the countries are judged elsewhere. */
+  /** Every country that the record is published for; empty when the countries are checked elsewhere. */
   readonly countries: readonly string[];
-  /** Instant by which the seal is known to have been made, where that is before `at`. */
+  /** The instant by which the seal is known to have been made, if that is earlier than `at`. */
   readonly by?: string;
   /** `sealed_at` of the seal. */
   readonly at: string;
 }
 
-/** Whether a mandate allows it, at that instant; otherwise `out_of_scope`. */
+/** Whether the mandate allows the publication at that instant; refused with `out_of_scope` otherwise. */
 export function scopeAllows(mandate: Mandate, what: PublishedUnder): Verdict<void> {
   const { scope } = mandate;
   if (mandate.business_uuid !== what.business_uuid || mandate.key_id !== what.key_id) {
     return outOfScope("The mandate is for another business or another key.");
   }
-  // Timestamps are of one fixed width, so their text orders as their instants do.
+  // Timestamps have a fixed width, so their texts sort in the order of their instants.
   if (what.at < mandate.valid_from || (what.by ?? what.at) >= mandate.valid_until)
     return outOfScope("The mandate was not valid at that time.");
   if (!scope.directions.includes("publish")) return outOfScope("The mandate does not allow publishing.");

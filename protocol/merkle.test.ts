@@ -16,7 +16,7 @@ import { consistencies, emptyRoot, inclusions, leaves, roots } from "./vectors/c
 const bytesOf = (hex: string): Uint8Array => parseHex(hex) ?? new Uint8Array();
 const hashesOf = (count: number): Uint8Array[] =>
   leaves.slice(0, count).map((leaf) => leafHash(bytesOf(leaf)));
-/** Leaf hashes of a tree of any size. */
+/** The leaf hashes of a tree of any size. */
 const manyHashes = (count: number): Uint8Array[] =>
   Array.from({ length: count }, (_, index) => leafHash(Uint8Array.of(index, index >> 8)));
 
@@ -170,7 +170,7 @@ describe("an independent implementation of RFC 9162", () => {
         const leaf = hashes[index] ?? new Uint8Array();
         expect(await judge.verifyInclusionProof(tree.root, leaf, inclusion)).toBe(true);
         if (first === entries.length) return;
-        // The judge keeps the first root in the proofs of perfect trees, which RFC 9162 §2.1.4.1 leaves out.
+        // The reference implementation keeps the first root in the proofs of perfect trees, which RFC 9162 §2.1.4.1 omits.
         const isPerfect = (first & (first - 1)) === 0;
         const judged = isPerfect ? [firstRoot, ...proof] : proof;
         expect((await judge.PROOF(first, entries)).map(toHex)).toEqual(judged.map(toHex));

@@ -6,13 +6,13 @@ import { sha256 as portableSha256, type Sha256 } from "./hash.ts";
 /** A tree over fixed leaf hashes. */
 export interface MerkleTree {
   readonly size: number;
-  /** 32 bytes; the hash of nothing for a tree without leaves. */
+  /** 32 bytes; for a tree without leaves, the hash of the empty string. */
   readonly root: Uint8Array;
-  /** Audit path of a leaf, leaf to root: O(log n). Throws RangeError outside the tree. */
+  /** The audit path of a leaf, from leaf to root: O(log n). Throws RangeError outside the tree. */
   path(index: number): Uint8Array[];
 }
 
-/** Hash of a leaf's bytes (RFC 6962 §2.1). */
+/** The hash of a leaf's bytes (RFC 6962 §2.1). */
 export function leafHash(bytes: Uint8Array, sha256: Sha256 = portableSha256): Uint8Array {
   const prefixed = new Uint8Array(bytes.length + 1);
   prefixed.set(bytes, 1);
@@ -27,7 +27,9 @@ function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Arr
   return sha256(node);
 }
 
-/** All levels of the tree; a last node without a sibling is carried up unchanged, which is the tree of RFC 6962. */
+/**
+ * Builds all levels of the tree; a last node without a sibling is carried up unchanged, which yields the tree of RFC 6962.
+ */
 export function buildTree(leafHashes: readonly Uint8Array[], sha256: Sha256 = portableSha256): MerkleTree {
   const levels: (readonly Uint8Array[])[] = [leafHashes];
   let level = leafHashes;
@@ -62,14 +64,14 @@ function pathIn(levels: readonly (readonly Uint8Array[])[], index: number): Uint
   return path;
 }
 
-/** Root over leaf hashes in order (RFC 6962 §2.1). */
+/** The root over leaf hashes in order (RFC 6962 §2.1). */
 export function merkleRoot(leafHashes: readonly Uint8Array[], sha256: Sha256 = portableSha256): Uint8Array {
   return buildTree(leafHashes, sha256).root;
 }
 
 /**
- * Audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
- * @internal for the transparency log, which is not there yet, and its tests.
+ * The audit path of one leaf (RFC 6962 §2.1.1). Throws RangeError outside the tree.
+ * @internal for the transparency log, which does not exist yet, and its tests.
  */
 export function inclusionPath(
   leafHashes: readonly Uint8Array[],
@@ -114,9 +116,9 @@ export function rootFromPath(claim: InclusionClaim, sha256: Sha256 = portableSha
 }
 
 /**
- * Consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless
- * 1 <= first <= size.
- * @internal for the transparency log, which is not there yet, and its tests.
+ * The consistency proof between the first `first` leaves and all of them (RFC 6962 §2.1.2). Throws RangeError unless 1 <=
+ * first <= size.
+ * @internal for the transparency log, which does not exist yet, and its tests.
  */
 export function consistencyPath(
   leafHashes: readonly Uint8Array[],
@@ -155,7 +157,7 @@ export interface ConsistencyClaim {
 
 /**
  * Whether the second tree extends the first (RFC 9162 §2.1.4.2).
- * @internal for the transparency log, which is not there yet, and its tests.
+ * @internal for the transparency log, which does not exist yet, and its tests.
  */
 export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = portableSha256): boolean {
   const { firstSize, secondSize, firstRoot, secondRoot, path } = claim;
@@ -197,7 +199,7 @@ export function verifyConsistency(claim: ConsistencyClaim, sha256: Sha256 = port
   return last === 0 && equalBytes(first, firstRoot) && equalBytes(second, secondRoot);
 }
 
-/** Exact for every safe integer, as a logarithm is not. */
+/** Exact for every safe integer, unlike a logarithm. */
 function isPowerOfTwo(size: number): boolean {
   let rest = size;
   while (rest > 1 && rest % 2 === 0) rest /= 2;

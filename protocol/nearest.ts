@@ -1,4 +1,6 @@
-/** The candidate nearest to a name that does not exist, by optimal string alignment distance; null when none is near enough to be meant. */
+/**
+ * The candidate nearest to an unknown name, by optimal string alignment distance; null when none is near enough to be meant.
+ */
 export function nearestName(name: string, candidates: readonly string[]): string | null {
   const wanted = name.slice(0, 64).toLowerCase();
   let best: string | null = null;
@@ -13,7 +15,10 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return best;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours between two texts; `bound` when there are at least that many. */
+/**
+ * The number of insertions, deletions, substitutions and swaps of neighbours between two texts; `bound` when it is at least
+ * that.
+ */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) >= bound) return bound;
   let beforeLast: number[] = [];

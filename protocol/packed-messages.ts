@@ -1,35 +1,36 @@
-// Messages to be signed, one behind the other in one byte string: a push makes tens of thousands, and each as an array of
-// its own would be allocated, copied and collected by itself.
+// Messages to be signed, concatenated in one byte string: a push creates tens of thousands of them, and as separate arrays
+// each would be allocated, copied and collected individually.
 
 import { utf8 } from "./bytes.ts";
 import { paeHead } from "./dsse.ts";
 
 export interface PackedMessages {
-  /** The messages, nothing between them. */
+  /** The messages, with nothing between them. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where each message ends in `bytes`, ascending. */
+  /** The offset in `bytes` at which each message ends, ascending. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
 
 const capacityMin = 4_096;
-/** UTF-8 bytes of one UTF-16 code unit at most (RFC 3629 §3). */
+/** Maximum number of UTF-8 bytes for one UTF-16 code unit (RFC 3629 §3). */
 const bytesPerUnitMax = 3;
 
-/** Gathers texts; {@link MessagePacker.pack} gives them as they were added. */
+/** Collects texts; {@link MessagePacker.pack} returns them in the order they were added. */
 export class MessagePacker {
   readonly #encoder = new TextEncoder();
   readonly #ends: number[] = [];
   #bytes = new Uint8Array(capacityMin);
   #length = 0;
 
-  /** A message that is the UTF-8 of a text. Lone surrogates become U+FFFD: refuse them before. */
+  /** Adds the UTF-8 encoding of a text as a message. Lone surrogates become U+FFFD, so refuse them beforehand. */
   addText(text: string): void {
     this.#append(text);
     this.#ends.push(this.#length);
   }
 
   /**
-   * A message that is the pre-authentication encoding (dsse.ts) of a payload given as text. Answers the payload in base64.
+   * Adds a message that is the pre-authentication encoding (dsse.ts) of a payload given as text. Returns the payload in
+   * base64.
    */
   addEnvelope(type: string, payload: string): string {
     const start = this.#length;
@@ -45,7 +46,7 @@ export class MessagePacker {
     return { bytes: this.#bytes.slice(0, this.#length), ends: Uint32Array.from(this.#ends) };
   }
 
-  /** Of a payload that is not ASCII: its length in bytes is known only now. */
+  /** Handles a payload that is not ASCII, whose length in bytes is known only at this point. */
   #addLongEnvelope(start: number, type: string, payload: string): string {
     this.#length = start;
     const bytes = utf8(payload);
@@ -65,7 +66,7 @@ export class MessagePacker {
   }
 }
 
-/** Packs messages that are byte strings already. */
+/** Packs messages that are already byte strings. */
 export function packMessages(messages: readonly Uint8Array[]): PackedMessages {
   const ends = new Uint32Array(messages.length);
   let length = 0;

@@ -21,7 +21,7 @@ function keyPair(kind: "ec" | "ed25519") {
 const p256 = keyPair("ec");
 const ed25519 = keyPair("ed25519");
 
-/** An assertion over client data and authenticator data exactly as given. */
+/** Judges an assertion over client data and authenticator data exactly as given. */
 function judge(
   clientData: string,
   authenticatorData: Uint8Array,
@@ -125,7 +125,7 @@ describe("a passkey assertion", () => {
 
 describe("a COSE key", () => {
   it("is the canonical encoding of the same key", () => {
-    // RFC 9052, appendix C.7.1: the example key `meriadoc.brandybuck@buckland.example`, without its key id.
+    // The example key `meriadoc.brandybuck@buckland.example` from RFC 9052, appendix C.7.1, without its key id.
     const x = "65eda5a12577c2bae829437fe338701a10aaa375e1bb5b5de108de439c08551d";
     const y = "1e52ed75701163f7f9e40ddf9f341b3dc9ba860af7e0ca7ca7e9eecd0084d19c";
     const url = (hex: string) =>

@@ -1,5 +1,5 @@
-// Passkey seals: a WebAuthn assertion (Web Authentication Level 3, §7.2) whose challenge is the hash of what is
-// sealed, so that an assertion made for anything else, a sign-in for example, seals nothing.
+// Passkey seals: a WebAuthn assertion (Web Authentication Level 3, §7.2) whose challenge is the hash of the sealed document,
+// so that an assertion made for anything else, for example a sign-in, cannot serve as a seal.
 
 import { isObject } from "../std/is-object.ts";
 import { equalBytes, parseBase64, toBase64Url, utf8 } from "./bytes.ts";
@@ -10,7 +10,7 @@ import { ok, refuse, type Verdict } from "./result.ts";
 import { derToRawP256, type SignatureVerifier } from "./signatures.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** Where passkeys of this deployment may be used (pinned, never taken from the assertion). */
+/** Where this deployment's passkeys may be used (pinned, never taken from the assertion). */
 export interface PasskeyOrigins {
   /** Relying party ids: registrable domains. */
   readonly rp_ids: readonly string[];
@@ -20,7 +20,7 @@ export interface PasskeyOrigins {
 
 export interface PasskeyCheck {
   readonly jwk: PublicJwk;
-  /** Pre-authentication encoding of the sealed document. */
+  /** The pre-authentication encoding of the sealed document. */
   readonly message: Uint8Array;
   readonly signature: EnvelopeSignature;
   readonly origins: PasskeyOrigins;
@@ -28,7 +28,7 @@ export interface PasskeyCheck {
   readonly sha256: Sha256;
 }
 
-/** rpIdHash (32), flags (1), signCount (4): authenticator data without extensions (§6.1). */
+/** Length of rpIdHash (32), flags (1) and signCount (4): authenticator data without extensions (§6.1). */
 const authenticatorDataLength = 37;
 const userPresent = 0x01;
 const userVerified = 0x04;
@@ -37,7 +37,7 @@ const backedUp = 0x10;
 const attestedData = 0x40;
 const extensionData = 0x80;
 
-/** Challenge of the assertion that seals a message: base64url of its SHA-256. */
+/** The challenge of the assertion that seals a message: base64url of its SHA-256. */
 export function passkeyChallenge(message: Uint8Array, sha256: Sha256): string {
   return toBase64Url(sha256(message));
 }
@@ -66,7 +66,7 @@ export function verifyPasskey(check: PasskeyCheck): Verdict<void> {
     : invalid("The assertion does not verify.");
 }
 
-/** §7.2 steps 11 to 14. Members that a client may add are passed over. */
+/** Performs §7.2 steps 11 to 14. Members that a client may add are ignored. */
 function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyOrigins): string | null {
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok || !isObject(parsed.value)) return "clientDataJSON is not a JSON object.";
@@ -80,7 +80,7 @@ function clientDataFault(bytes: Uint8Array, challenge: string, allowed: PasskeyO
     : "The assertion was made in a cross-origin frame.";
 }
 
-/** §7.2 steps 15 to 19. */
+/** Performs §7.2 steps 15 to 19. */
 function authenticatorFault(bytes: Uint8Array, allowed: PasskeyOrigins, sha256: Sha256): string | null {
   if (bytes.length < authenticatorDataLength) return "The authenticator data is too short.";
   const rpIdHash = bytes.subarray(0, 32);

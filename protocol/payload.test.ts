@@ -90,7 +90,7 @@ describe("a closed payload", () => {
         }),
         (value) => {
           const verdict = judge(value);
-          // Random objects do not happen to be the format.
+          // A random object will not match the format by chance.
           expect(verdict.code).toMatch(/^(payload_malformed|version_unknown)$/);
         },
       ),

@@ -1,5 +1,4 @@
-// How the payload of every signed document is read: strict JSON in canonical form, of a version that is known, and of a
-// closed shape.
+// How the payload of every signed document is read: strict JSON in canonical form, of a known version and of a closed shape.
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "./canonical-json.ts";
@@ -9,29 +8,29 @@ import { parseStrictJson } from "./strict-json.ts";
 
 export type Fault = Refusal<"payload_malformed">;
 
-/** Refusal with the RFC 6901 pointer of the offending place; an empty pointer is the whole payload. */
+/** Builds a refusal with the RFC 6901 pointer to the offending place; an empty pointer means the whole payload. */
 export function malformed(detail: string, pointer: string): Fault {
   return refuse("payload_malformed", detail, pointer);
 }
 
-/** The first fault of a value at `pointer` of a signed document; null for none. */
+/** The first fault of a value at `pointer` in a signed document; null when there is none. */
 export function payloadFault(shape: Shape<unknown>, value: JsonValue, pointer = ""): Fault | null {
   const fault = firstFault(shape, value, pointer);
   return fault === null ? null : malformed(fault.detail, fault.pointer);
 }
 
 export interface PayloadFormat<T> {
-  /** Value of `v` under the expected payload type. */
+  /** The value of `v` under the expected payload type. */
   readonly version: number;
-  /** Every format of this kind that exists: one of them under another format's payload type is malformed. */
+  /** Every existing format of this kind; a payload of one format under another format's payload type is malformed. */
   readonly versions: readonly number[];
   readonly shape: Shape<T>;
 }
 
 /**
- * Reads the payload of a signed document: strict JSON in RFC 8785 form, of this version, with exactly its members.
- * A `v` that no format of the kind has is `version_unknown`; everything else that is wrong is `payload_malformed`
- * (specification, «Seals» and «Envelope»).
+ * Reads the payload of a signed document: strict JSON in RFC 8785 form, of this version, with exactly its members. A `v`
+ * that belongs to no format of this kind is `version_unknown`; any other fault is `payload_malformed` (specification,
+ * «Seals» and «Envelope»).
  */
 export function parsePayload<T>(bytes: Uint8Array, format: PayloadFormat<T>): Verdict<T> {
   const parsed = parseObject(bytes);
@@ -45,7 +44,7 @@ export function parsePayload<T>(bytes: Uint8Array, format: PayloadFormat<T>): Ve
   return ok(value as T);
 }
 
-/** Strict JSON whose outermost value is an object; any other bytes are `payload_malformed`. */
+/** Reads strict JSON whose outermost value is an object; any other bytes are `payload_malformed`. */
 export function parseObject(bytes: Uint8Array): Verdict<JsonObject> {
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok) return malformed(parsed.detail, parsed.pointer ?? "");

@@ -1,6 +1,6 @@
-// The few Web-platform globals that the pure folders may use. Every runtime that the verifier supports
-// (Node, browsers, workers) has them; declaring them here, instead of including the DOM or Node
-// libraries, is what keeps clocks, timers, sockets and files out of these folders.
+// The few Web-platform globals that the pure folders may use. Every runtime that the verifier supports (Node, browsers,
+// workers) has them. Declaring them here, instead of including the DOM or Node libraries, keeps clocks, timers, sockets and
+// files out of these folders.
 
 declare class TextEncoder {
   encode(input?: string): Uint8Array<ArrayBuffer>;

@@ -19,7 +19,7 @@ const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 export const problemMediaType = "application/problem+json";
 
-/** Every code with its HTTP status and title. Codes never change their meaning. */
+/** Every code with its HTTP status and title. The meaning of a code never changes. */
 export const problemCodes = {
   request_invalid: { status: 400, title: "The request is malformed" },
   signature_missing: { status: 401, title: "The request is not signed" },
@@ -107,13 +107,13 @@ export const problemShape = named(
 export type Problem = Of<typeof problemShape>;
 export type ProblemExtras = ObjectOf<typeof extras>;
 
-/** Faults that one document tells at most, and how long they are all together, in UTF-16 code units. */
+/** Maximum number of faults reported in one document, and their maximum combined length in UTF-16 code units. */
 const errorsMax = 50;
 const errorsLengthMax = 8_192;
 
 /**
- * The problem document of a code (RFC 9457 §3). Some of its words are the caller's: texts and pointers are cut to a bounded
- * length, and of many faults the first are told, so that no document is larger than about 32 KiB.
+ * The problem document for a code (RFC 9457 §3). Some of its words come from the caller: texts and pointers are truncated to
+ * a bounded length and only the first of many faults are reported, so that no document exceeds about 32 KiB.
  */
 export function problem(code: ProblemCode, detail: string, extras: ProblemExtras = {}): Problem {
   const { status, title } = problemCodes[code];

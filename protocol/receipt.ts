@@ -26,7 +26,7 @@ interface ReceiptRowCommon {
   readonly record_id: string;
   /** Hash of the exact record bytes. */
   readonly adl_origin: string;
-  /** Base64 signature of the row, as served. */
+  /** Base64 signature of the row as served. */
   readonly adl_row_sig: string;
 }
 
@@ -67,7 +67,7 @@ export interface ReceiptV2 extends ReceiptCommon {
   readonly rows: readonly TermsReceiptRow[];
 }
 
-/** Names no caller's key, so it proves nothing about who asked. */
+/** Does not name the caller's key, so it proves nothing about who asked. */
 export interface ReceiptV1 extends ReceiptCommon {
   readonly v: 1;
   readonly rows: readonly TermsReceiptRow[];
@@ -113,7 +113,7 @@ const formatV3: PayloadFormat<ReceiptV3> = {
   shape: closed<ReceiptV3>({ ...common, v: literal(3), key_id: keyId, rows: policyRows }),
 };
 
-/** Opens an envelope that must be a receipt of version 1, 2 or 3. Reads only: the signature is not judged. */
+/** Opens an envelope that must be a receipt of version 1, 2 or 3. It only reads: the signature is not verified. */
 export function openReceipt(envelope: Envelope): Verdict<Receipt> {
   if (envelope.payloadType === payloadTypes["receipt.v1"])
     return openAs(envelope, payloadTypes["receipt.v1"], formatV1);
@@ -123,8 +123,8 @@ export function openReceipt(envelope: Envelope): Verdict<Receipt> {
 }
 
 /**
- * RFC 8785 text of a receipt of version 3, built without sorting: every answer with rows signs one. Every string but
- * the retrieval id is of a format that needs no escape.
+ * The RFC 8785 text of a version 3 receipt, built without sorting, because every answer with rows signs one. Every string
+ * except the retrieval id has a format that needs no escaping.
  */
 export function receiptPayloadText(receipt: Omit<ReceiptV3, "v">): string {
   return (
@@ -152,7 +152,10 @@ function openAs<T>(envelope: Envelope, type: string, format: PayloadFormat<T>): 
   return payload.ok ? parsePayload(payload.value, format) : payload;
 }
 
-/** `YYYYMMDDHHMM` of a timestamp: what the name of a receipt batch begins with (specification, «Events»: one-minute batches). */
+/**
+ * `YYYYMMDDHHMM` of a timestamp, with which the name of a receipt batch starts (specification, «Events»: one-minute
+ * batches).
+ */
 export function receiptMinute(timestamp: string): string {
   const date = timestamp.slice(0, 4) + timestamp.slice(5, 7) + timestamp.slice(8, 10);
   return date + timestamp.slice(11, 13) + timestamp.slice(14, 16);

@@ -1,4 +1,4 @@
-// The JSON Schemas of what a business seals, as they are published: the five record types and the AI policy record.
+// The published JSON Schemas of what a business seals: the five record types and the AI policy record.
 
 import { aiPolicyRecord } from "./ai-policy.ts";
 import type { JsonObject } from "./canonical-json.ts";
@@ -19,10 +19,10 @@ const documents: ReadonlyMap<string, JsonObject> = new Map([
   ],
 ]);
 
-/** `<type>/<version>` of every record that has a schema, as its member `schema` names it after `svc/`. */
+/** `<type>/<version>` of every record that has a schema, as named after `svc/` in its member `schema`. */
 export const recordSchemaNames: readonly string[] = [...documents.keys()];
 
-/** The schema of a record; null where there is none. */
+/** The schema of a record; null when there is none. */
 export function recordSchemaDocument(name: string): JsonObject | null {
   return documents.get(name) ?? null;
 }

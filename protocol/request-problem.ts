@@ -1,13 +1,13 @@
-// The problem of a request that does not fit its shape: every fault at once, as far as that stays small.
+// The problem for a request that does not fit its shape: reports every fault at once, as long as the document stays small.
 
 import type { JsonValue } from "./canonical-json.ts";
 import { type Problem, problem } from "./problem.ts";
 import { allFaults, type Shape } from "./shape.ts";
 
-/** Faults told at most. */
+/** Maximum number of faults reported. */
 const faultsMax = 20;
 
-/** Null for a value that fits. */
+/** Returns null for a value that fits the shape. */
 export function requestProblem(shape: Shape<unknown>, value: JsonValue): Problem | null {
   const faults = allFaults(shape, value, faultsMax);
   const [first] = faults;

@@ -1,7 +1,7 @@
-// The two shapes in which an expected outcome is answered. Infrastructure failures and bugs are thrown,
-// never answered this way (CONTRIBUTING.md, «Errors: three kinds»).
+// The two forms of an expected outcome. Infrastructure failures and bugs are thrown, never returned this way
+// (CONTRIBUTING.md, «Errors: three kinds»).
 
-/** Outcome of reading something untrusted or asking for something that may be refused. */
+/** The outcome of reading something untrusted or of requesting something that may be refused. */
 export type Result<T, C extends string = string> = Ok<T> | Refusal<C>;
 
 export interface Ok<T> {
@@ -11,20 +11,20 @@ export interface Ok<T> {
 
 export interface Refusal<C extends string = string> {
   readonly ok: false;
-  /** Stable, documented code. */
+  /** A stable, documented code. */
   readonly code: C;
   /** One sentence for a person: what is wrong and, where it helps, what to do. */
   readonly detail: string;
-  /** RFC 6901 pointer to the offending place, where there is one. */
+  /** RFC 6901 pointer to the offending place, if there is one. */
   readonly pointer?: string;
 }
 
-/** The answer where nothing stood in the way. */
+/** The result when the operation succeeded. */
 export function ok<T>(value: T): Ok<T> {
   return { ok: true, value };
 }
 
-/** The answer where something expected did: `detail` is for a person, callers decide by `code` alone. Both texts are bounded. */
+/** The result of an expected refusal: `detail` is for a person, callers decide by `code` alone. Both texts are bounded. */
 export function refuse<C extends string>(code: C, detail: string, pointer?: string): Refusal<C> {
   const bounded = boundedText(detail);
   return pointer === undefined
@@ -32,22 +32,24 @@ export function refuse<C extends string>(code: C, detail: string, pointer?: stri
     : { ok: false, code, detail: bounded, pointer: boundedPointer(pointer) };
 }
 
-/** UTF-16 code units of a sentence, and of a pointer, that is told to somebody who may have sent its words himself. */
+/** Maximum length, in UTF-16 code units, of a sentence or pointer shown to someone who may have supplied its words. */
 export const detailLengthMax = 512;
 export const pointerLengthMax = 512;
 
-/** The text, cut where it is longer than {@link detailLengthMax}. */
+/** The text, truncated if it is longer than {@link detailLengthMax}. */
 export function boundedText(text: string): string {
   return text.length <= detailLengthMax ? text : `${text.slice(0, detailLengthMax - 2).toWellFormed()} …`;
 }
 
-/** The pointer, or that of the nearest container whose pointer is short enough: what is left still points somewhere. */
+/**
+ * The pointer, or that of the nearest container whose pointer is short enough, so that the result is still a valid pointer.
+ */
 export function boundedPointer(pointer: string): string {
   if (pointer.length <= pointerLengthMax) return pointer;
   return pointer.slice(0, pointer.lastIndexOf("/", pointerLengthMax));
 }
 
-/** The reasons a verifier gives, shared by every verifier (specification, «Errors», verification reason codes). */
+/** The reason codes shared by every verifier (specification, «Errors», verification reason codes). */
 export const reasonCodes = [
   "hash_mismatch",
   "inclusion_invalid",
@@ -82,5 +84,5 @@ export const reasonCodes = [
 
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** Outcome of verifying evidence: what it proves, or why it proves nothing. */
+/** The outcome of verifying evidence: what it proves, or why it proves nothing. */
 export type Verdict<T> = Result<T, ReasonCode>;

@@ -1,6 +1,6 @@
-// Search rows: what the service projected from a record, signed once and served as they were signed
-// (specification, «Search row»). The text of a row is RFC 8785 canonical, `adl_row_sig` included; serve-time members
-// are spliced into that text, so that serving never parses a row.
+// Search rows: what the service projected from a record, signed once and served as signed (specification, «Search row»). The
+// text of a row is RFC 8785 canonical, `adl_row_sig` included; serve-time members are spliced into that text, so that
+// serving never parses a row.
 
 import { isObject } from "../std/is-object.ts";
 import { canonicalize, type JsonValue } from "./canonical-json.ts";
@@ -9,10 +9,10 @@ import { type Fault, malformed, payloadFault } from "./payload.ts";
 import { ok, type Verdict } from "./result.ts";
 import { integer, matching, type Shape } from "./shape.ts";
 
-/** Members that are set when a row is served; the row signature does not cover them. */
+/** Members set when a row is served; the row signature does not cover them. */
 export const serveTimeMembers = ["ai_policy_bits", "sponsored"] as const;
 
-/** Members that every row has; the others are its collection's. */
+/** Members that every row has; the others depend on its collection. */
 export interface IndexRow {
   readonly record_id: string;
   readonly business_uuid: string;
@@ -21,13 +21,13 @@ export interface IndexRow {
   readonly published_at: number;
   /** Hash of the exact record bytes. */
   readonly adl_origin: string;
-  /** `cert_id` of the certificate that the record was sealed under. */
+  /** The `cert_id` of the certificate under which the record was sealed. */
   readonly adl_origin_cert: string;
-  /** Projection version `<type>/<n>`. */
+  /** The projection version `<type>/<n>`. */
   readonly adl_proj: string;
-  /** Base64. */
+  /** The signature in base64. */
   readonly adl_row_sig: string;
-  /** key_id of the projection key. */
+  /** The key_id of the projection key. */
   readonly adl_key_id: string;
   readonly ai_policy_version: number;
   readonly [field: string]: JsonValue;
@@ -59,8 +59,8 @@ export function parseRow(value: JsonValue): Verdict<IndexRow> {
 }
 
 /**
- * Text that a row's signature covers: RFC 8785 form without `adl_row_sig`, the serve-time members and the fields that
- * the projection specification lists as unsigned.
+ * The text that a row's signature covers: the RFC 8785 form without `adl_row_sig`, the serve-time members and the fields
+ * that the projection specification lists as unsigned.
  */
 export function rowSigningText(
   row: Readonly<Record<string, JsonValue>>,
@@ -69,15 +69,15 @@ export function rowSigningText(
   const covered = Object.entries(row).filter(
     ([name]) => !isUncovered(name) && !unsignedFields.includes(name),
   );
-  // Not by assignment: a member named __proto__ is a member, and must not slip out of the signed text.
+  // Assignment would not do: a member named __proto__ is a member and must not slip out of the signed text.
   return canonicalize(Object.fromEntries(covered));
 }
 
 const signatureLeader = '"adl_proj":"';
 
 /**
- * Text of the signed row from the text that was signed (as {@link rowSigningText} gives it): `adl_row_sig` is put in
- * its canonical place, right after `adl_proj`.
+ * The text of the signed row, built from the text that was signed (as {@link rowSigningText} returns it): `adl_row_sig` is
+ * put in its canonical place, right after `adl_proj`.
  */
 export function signedRowText(signingText: string, signatureBase64: string): string {
   const member = signingText.indexOf(signatureLeader);
@@ -89,12 +89,12 @@ export function signedRowText(signingText: string, signatureBase64: string): str
 const bitsFollower = ',"ai_policy_version":';
 
 /**
- * Text of a row as served: the serve-time members are spliced into the exact signed text. `bitsText` is RFC 8785
- * (`policyBitsText`). Without the spliced members the text is again the signed one.
+ * The text of a row as served: the serve-time members are spliced into the exact signed text. `bitsText` is RFC 8785
+ * (`policyBitsText`). Without the spliced members the text equals the signed one again.
  */
 export function serveRow(rowText: string, bitsText: string, sponsored = false): string {
-  // Inside a JSON string a quote is escaped, so the first unescaped occurrence is the member of the row itself: no
-  // member that sorts before it holds an object.
+  // Inside a JSON string a quote is escaped, so the first unescaped occurrence is a member of the row itself: no member that
+  // sorts before it holds an object.
   const at = rowText.indexOf(bitsFollower);
   if (at < 0) throw new Error("A signed row has an ai_policy_version");
   const head = `${rowText.slice(0, at)},"ai_policy_bits":${bitsText}`;

@@ -1,11 +1,11 @@
-// Two ways around types, for tests and nothing else.
+// Two ways to bypass the type checker, for tests only.
 
-/** What no type allows, sent on purpose: for tests of how rubbish is met. */
+/** A value that no type allows, passed on purpose: for tests of how invalid values are handled. */
 export function rubbish(value: unknown): never {
   return value as never;
 }
 
-/** A part of what is wanted, for code under test that looks at no more of it. What is given is of the right type. */
+/** Part of a value, for code under test that reads no more of it. The given members have the right types. */
 export function part<T>(given: NoInfer<Partial<T>>): T {
   return given as T;
 }

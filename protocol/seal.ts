@@ -1,4 +1,4 @@
-// Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of them
+// Seals: a business's signature over the exact bytes of a record, or over the Merkle root of a batch of records
 // (specification, «Seals»).
 
 import { isObject } from "../std/is-object.ts";
@@ -23,11 +23,13 @@ import {
   timestamp,
 } from "./shape.ts";
 
-/** Bounds of a pushed batch, bulk files included (specification, «Limits»). */
+/** Maximum number of records in a pushed batch, bulk files included (specification, «Limits»). */
 export const treeSizeMax = 100_000;
-/** Bounds what is read; whether a path has the length its tree asks for is judged with the tree (RFC 6962 §2.1.1). */
+/** Bounds what is read; whether a path has the length that its tree requires is judged with the tree (RFC 6962 §2.1.1). */
 const proofLengthMax = 64;
-/** How far `sealed_at` may be from the moment the service received the seal (specification, «Publish behaviour»). */
+/**
+ * Maximum difference between `sealed_at` and the moment the service received the seal (specification, «Publish behaviour»).
+ */
 export const sealedAtSkewMs = 300_000;
 
 interface SealCommon {
@@ -43,7 +45,7 @@ interface RecordPart {
 }
 
 interface BatchPart {
-  /** RFC 6962 root over the records' raw bytes, in order. */
+  /** The RFC 6962 root over the records' raw bytes, in order. */
   readonly root: string;
   readonly tree_size: number;
   readonly seq: number;
@@ -132,7 +134,7 @@ const batchSealV2: PayloadFormat<BatchSealV2> = {
   shape: closed<BatchSealV2>({ ...common, ...batchPart, ...policyPart }),
 };
 
-/** Opens an envelope that must be a record seal of format 1 or 2. Reads only: the signature is not judged. */
+/** Opens an envelope that must be a record seal of format 1 or 2. It only reads: the signature is not verified. */
 export function openSeal(envelope: Envelope): Verdict<Seal> {
   const version = envelope.payloadType === payloadTypes["seal.v1"] ? 1 : 2;
   const payload = openEnvelope(envelope, payloadTypes[`seal.v${version}`]);
@@ -140,7 +142,7 @@ export function openSeal(envelope: Envelope): Verdict<Seal> {
   return version === 1 ? parsePayload(payload.value, sealV1) : parseSealV2(payload.value);
 }
 
-/** Opens an envelope that must be a batch seal of format 1 or 2. Reads only: the signature is not judged. */
+/** Opens an envelope that must be a batch seal of format 1 or 2. It only reads: the signature is not verified. */
 export function openBatchSeal(envelope: Envelope): Verdict<BatchSeal> {
   const version = envelope.payloadType === payloadTypes["batch-seal.v1"] ? 1 : 2;
   const payload = openEnvelope(envelope, payloadTypes[`batch-seal.v${version}`]);
@@ -158,14 +160,14 @@ export function parseBatchSealV2(payload: Uint8Array): Verdict<BatchSealV2> {
   return parsePayload(payload, batchSealV2);
 }
 
-/** Payload bytes to sign: RFC 8785 form of a seal of any format. */
+/** The payload bytes to sign: the RFC 8785 form of a seal of any format. */
 export function sealPayload(seal: Seal | BatchSeal): Uint8Array {
   return canonicalBytes({ ...seal });
 }
 
 /**
- * Reads the `seal` of a fetched record: an envelope, or for a pushed record
- * `{batch_seal, leaf_index, tree_size, proof[]}`. Refuses with `envelope_malformed`.
+ * Reads the `seal` of a fetched record: an envelope or, for a pushed record, `{batch_seal, leaf_index, tree_size, proof[]}`.
+ * Refuses with `envelope_malformed`.
  */
 export function parseRecordSeal(value: JsonValue): Verdict<RecordSeal> {
   if (!isObject(value) || !Object.hasOwn(value, "batch_seal")) {

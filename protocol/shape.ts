@@ -1,9 +1,9 @@
-// The one language in which a JSON document is described: requests, answers and signed payloads. A shape judges a value, is
-// published as JSON Schema (2020-12), and is the TypeScript type of what it accepts.
-//   S1. Objects are closed: a member that the shape does not know, one that is missing and one of another kind are all
-//       refused, for a signature over something that the reader ignores would say more than the reader believed.
-//   S2. The published schema is never narrower than the judge. It may be wider where JSON Schema cannot say what is checked:
-//       an instant that exists, a point on a curve, a rule between two members.
+// The one language for describing JSON documents: requests, answers and signed payloads. A shape judges a value, is
+// published as JSON Schema (2020-12), and determines the TypeScript type of what it accepts.
+//   S1. Objects are closed: unknown members, missing members and members of another kind are all refused, because a
+//       signature over something that the reader ignores would say more than the reader believed.
+//   S2. The published schema is never narrower than the judge. It may be wider where JSON Schema cannot express what is
+//       checked: an instant that exists, a point on a curve, a rule between two members.
 
 import { isObject } from "../std/is-object.ts";
 import { joinPointer } from "../std/json-pointer.ts";
@@ -13,21 +13,21 @@ import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
 import { nearestName } from "./nearest.ts";
 
 export interface ShapeFault {
-  /** RFC 6901; empty for the whole value. */
+  /** RFC 6901 pointer; empty for the whole value. */
   readonly pointer: string;
   readonly detail: string;
-  /** The nearest name that exists, where a name was wrong; null where none is near. */
+  /** The nearest existing name if a name was wrong; null when none is near. */
   readonly suggestion?: string | null;
-  /** All names, where one was wrong. */
+  /** All valid names if one was wrong. */
   readonly allowed?: readonly string[];
 }
 
-/** Takes a fault, and answers whether more are wanted. */
+/** Receives a fault and returns whether more are wanted. */
 export type Tell = (fault: ShapeFault) => boolean;
 
 export interface Shape<T> {
   readonly schema: JsonObject;
-  /** Tells every fault until no more is wanted; answers whether it may go on. The value is never copied or changed. */
+  /** Reports every fault until no more are wanted; returns whether to continue. The value is never copied or changed. */
   judge(value: JsonValue, pointer: string, tell: Tell): boolean;
   /** True when the member may be absent. */
   readonly absentAllowed?: boolean;
@@ -53,7 +53,7 @@ export type ObjectOf<M> = { readonly [K in Exclude<keyof M, OptionalNames<M>>]: 
 
 export type Shapes<T> = { readonly [K in keyof T]-?: Shape<Exclude<T[K], undefined>> };
 
-/** The first fault of a value; null for none. */
+/** The first fault of a value; null when there is none. */
 export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""): ShapeFault | null {
   let first: ShapeFault | null = null;
   shape.judge(value, pointer, (fault) => {
@@ -63,7 +63,7 @@ export function firstFault(shape: Shape<unknown>, value: JsonValue, pointer = ""
   return first;
 }
 
-/** All faults of a value, but no more than `max`. */
+/** All faults of a value, up to `max`. */
 export function allFaults(shape: Shape<unknown>, value: JsonValue, max: number): readonly ShapeFault[] {
   const faults: ShapeFault[] = [];
   shape.judge(value, "", (fault) => faults.push(fault) < max);
@@ -71,8 +71,8 @@ export function allFaults(shape: Shape<unknown>, value: JsonValue, max: number):
 }
 
 /**
- * A JSON object with exactly these members; its type follows from them. `others` are members that there may be as well, by
- * the pattern of their names.
+ * A JSON object with exactly these members, from which its type follows. `others` are additional members that may be
+ * present, by the pattern of their names.
  */
 export function object<M extends Members>(members: M, others: Members = {}): Shape<ObjectOf<M>> {
   const shapes = new Map(Object.entries(members));
@@ -86,12 +86,12 @@ export function object<M extends Members>(members: M, others: Members = {}): Sha
   };
 }
 
-/** The same for a type that is written down already, which the members are held to. */
+/** Like {@link object}, for an already declared type to which the members must conform. */
 export function closed<T extends object>(members: Shapes<T>): Shape<T> {
   return object(members as Members) as Shape<unknown> as Shape<T>;
 }
 
-/** An object of any names, each with a value of the same shape. */
+/** An object with arbitrary names, whose values all have the same shape. */
 export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
   return {
     schema: { type: "object", additionalProperties: item.schema },
@@ -104,12 +104,12 @@ export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>
   };
 }
 
-/** A member that may be absent, and is a T when it is there. */
+/** A member that may be absent, and is a T when present. */
 export function optional<T>(shape: Shape<T>): OptionalShape<T> {
   return { ...shape, absentAllowed: true };
 }
 
-/** A member that is always there, and null where there is no T. */
+/** A member that is always present, and null when there is no T. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   return {
     schema: { anyOf: [shape.schema, { type: "null" }] },
@@ -117,7 +117,7 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   };
 }
 
-/** One of several shapes; where none fits, the faults are those of the last. */
+/** One of several shapes; when none fits, the faults are those of the last. */
 export function either<S extends readonly Shape<unknown>[]>(...shapes: S): Shape<Of<S[number]>> {
   return {
     schema: { anyOf: shapes.map(({ schema }) => schema) },
@@ -128,24 +128,24 @@ export function either<S extends readonly Shape<unknown>[]>(...shapes: S): Shape
   };
 }
 
-/** The shape, with what it is for here; a named one keeps what is said of it everywhere. */
+/** The shape with a description of its use here; a named shape also keeps its general description. */
 export function described<S extends Shape<unknown>>(shape: S, description: string): S {
   const { schema } = shape;
   const isNamed = schema["title"] !== undefined;
   return { ...shape, schema: isNamed ? { allOf: [schema], description } : { ...schema, description } };
 }
 
-/** The shape under a name of its own, by which documents refer to it. Names are unique. */
+/** The shape under its own name, by which documents refer to it. Names are unique. */
 export function named<S extends Shape<unknown>>(title: string, shape: S): S {
   return { ...shape, schema: { title, ...shape.schema } };
 }
 
-/** A name of a shape from one in lower_snake. */
+/** Turns a lower_snake name into the name of a shape. */
 export function pascalCase(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** This one value and no other. */
+/** Exactly this value. */
 export function literal<const T extends string | number | boolean>(expected: T): Shape<T> {
   return test((value) => value === expected, `Must be ${JSON.stringify(expected)}.`, {
     type: typeof expected,
@@ -169,7 +169,7 @@ interface Bounds {
   readonly max: number;
 }
 
-/** A safe integer within both bounds, included. */
+/** A safe integer within the bounds, both included. */
 export function integer({ min, max }: Bounds): Shape<number> {
   return test(
     (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max,
@@ -178,7 +178,7 @@ export function integer({ min, max }: Bounds): Shape<number> {
   );
 }
 
-/** Any number that JSON can say. */
+/** Any number that JSON can express. */
 export const number: Shape<number> = test((value) => typeof value === "number", "Must be a number.", {
   type: "number",
 });
@@ -192,14 +192,14 @@ export function text(lengthMax: number): Shape<string> {
   );
 }
 
-/** Any string, the empty one too. */
+/** Any string, including the empty one. */
 export const anyText: Shape<string> = test((value) => typeof value === "string", "Must be a string.", {
   type: "string",
 });
 
 /**
- * A string of a form; `expected` completes «Must be …» in the refusal. Where more is asked than a pattern can say, `accepts`
- * decides and `published` says what it can.
+ * A string of a given form; `expected` completes «Must be …» in the refusal. If more is required than a pattern can express,
+ * `accepts` decides and `published` describes as much as it can.
  */
 export function matching(
   accepts: RegExp | ((text: string) => boolean),
@@ -234,12 +234,12 @@ export function list<T>(item: Shape<T>, { min, max }: Bounds): Shape<readonly T[
   };
 }
 
-/** An array of as many items as there are. */
+/** An array with any number of items. */
 export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
   return list(item, { min: 0, max: Number.MAX_SAFE_INTEGER });
 }
 
-/** A list of strings in which none occurs twice. */
+/** A list of distinct strings. */
 export function distinct(item: Shape<string>, bounds: Bounds): Shape<readonly string[]> {
   const items = list(item, bounds);
   return {
@@ -271,11 +271,11 @@ export const uuid = matching(isUuidV4, "a lowercase UUID version 4", {
 });
 export const country = matching(isCountry, "an ISO 3166-1 alpha-2 code", { pattern: "^[A-Z]{2}$" });
 export const region = matching(/^[a-z]+-[a-z]+[0-9]+$/, "a region such as eu-west1");
-/** The number of an AI policy or of terms; 0 while there is none. */
+/** The version number of an AI policy or of terms; 0 while there is none. */
 export const versionNumber = integer({ min: 0, max: 2_147_483_647 });
-/** Always null: the place of something that this version does not have. */
+/** Always null: a placeholder for something that this version does not have. */
 export const nothing: Shape<null> = test((value) => value === null, "Must be null.", { type: "null" });
-/** Any JSON value: for members that another reader judges. */
+/** Any JSON value, for members that another reader judges. */
 export const anything: Shape<JsonValue> = { schema: {}, judge: () => true };
 /** An object that another reader judges. */
 export const anyObject: Shape<JsonObject> = test(isObject, "Must be an object.", { type: "object" });

@@ -1,5 +1,5 @@
-// Sidecar: what the service states about one version of a record, signed by its sidecar key: who published it, under
-// what authority, when it was received and that its seal held (specification, «Sidecar»).
+// Sidecar: what the service states about one version of a record, signed by its sidecar key: who published it, under what
+// authority, when it was received and that its seal was valid (specification, «Sidecar»).
 
 import { type Envelope, openEnvelope, payloadTypes } from "./dsse.ts";
 import { isPushId, isRecordId } from "./identifiers.ts";
@@ -20,7 +20,7 @@ import {
   uuid,
 } from "./shape.ts";
 
-/** Who was authorised to publish, and on what basis. Names a key, never a person. */
+/** Who was authorised to publish, and on what basis. It names a key, never a person. */
 export interface SidecarScope {
   /** `mandate`: an integration key under a sealed mandate; `role`: a person's passkey; `standard_publishing`: a hosted key. */
   readonly basis: "mandate" | "role" | "standard_publishing";
@@ -38,7 +38,7 @@ interface SidecarCommon {
   readonly batch_id: string | null;
   readonly business_uuid: string;
   readonly cert_id: string;
-  /** Orders everything that ever happened to the record. */
+  /** Orders all changes in the record's history. */
   readonly change: number;
   /** Counts the published versions of the record from 1. */
   readonly generation: number;
@@ -49,10 +49,10 @@ interface SidecarCommon {
   readonly received_at: string;
   readonly record_id: string;
   readonly record_type: string;
-  /** Version of the record's schema: the n of `svc/<type>/<n>`. */
+  /** The version of the record's schema: the n of `svc/<type>/<n>`. */
   readonly record_version: number;
   readonly scope: SidecarScope;
-  /** Always true: the service publishes nothing whose seal failed. */
+  /** Always true: the service publishes nothing whose seal is invalid. */
   readonly seal_ok: true;
   readonly sealed_at: string;
   readonly sealed_by_key_id: string;
@@ -116,7 +116,7 @@ const formatV2: PayloadFormat<SidecarV2> = {
   shape: closed<SidecarV2>({ ...common, v: literal(2), ai_policy_version: versionNumber }),
 };
 
-/** Opens an envelope that must be a sidecar of version 1 or 2. Reads only: the signature is not judged. */
+/** Opens an envelope that must be a sidecar of version 1 or 2. It only reads: the signature is not verified. */
 export function openSidecar(envelope: Envelope): Verdict<Sidecar> {
   const first = envelope.payloadType === payloadTypes["sidecar.v1"];
   const payload = openEnvelope(envelope, first ? payloadTypes["sidecar.v1"] : payloadTypes["sidecar.v2"]);
@@ -125,8 +125,8 @@ export function openSidecar(envelope: Envelope): Verdict<Sidecar> {
 }
 
 /**
- * RFC 8785 text of a sidecar of version 2, built without sorting: a push makes one for every record. Every string is
- * of a format that needs no escape, except the mandate id.
+ * The RFC 8785 text of a version 2 sidecar, built without sorting, because a push creates one for every record. Every string
+ * except the mandate id has a format that needs no escaping.
  */
 export function sidecarPayloadText(sidecar: SidecarV2): string {
   const { scope } = sidecar;

@@ -144,7 +144,7 @@ describe("Ed25519 signatures made with points of mixed order", () => {
   const scalar = (seed: string): bigint =>
     Point.Fn.create(BigInt(`0x${createHash("sha256").update(seed).digest("hex")}`));
 
-  /** A signature by whoever knows the scalar, with parts of small order added to the key and to R. */
+  /** Builds a signature as the holder of the scalar can, with parts of small order added to the key and to R. */
   function forge(seed: string, keyPart: typeof Point.BASE, noncePart: typeof Point.BASE) {
     const [secret, nonce, message] = [scalar(`key ${seed}`), scalar(`nonce ${seed}`), utf8(seed)];
     const key = Point.BASE.multiply(secret).add(keyPart).toBytes();

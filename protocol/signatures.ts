@@ -1,4 +1,5 @@
-// Portable verification with noble: runs in every browser. A node verifies natively; both agree on Wycheproof's vectors.
+// Portable verification with noble, which runs in every browser. A node verifies natively; both agree on Wycheproof's
+// vectors.
 
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { p256 } from "@noble/curves/nist.js";
@@ -7,10 +8,16 @@ import { ml_dsa65 } from "@noble/post-quantum/ml-dsa.js";
 import { concatBytes, equalBytes, parseBase64Url, toHex } from "./bytes.ts";
 import { type PublicJwk, parseEd25519Point } from "./jwk.ts";
 
-/** Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), ML-DSA-65 with an empty context (FIPS 204). Never throws. */
+/**
+ * Verifies a raw signature: Ed25519 (RFC 8032), ES256 as r‖s over SHA-256 (RFC 7518 §3.4), or ML-DSA-65 with an empty
+ * context (FIPS 204). Never throws.
+ */
 export type SignatureVerifier = (jwk: PublicJwk, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032 §8.4). */
+/**
+ * True only for a valid signature by an acceptable key: a small-order or non-canonical Ed25519 key never verifies (RFC 8032
+ * §8.4).
+ */
 export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
   try {
     if (jwk.kty === "OKP") return verifyEd25519(jwk.x, message, signature);
@@ -23,8 +30,8 @@ export const verifySignature: SignatureVerifier = (jwk, message, signature) => {
 };
 
 /**
- * RFC 8032 §5.1.7 with the equation [S]B = R + [k]A, as OpenSSL has it. `ed25519.verify` multiplies both sides by the
- * cofactor 8: whoever holds a key can make signatures that satisfy only that, and a seal must not be valid for one
+ * Follows RFC 8032 §5.1.7 with the equation [S]B = R + [k]A, as OpenSSL does. `ed25519.verify` multiplies both sides by the
+ * cofactor 8: the holder of a key can make signatures that satisfy only that form, and a seal must not be valid for one
  * verifier and invalid for another.
  */
 function verifyEd25519(x: string, message: Uint8Array, signature: Uint8Array): boolean {
@@ -41,7 +48,7 @@ function verifyEd25519(x: string, message: Uint8Array, signature: Uint8Array): b
   return equalBytes(expected.toBytes(), commitment);
 }
 
-/** Little-endian (RFC 8032 §5.1.2). */
+/** Decodes a little-endian integer (RFC 8032 §5.1.2). */
 function integerOf(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes.toReversed())}`);
 }
@@ -57,7 +64,10 @@ function verifyP256(
   return p256.verify(signature, message, concatBytes(new Uint8Array([4]), x, y), { lowS: false });
 }
 
-/** r‖s, 64 bytes, of a DER-encoded P-256 signature as WebAuthn gives it (RFC 3279 §2.2.3); null when it is not strict DER. */
+/**
+ * The 64 bytes r‖s of a DER-encoded P-256 signature as WebAuthn provides it (RFC 3279 §2.2.3); null when it is not strict
+ * DER.
+ */
 export function derToRawP256(der: Uint8Array): Uint8Array | null {
   try {
     return p256.Signature.fromBytes(der, "der").toBytes("compact");

@@ -1,5 +1,5 @@
-// Project Wycheproof's vectors (vectors/wycheproof/README.md) against both verifiers: the portable one, and the
-// node's, which is only sound as long as it says the same.
+// Project Wycheproof's vectors (vectors/wycheproof/README.md) against both verifiers: the portable one and the node's native
+// one, which is acceptable only as long as the two agree.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,10 +9,10 @@ import { parseBase64Url, toBase64Url } from "./bytes.ts";
 import { type PublicJwk, parsePublicJwk } from "./jwk.ts";
 import { derToRawP256, verifySignature } from "./signatures.ts";
 
-/** Bytes are base64url throughout. */
+/** All bytes are base64url. */
 interface VectorFile {
   readonly groups: readonly {
-    /** Ed25519: 32 bytes; P-256: the uncompressed point; ML-DSA-65: as FIPS 204 encodes it. */
+    /** Ed25519: 32 bytes; P-256: the uncompressed point; ML-DSA-65: the encoding of FIPS 204. */
     readonly key: string;
     readonly tests: readonly {
       readonly tcId: number;
@@ -28,9 +28,9 @@ interface VectorFile {
 interface Suite {
   readonly file: string;
   readonly jwkOf: (key: string) => PublicJwk;
-  /** The signature as the verifiers take it; null when its encoding is refused before them. */
+  /** The signature as the verifiers take it; null when its encoding is refused before it reaches them. */
   readonly rawOf: (signature: Uint8Array) => Uint8Array | null;
-  /** How many vectors of each result the file holds: all of them must run. */
+  /** How many vectors with each result the file holds; all of them must run. */
   readonly counts: { readonly valid: number; readonly invalid: number };
 }
 

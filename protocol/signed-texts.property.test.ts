@@ -1,4 +1,4 @@
-// The texts that are built by hand because they are signed in great number, against the canonical form (RFC 8785).
+// Compares the texts that are built by hand, because they are signed in large numbers, with the canonical form (RFC 8785).
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { policyBitsText } from "./ai-policy.ts";

@@ -1,4 +1,4 @@
-// An independent reader judges: jsonc-parser keeps every member it saw, duplicates included.
+// Checked against an independent reader: jsonc-parser keeps every member it saw, duplicates included.
 
 import judge from "canonicalize";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { utf8 } from "./bytes.ts";
 import { canonicalize } from "./canonical-json.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** What the judge finds in a text that is JSON: the codes of all its faults. */
+/** What the independent reader finds in a text that is JSON: the codes of all its faults. */
 function faultsIn(node: Node, found = new Set<string>()): ReadonlySet<string> {
   const value: unknown = node.value;
   if (typeof value === "string" && !value.isWellFormed()) found.add("surrogate_lone");
@@ -21,7 +21,10 @@ function faultsIn(node: Node, found = new Set<string>()): ReadonlySet<string> {
   return found;
 }
 
-/** A value with maps for objects, read from the judge's tree or from what was parsed: no name is special in a map. */
+/**
+ * A value with maps in place of objects, built from the independent reader's tree or from the parsed value: no name is
+ * special in a map.
+ */
 function mapped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mapped);
   if (typeof value !== "object" || value === null) return value;
@@ -36,7 +39,7 @@ function mappedTree(node: Node): unknown {
   );
 }
 
-/** Members written one by one, so that a name can come twice and in several spellings. */
+/** Members are written one by one, so that a name can occur twice and in several spellings. */
 const jsonText = fc.letrec<{ value: string }>((tie) => {
   const space = fc.constantFrom("", "", " ", "\n\t");
   const name = fc.constantFrom(
@@ -99,7 +102,7 @@ describe("strict JSON", () => {
       }),
       { numRuns: 5000 },
     );
-    // Both outcomes must have been tried.
+    // Both outcomes must have occurred.
     expect(faulty).toBeGreaterThan(250);
     expect(faulty).toBeLessThan(4750);
   });

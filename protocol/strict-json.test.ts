@@ -154,7 +154,7 @@ describe("the depth of strict JSON", () => {
     const depth = 10_000;
     expect(outcomeOf(arrays(depth), { depthMax: depth })).toBe("ok");
     expect(outcomeOf(objects(depth).replace("1", '{"b":1,"b":2}'), { depthMax: depth + 1 })).toBe(
-      // A pointer is cut where it would be longer than 512 characters.
+      // A pointer longer than 512 characters is truncated.
       `member_duplicated ${"/a".repeat(256)}`,
     );
   });

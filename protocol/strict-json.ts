@@ -1,7 +1,7 @@
-// Strict JSON (RFC 8259 with the demands of RFC 7493): UTF-8 without byte order mark, no duplicate members, no lone
-// surrogates, finite numbers, bounded depth. `JSON.parse` alone hides duplicates, reads 1e400 as infinity and follows
-// any depth. The usual document is judged without looking at its members one by one: its colons are counted against
-// the members that arrived. Only a suspicious text is read again, token by token (json-reader.ts).
+// Strict JSON (RFC 8259 with the requirements of RFC 7493): UTF-8 without byte order mark, no duplicate members, no lone
+// surrogates, finite numbers, bounded depth. `JSON.parse` alone hides duplicates, reads 1e400 as infinity and accepts any
+// depth. A typical document is judged without examining its members one by one: its colons are counted and compared with the
+// members that were parsed. Only a suspicious text is read again, token by token (json-reader.ts).
 
 import { parseUtf8 } from "./bytes.ts";
 import type { JsonValue } from "./canonical-json.ts";
@@ -10,14 +10,14 @@ import { ok, type Result, refuse } from "./result.ts";
 
 export type JsonFault = "utf8_invalid" | "depth_exceeded" | "values_exceeded" | TokenFault;
 
-/** Depth allowed unless told otherwise. */
+/** Default for the maximum depth. */
 export const defaultDepthMax = 64;
 
 /**
- * Reads untrusted bytes in time linear in their length, without recursion. The outermost array or object has depth 1.
- * With `valuesMax`, a text with more commas and brackets than that is refused before anything is made of it: an object
- * in memory costs thirty times the three bytes that it may take to write one.
- * Faults that have a place name it by an RFC 6901 pointer. `__proto__` is a member like any other.
+ * Reads untrusted bytes in time linear in their length, without recursion. The outermost array or object has depth 1. With
+ * `valuesMax`, a text with more commas and brackets than that is refused before any value is built: an object in memory
+ * costs thirty times the three bytes it may take to write one. Faults that can be located carry an RFC 6901 pointer.
+ * `__proto__` is a member like any other.
  */
 export function parseStrictJson(
   bytes: Uint8Array,
@@ -44,7 +44,9 @@ const quote = 0x22;
 const colon = 0x3a;
 const comma = 0x2c;
 
-/** Colons outside strings, which in JSON is the number of members written, or the limit that the text exceeds. */
+/**
+ * The number of colons outside strings, which in JSON is the number of members written, or the limit that the text exceeds.
+ */
 function countColons(
   text: string,
   limits: { readonly depthMax: number; readonly valuesMax: number },
@@ -67,7 +69,7 @@ function countColons(
   return values > limits.valuesMax ? "values_exceeded" : colons;
 }
 
-/** Members in a parsed value; NaN, which equals nothing, when one of its numbers is not finite. */
+/** The number of members in a parsed value; NaN, which equals nothing, when one of its numbers is not finite. */
 function countMembers(root: JsonValue): number {
   if (typeof root === "number") return Number.isFinite(root) ? 0 : Number.NaN;
   if (typeof root !== "object" || root === null) return 0;
@@ -89,8 +91,8 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const colonNext = /[ \t\r\n]*:/y;
 
 /**
- * Whether an escape may stand for a surrogate (UTF-8 itself has none), or stands in a member name: V8 up to 14.6 at
- * least may give such a member the name of one in a text it read before (nodejs/node issue 63785).
+ * Whether an escape may stand for a surrogate (UTF-8 itself has none) or occurs in a member name: V8 up to at least 14.6 may
+ * give such a member the name of one in a text it read earlier (nodejs/node issue 63785).
  */
 function needsReader(text: string): boolean {
   if (surrogateEscape.test(text)) return true;

@@ -1,5 +1,5 @@
-// Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2
-// over its exact bytes (specification, «Seals»).
+// Withdrawal and deletion: the compact JSON document that takes a record out of serving, sealed with seal format 2 over its
+// exact bytes (specification, «Seals»).
 
 import { isRecordId } from "./identifiers.ts";
 import { malformed, parseObject, payloadFault } from "./payload.ts";

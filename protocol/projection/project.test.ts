@@ -176,7 +176,7 @@ describe("a projection specification", () => {
     }
   });
 
-  // Rows that were signed name these versions: a specification that must change becomes a new version.
+  // Signed rows name these versions: a specification that must change becomes a new version.
   it.each([
     ["products/1", "sha256:aa903a13cb76a9ceadeeb93de13933b846feccbe858d55ce61501094badfa9cd"],
     ["business_files/1", "sha256:cdfc5ae255a73f6e7f11cd84f08a6a42ff3d0744fdffd23e4b8567fa9d630c7d"],

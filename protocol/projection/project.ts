@@ -1,5 +1,5 @@
-// The interpreter of projection specifications. The service makes rows with it and the verifier makes them again; a
-// record goes through the same few rules in both.
+// The interpreter of projection specifications. The service builds rows with it and the verifier rebuilds them; both apply
+// the same few rules to a record.
 
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
@@ -8,13 +8,13 @@ import type { FactName, ProjectionRule, ProjectionSpecification } from "./specif
 import { currentProjection } from "./specifications.ts";
 
 export interface ProjectionInput {
-  /** The record, as its exact bytes read. */
+  /** The record, parsed from its exact bytes. */
   readonly record: JsonObject;
   readonly recordId: string;
   readonly businessUuid: string;
   /** `sha256:<hex>` of the exact record bytes. */
   readonly hash: string;
-  /** `cert_id` that the record was sealed under. */
+  /** The `cert_id` that the record was sealed under. */
   readonly certId: string;
   /** key_id of the projection key that will sign the row. */
   readonly keyId: string;
@@ -24,8 +24,8 @@ export interface ProjectionInput {
 }
 
 /**
- * A row without its signature and serve-time members: exactly what the row signature covers. Its members, at every
- * depth, are in canonical order, so that {@link projectedRowText} need not sort them.
+ * A row without its signature and serve-time members: exactly what the row signature covers. Its members are in canonical
+ * order at every depth, so that {@link projectedRowText} need not sort them.
  */
 export type ProjectedRow = JsonObject;
 
@@ -34,7 +34,7 @@ type Step = (row: Row, input: ProjectionInput) => void;
 
 const compiled = new WeakMap<ProjectionSpecification, readonly Step[]>();
 
-/** Projects a record by the specification now in force for its collection. */
+/** Projects a record by the specification currently in force for its collection. */
 export function projectRecord(
   input: ProjectionInput & { readonly collection: CollectionName },
 ): ProjectedRow {
@@ -42,8 +42,8 @@ export function projectRecord(
 }
 
 /**
- * Runs a specification. Members whose source is absent, or is not of the kind that the rule turns into another, are
- * absent; a record that passed `parseRecord` has no such source but the optional ones.
+ * Runs a specification. A member is left out when its source is absent or is not of the kind that the rule converts; in a
+ * record that passed `parseRecord`, only optional sources can be.
  */
 export function project(specification: ProjectionSpecification, input: ProjectionInput): ProjectedRow {
   const row: Row = {};
@@ -51,7 +51,7 @@ export function project(specification: ProjectionSpecification, input: Projectio
   return row;
 }
 
-/** RFC 8785 text of a projected row: what `rowSigningText` gives of it, made faster. */
+/** The RFC 8785 text of a projected row: the same as `rowSigningText` returns, but faster. */
 export function projectedRowText(row: ProjectedRow): string {
   // For members in canonical order and well-formed strings, JSON.stringify writes what RFC 8785 §3.2 prescribes.
   return JSON.stringify(row);
@@ -149,7 +149,7 @@ function byCountryStep(rule: Extract<ProjectionRule, { readonly rule: "by_countr
   };
 }
 
-/** The value with the members of its objects in canonical order. */
+/** Returns the value with the members of its objects in canonical order. */
 function ordered(value: JsonValue): JsonValue;
 function ordered(value: JsonValue | undefined): JsonValue | undefined;
 function ordered(value: JsonValue | undefined): JsonValue | undefined {
@@ -162,7 +162,7 @@ function ordered(value: JsonValue | undefined): JsonValue | undefined {
   return Object.fromEntries(names.map((name) => [name, ordered((value as JsonObject)[name] as JsonValue)]));
 }
 
-/** Different values in order, compared by their JSON text. */
+/** The distinct values in order, compared by their JSON text. */
 function eachOf(items: JsonValue | undefined, read: Reader): JsonValue | undefined {
   if (!Array.isArray(items)) return undefined;
   const values = new Map<string, JsonValue>();
@@ -182,7 +182,7 @@ function numberOf(value: JsonValue | undefined): number | undefined {
 
 type Reader = (value: JsonValue) => JsonValue | undefined;
 
-/** Reads at an RFC 6901 pointer through objects; undefined where nothing is. */
+/** Returns a reader that follows an RFC 6901 pointer through objects; it yields undefined where nothing is found. */
 function reader(pointer: string): Reader {
   const path = pointer.split("/").slice(1);
   const [only] = path;

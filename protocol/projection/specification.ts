@@ -1,16 +1,16 @@
-// Projection specifications: data that says how a record becomes a search row (specification, «Projection
-// specification»). What is published under GET /v1/projections/{type}/{version} is what project.ts interprets, so that
-// anyone can run it again. A version that was published never changes: its hash is pinned in project.test.ts.
+// Projection specifications: data that describes how a record becomes a search row (specification, «Projection
+// specification»). What is published under GET /v1/projections/{type}/{version} is exactly what project.ts interprets, so
+// that anyone can rerun it. A published version never changes: its hash is pinned in project.test.ts.
 
 import { canonicalBytes, type JsonObject } from "../canonical-json.ts";
 import { hashOf, type Sha256 } from "../hash.ts";
 import type { CollectionName } from "../identifiers.ts";
 import { serveTimeMembers } from "../row.ts";
 
-/** Version of the rule language below. */
+/** Version of the rule language defined below. */
 export const projectionLanguage = 1;
 
-/** What the service states of a published version beside the record itself. */
+/** What the service states about a published version in addition to the record itself. */
 export const factNames = [
   "record_id",
   "business_uuid",
@@ -25,7 +25,7 @@ export const factNames = [
 
 export type FactName = (typeof factNames)[number];
 
-/** How one row member comes about. `from` and `each` are RFC 6901 pointers; a member whose source is absent is absent. */
+/** How one row member is produced. `from` and `each` are RFC 6901 pointers; a member whose source is absent is left out. */
 export type ProjectionRule =
   | { readonly member: FactName; readonly rule: "fact" }
   | { readonly member: string; readonly rule: "copy"; readonly from: string }
@@ -35,7 +35,7 @@ export type ProjectionRule =
   | { readonly member: string; readonly rule: "is_not_empty"; readonly from: string }
   | { readonly member: string; readonly rule: "constant"; readonly value: string | number | boolean }
   | {
-      /** Ends in `<CC>`, which stands for the country code. */
+      /** A name ending in `<CC>`, which stands for the country code. */
       readonly member: string;
       readonly rule: "by_country";
       readonly from: string;
@@ -45,10 +45,10 @@ export type ProjectionRule =
     };
 
 export interface ProjectionSpecification {
-  /** `<type>/<n>`. */
+  /** Written as `<type>/<n>`. */
   readonly version: string;
   readonly record_type: CollectionName;
-  /** Schema of the records that it projects. */
+  /** Schema of the records that the specification projects. */
   readonly record_schema: string;
   readonly rules: readonly ProjectionRule[];
 }
@@ -69,7 +69,7 @@ const meanings: Readonly<Record<ProjectionRule["rule"], string>> = {
     "For each item of the array at `from` whose `country` is one of the record's /countries: the member whose name has that country in place of <CC>, with the item's value at `each`, a decimal string turned into the nearest IEEE 754 double where `as` is number.",
 };
 
-/** The document of a specification, as it is published. */
+/** The document of a specification as it is published. */
 export function specificationDocument(specification: ProjectionSpecification, sha256?: Sha256): JsonObject {
   const { version, record_type: recordType, record_schema: recordSchema, rules } = specification;
   const unhashed = {
@@ -92,7 +92,7 @@ export function specificationDocument(specification: ProjectionSpecification, sh
   return { ...unhashed, sha256: hashOf(canonicalBytes(unhashed), sha256) };
 }
 
-/** Where a member comes from, in a word: a pointer into the record, the name of a fact, or the constant itself. */
+/** A short name for a member's source: a pointer into the record, the name of a fact, or the constant itself. */
 function sourceOf(rule: ProjectionRule): string {
   switch (rule.rule) {
     case "fact":

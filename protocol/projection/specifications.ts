@@ -1,4 +1,4 @@
-// Every projection that rows may name, by version. A correction is a new version: published ones are never edited.
+// Every projection that rows may name, by version. A correction is a new version; published ones are never edited.
 
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
@@ -44,7 +44,7 @@ const specifications: readonly ProjectionSpecification[] = [
       as: "text",
     },
   ]),
-  // Neither the five «represent us» texts nor the endpoints are ever on a row (specification, «Search row»).
+  // Neither the five «represent us» texts nor the endpoints ever appear on a row (specification, «Search row»).
   specification("business_files", 1, [
     copy("business_name"),
     copy("description"),
@@ -101,19 +101,19 @@ const byName: ReadonlyMap<string, ProjectionSpecification> = new Map(
 );
 const documents = new Map<string, JsonObject>();
 
-/** The specification of a version `<type>/<n>`; null for one that is unknown, which is refused and never guessed. */
+/** The specification of a version `<type>/<n>`; null for an unknown version, which is refused and never guessed. */
 export function projectionByName(name: string): ProjectionSpecification | null {
   return byName.get(name) ?? null;
 }
 
-/** The specification by which rows of a collection are made now. */
+/** The specification currently used to build the rows of a collection. */
 export function currentProjection(collection: CollectionName): ProjectionSpecification {
   const current = specifications.findLast((each) => each.record_type === collection);
   if (current === undefined) throw new Error(`No projection of ${collection}`);
   return current;
 }
 
-/** The document of GET /v1/projections/{type}/{version}; null when there is none. */
+/** The document of GET /v1/projections/{type}/{version}; null when it does not exist. */
 export function projectionDocument(type: string, version: number): JsonObject | null {
   const name = `${type}/${version}`;
   const known = documents.get(name);

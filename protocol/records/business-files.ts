@@ -1,5 +1,5 @@
-// svc/business_files/1: the Business & Brand Identity file. Its members follow from what the specification filters,
-// sorts and shows of it («Filter fields», «Fetched record»); the names are this service's.
+// svc/business_files/1: the Business & Brand Identity file. Its members follow from what the specification filters, sorts
+// and shows («Filter fields», «Fetched record»); the names are this service's own.
 
 import {
   array,
@@ -21,7 +21,10 @@ import { coreMembers, type RecordType } from "./record-type.ts";
 import { countries } from "./vocabularies/countries.ts";
 import { deliveryOptions, endpointKinds, paymentMethods } from "./vocabularies/taxonomy.ts";
 
-/** The five texts that say how the business wants to be represented: fetched with the record, never on a search row. */
+/**
+ * The five texts that say how the business wants to be represented; they are fetched with the record and never appear on a
+ * search row.
+ */
 export const representUsNames = [
   "who_we_are",
   "what_we_offer",
@@ -66,7 +69,7 @@ const contact = object(
   "How customers reach the business.",
 );
 
-/** The parts of a business file that a fetch shows beside it. */
+/** The parts of a business file that a fetch shows in addition to the record. */
 export const businessFileMembers = {
   represent_us: object(
     {

@@ -1,16 +1,16 @@
-// When words of a text name a company that the service certified. Many companies are called like things («Orange SA»,
-// «Garden Furniture Ltd»), and a shop that writes of garden furniture names nobody. What tells a name from the words it
-// is made of is how it is written, so whoever means the words can always write them so. A certified name, without its
-// legal form, is named
-//   N1. where a legal form follows it, whichever: «orange ltd», «Orange SA»; a form that may be another word («as», «se»,
-//       «limited») counts in its own spelling behind capitals only;
-//   N2. where it has three words or more of four letters or more, however it is written;
-//   N3. where it has two words or more, and the first and the last of them begin with a capital;
-//   N4. where it is one word that is written with a capital which its place does not explain: not at the beginning of a
-//       sentence, not in a title or in a sentence of capitals, and not in a language that gives capitals to every noun.
-//       A capital inside a word («eBay») counts everywhere. Without capitals in its script, it has six characters or more;
-//   N5. where a member that is a name (a brand) is that name and nothing else.
-// Words that are part of a longer name that the business may say name only that one.
+// Decides when words in a text name a company that the service certified. Many companies are named after ordinary things
+// («Orange SA», «Garden Furniture Ltd»), and a shop that writes about garden furniture names nobody. What distinguishes a
+// name from the words it consists of is how it is written, so anyone who means the words can always write them accordingly.
+// A certified name, without its legal form, is named
+//   N1. where any legal form follows it: «orange ltd», «Orange SA»; a form that may be another word («as», «se», «limited»)
+//       counts only in its own spelling and after capitals;
+//   N2. where it has three or more words of at least four letters, however it is written;
+//   N3. where it has two or more words, and the first and last of them start with a capital;
+//   N4. where it is one word written with a capital that its position does not explain: not at the start of a sentence, not
+//       in a title or in a sentence of capitals, and not in a language that capitalises every noun. A capital inside a word
+//       («eBay») counts everywhere. If its script has no capitals, the name must have at least six characters;
+//   N5. where a member that is a name (a brand) consists of that name and nothing else.
+// Words that are part of a longer name that the business may use refer only to that name.
 
 import { nameLettersMin } from "./content-lists.ts";
 import type { TextRole } from "./fields.ts";
@@ -21,11 +21,11 @@ import type { NameIndex, NameMatch } from "./name-index.ts";
 export interface NamingText {
   readonly text: string;
   readonly role: TextRole;
-  /** Code of the language that the record says it is written in. */
+  /** Code of the language in which the record says it is written. */
   readonly language: string;
 }
 
-/** Whether a match lies within a name that the business may say. */
+/** Whether a match lies within a name that the business may use. */
 export type IsFree = (match: NameMatch) => boolean;
 
 const longWordLength = 4;
@@ -34,7 +34,9 @@ const uncasedLengthMin = 6;
 /** German and Luxembourgish. */
 const capitalNouns = new Set(["de", "lb"]);
 
-/** Folded words by which a certified company is looked for: none of a name too short, or without a letter («24/7 Ltd»). */
+/**
+ * The folded words used to look for a certified company; empty for a name that is too short or has no letter («24/7 Ltd»).
+ */
 export function companyWords(legalName: string): readonly string[] {
   const words = wordsWithoutLegalForm(legalName);
   const joined = words.join("");
@@ -42,9 +44,9 @@ export function companyWords(legalName: string): readonly string[] {
 }
 
 /**
- * The first words of a text that name a company of the index, as they are written; null where there are none. `words` are
- * the folded words of the text. Most texts have no word of a certified name: only where they do is looked at how they are
- * written.
+ * The first words of a text that name a company in the index, as written; null when there are none. `words` are the folded
+ * words of the text. Most texts contain no word of a certified name; how words are written is examined only for those that
+ * do.
  */
 export function findCompany(
   naming: NamingText,
@@ -73,7 +75,7 @@ function createNaming(written: WrittenText, { role, language }: NamingText): (ma
   return ({ start, end, isInflected }) => {
     const { written: first } = written.words[start] as WrittenWord;
     const last = written.words[end - 1] as WrittenWord;
-    // Of a company there is only one: «Apples» are none of Apple Ltd's, «Apple's» are.
+    // A company has no plural: «Apples» does not mean Apple Ltd, «Apple's» does.
     if (isInflected && !/['\u2019\u02bc]+s$/i.test(last.written)) return false;
     const isAll = start === 0 && end === written.words.length;
     if (role === "name" && isAll) return true;
@@ -104,10 +106,10 @@ function formBehind({ text, words }: WrittenText, end: number): ReturnType<typeo
     : null;
 }
 
-/** Characters behind a name in which its legal form is looked for. */
+/** Number of characters after a name in which its legal form is looked for. */
 const formReach = 60;
 
-/** Written with a capital, or in a script that has none. */
+/** Whether a word has a capital, or is in a script that has none. */
 function isCapital(word: string): boolean {
   return startsLarge.test(word) || /\p{Lu}/u.test(word) || !hasCase(word);
 }
@@ -117,19 +119,19 @@ function hasCase(word: string): boolean {
 }
 
 interface Sentence {
-  /** Of its first word. */
+  /** Index of its first word. */
   readonly first: number;
-  /** Its words, but the first one, that begin with a small letter, and with a capital. */
+  /** How many of its words, not counting the first, start with a small letter or with a capital. */
   small: number;
   large: number;
 }
 
 const startsSmall = /^\p{Ll}/u;
 const startsLarge = /^(?:\p{Lu}|\p{Lt})/u;
-/** What stands between two words of one sentence; a hyphen joins, a dash begins something. */
+/** What may stand between two words of one sentence; a hyphen joins, a dash starts something new. */
 const withinSentence = /^(?:[^\S\n]|[,"'“”„«»‘’(&+/]|(?<!\s)-(?!\s))*$/u;
 
-/** The sentence of every word. */
+/** The sentence to which each word belongs. */
 function sentencesOf({ text, words }: WrittenText): readonly Sentence[] {
   let sentence: Sentence = { first: 0, small: 0, large: 0 };
   return words.map(({ written, start }, index) => {
@@ -141,7 +143,7 @@ function sentencesOf({ text, words }: WrittenText): readonly Sentence[] {
   });
 }
 
-/** A word that has a capital and is not the first of its sentence, where most others begin with small letters. */
+/** Whether a capitalised word is not the first of its sentence and most other words there start with small letters. */
 function isCapitalInRunningText({ first, small, large }: Sentence, at: number): boolean {
   return at !== first && small > large - 1;
 }

@@ -1,20 +1,20 @@
-// What the content rules judge by, beside the record itself: the operator's lists, and the names of certified companies.
+// What the content rules use besides the record itself: the operator's lists, and the names of certified companies.
 
 import { foldedWords } from "./fold-text.ts";
 import { createNameIndex, type NameIndex } from "./name-index.ts";
 
 /** The operator's own lists. */
 export interface OperatorLists {
-  /** Names of companies and brands that only their owners' records may say. */
+  /** Names of companies and brands that only their owners' records may use. */
   readonly protectedNames: readonly ProtectedName[];
-  /** Words that are never judged, although a company is called so. */
+  /** Words that are never judged, even if a company has that name. */
   readonly exemptNames: readonly string[];
-  /** Hosts of malware and phishing, lower case; their subdomains are meant too. */
+  /** Hosts of malware and phishing, in lower case; their subdomains are covered as well. */
   readonly blockedHosts: readonly string[];
 }
 
 export interface ContentLists extends OperatorLists {
-  /** Companies that the service certified; changes while the lists are in use. */
+  /** Companies that the service has certified; the set changes while the lists are in use. */
   readonly certified: CertifiedNames;
 }
 
@@ -22,31 +22,31 @@ export type ProtectedName =
   | string
   | {
       readonly name: string;
-      /** Uuids of the businesses that may say it. */
+      /** Uuids of the businesses that may use the name. */
       readonly owners: readonly string[];
     };
 
 export interface CertifiedNames {
-  /** Names without their legal form, as folded words. */
+  /** The names without their legal form, as folded words. */
   readonly index: NameIndex;
-  /** The name on the certificate in force; null for a company that has none that is active. */
+  /** The name on the certificate in force; null for a company without an active certificate. */
   legalNameOf(uuid: string): string | null;
 }
 
-/** @internal for tests: a register in which nobody has a name. */
+/** @internal for tests: a register without any names. */
 export const noCertifiedNames: CertifiedNames = { index: createNameIndex(), legalNameOf: () => null };
 
-/** Names of fewer letters are looked for nowhere. */
+/** Names with fewer letters are never looked for. */
 export const nameLettersMin = 3;
 
-/** Whether a name of the operator's lists is looked for at all. */
+/** Whether a name on the operator's lists is long enough to be looked for. */
 export function isFindable(name: string): boolean {
   return foldedWords(name).join("").length >= nameLettersMin;
 }
 
 const namesByOwner = new WeakMap<OperatorLists["protectedNames"], ReadonlyMap<string, readonly string[]>>();
 
-/** Protected names that the lists assign to a business. */
+/** The protected names that the lists assign to a business. */
 export function assignedNames({ protectedNames }: OperatorLists, businessUuid: string): readonly string[] {
   let byOwner = namesByOwner.get(protectedNames);
   if (byOwner === undefined) {

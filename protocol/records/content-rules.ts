@@ -1,12 +1,12 @@
-// What a record says, once its form is right: the per-record checks of publishing that need more than the record
-// (specification, «Publish behaviour» 5). The same record, lists and names give the same faults. Looked through is every
-// text and every address that the declaration of the record type has:
-//   R1. No text directs how other sources are treated, and none has a flagged host, as no address has.
-//   R2. No text names another company: one of the operator's list however it is written, one that the service certified as
-//       company-name-rule.ts says. Not judged are the names of brands that are sold, and of places.
-//       Letters that look like others are read as readers see them (look-alikes.ts).
-//   R3. Names are free that the business may say (own-names.ts) and those that the operator exempts. What a record declares
-//       of itself frees none.
+// What a record says, once its form is valid: the per-record publishing checks that need more than the record
+// (specification, «Publish behaviour» 5). The same record, lists and names yield the same faults. Every text and every
+// address in the declaration of the record type is examined:
+//   R1. No text directs how other sources are treated, and neither texts nor addresses contain a flagged host.
+//   R2. No text names another company: one on the operator's list however it is written, or a certified one as defined in
+//       company-name-rule.ts. Names of brands that are sold, and of places, are not judged. Letters that look like others
+//       are read as readers see them (look-alikes.ts).
+//   R3. Names that the business may use (own-names.ts) and names that the operator exempts are allowed. What a record
+//       declares about itself allows no name.
 
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
@@ -24,7 +24,7 @@ import { mayHaveWords, type WordFilter } from "./word-filter.ts";
 
 interface Compiled {
   readonly names: NameIndex;
-  /** Of words that a text has to have for a rule about words to find something in it. */
+  /** Filters on words, at least one of which a text must contain for a word rule to find anything in it. */
   readonly telling: readonly WordFilter[];
   readonly exempt: NameIndex;
   readonly hosts: HostList;
@@ -33,12 +33,13 @@ interface Compiled {
 const compiledLists = new WeakMap<ContentLists, Compiled>();
 const compiledNames = new WeakMap<readonly string[], NameIndex>();
 
-/** Roles of texts that may be called like another company (R2). */
+/** Roles of texts that may have the same name as another company (R2). */
 const namesNobody: ReadonlySet<TextRole> = new Set(["sold_name", "place"]);
 
 /**
  * Every `scope_violation` and `url_flagged` of a record that passed `parseRecord`. `ownNames` are the names that the
- * business may say, null for all names there are. Keep one `lists` object and one `ownNames`: they are prepared once.
+ * business may use; null allows every name. Reuse the same `lists` and `ownNames` objects, because each is prepared only
+ * once.
  */
 export function contentFaults(
   collection: CollectionName,
@@ -89,7 +90,7 @@ function scopeFaults(placed: PlacedText, { lists, ownNames }: Names, faults: Fau
   if (detail !== null) faults.add("scope_violation", placed.pointer, detail);
 }
 
-/** What is wrong with the names in a text, in no other words than its own. */
+/** What is wrong with the names in a text, described with only the text's own words. */
 function namingFault(
   placed: PlacedText,
   words: readonly string[],
@@ -112,9 +113,9 @@ function namingFault(
     : `The text names another company: "${company}". If the words are not meant as its name, write them without capitals.`;
 }
 
-/** Matches that lie within one of these names. */
+/** Tests whether a match lies within one of these names. */
 function freeIn(words: readonly string[], names: readonly NameIndex[]): IsFree {
-  /** By word: where the names that begin there or before end at the latest. */
+  /** For each word, the furthest end of any name that starts at or before it. */
   const ends = new Array<number>(words.length).fill(0);
   for (const each of names) {
     each.some(words, ({ start, end }) => {

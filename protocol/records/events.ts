@@ -61,7 +61,7 @@ function endsAfterItStarts({ start_at: start, end_at: end }: JsonObject, faults:
   }
 }
 
-/** Both amounts or neither, the lower first, and a currency with them. */
+/** Requires both amounts or neither, the lower one first, together with a currency. */
 function pricesInOrder(names: { readonly min: string; readonly max: string; readonly currency: string }) {
   return (record: JsonObject, faults: FaultList): void => {
     const [min, max, currency] = [record[names.min], record[names.max], record[names.currency]];

@@ -1,5 +1,5 @@
-// The field language in which record types are written down. One declaration gives the validator
-// (record-validator.ts), the JSON Schema (json-schema.ts) and the documentation of a record type.
+// The field language in which record types are declared. One declaration yields the validator (record-validator.ts), the
+// JSON Schema (json-schema.ts) and the documentation of a record type.
 
 import type { CodeList } from "./vocabularies/code-list.ts";
 import { countries } from "./vocabularies/countries.ts";
@@ -8,14 +8,14 @@ import { subdivisionPattern } from "./vocabularies/vocabulary-document.ts";
 export type Field = FieldType & {
   /** One sentence for the people who fill the field in. */
   readonly description: string;
-  /** A field is required unless it says otherwise. */
+  /** A field is required unless this is set. */
   readonly optional?: boolean;
 };
 
 export type FieldType =
   /** The record schema string itself. */
   | { readonly kind: "schema"; readonly value: string }
-  /** Text for people: 1 to `max` Unicode characters, not only white space; line feeds only where `multiline`. */
+  /** Text for people: 1 to `max` Unicode characters, not only white space; line feeds only if `multiline`. */
   | { readonly kind: "text"; readonly max: number; readonly multiline: boolean; readonly role: TextRole }
   /** Text of a fixed form. */
   | { readonly kind: "form"; readonly form: Form }
@@ -38,36 +38,36 @@ export type FieldType =
   | { readonly kind: "number"; readonly min: number; readonly max: number };
 
 /**
- * What a text does in its record, for the rules on what a record says (content-rules.ts). `speech` is where the record
- * speaks, and what a text is unless its declaration says otherwise, so that none is forgotten; `name` is what the business
- * or its goods are called; `sold_name` a brand of others that is sold, `place` where something is: both may be called
- * like another company; `identifier` is for machines.
+ * What a text is used for in its record, for the rules on content (content-rules.ts). `speech`, where the record speaks, is
+ * the default, so that no text is overlooked; `name` is what the business or its goods are called; `sold_name` is another
+ * company's brand that is sold and `place` a location: both may have the same name as another company; `identifier` is for
+ * machines.
  */
 export type TextRole = "speech" | "name" | "sold_name" | "place" | "identifier";
 
 export type Members = Readonly<Record<string, Field>>;
 
-/** A textual form: `accepts` decides, `pattern` (ECMA-262) is its published approximation, no narrower than it. */
+/** A textual form: `accepts` decides; `pattern` (ECMA-262) is its published approximation and never narrower. */
 export interface Form {
   readonly name: string;
   readonly pattern: string;
   readonly max: number;
   readonly accepts: (text: string) => boolean;
-  /** What the text must be, for the detail of a fault: completes «must be …». */
+  /** What the text must be, for the detail of a fault; it completes «must be …». */
   readonly meaning: string;
 }
 
-/** The field, as one that a record may leave out. */
+/** Makes a field optional. */
 export function optional(field: Field): Field {
   return { ...field, optional: true };
 }
 
-/** Text for people on one line, of at most `max` characters. */
+/** Text for people on one line, with at most `max` characters. */
 export function text(max: number, description: string, role: TextRole = "speech"): Field {
   return { kind: "text", max, multiline: false, role, description };
 }
 
-/** Text for people that may have line feeds, of at most `max` characters. */
+/** Text for people that may contain line feeds, with at most `max` characters. */
 export function longText(max: number, description: string): Field {
   return { kind: "text", max, multiline: true, role: "speech", description };
 }
@@ -97,7 +97,7 @@ export function timestamp(description: string): Field {
   return { kind: "timestamp", description };
 }
 
-/** Without `unique: false` no value may occur twice. */
+/** An array; unless `unique: false` is set, no value may occur twice. */
 export function array(
   items: Field,
   bounds: { readonly min: number; readonly max: number; readonly unique?: boolean },
@@ -134,14 +134,14 @@ export function geopoint(description: string): Field {
   );
 }
 
-/** Array of the countries that a record is published for. */
+/** An array of the countries that a record is published for. */
 export function countryCodes(description: string): Field {
   return array(code(countries, "Country code."), { min: 1, max: countries.codes.size }, description);
 }
 
 const subdivision = new RegExp(subdivisionPattern);
 
-/** ISO 3166-2 code whose country part is assigned. */
+/** An ISO 3166-2 code whose country part is assigned. */
 export const subdivisionForm: Form = {
   name: "subdivision",
   pattern: subdivisionPattern,
@@ -166,7 +166,7 @@ export const emailForm: Form = {
 const phonePattern = "^\\+[1-9][0-9]{6,14}$";
 const phone = new RegExp(phonePattern);
 
-/** ITU-T E.164 number. */
+/** An ITU-T E.164 number. */
 export const phoneForm: Form = {
   name: "phone",
   pattern: phonePattern,
@@ -178,7 +178,7 @@ export const phoneForm: Form = {
 const gtinPattern = "^(?:[0-9]{8}|[0-9]{12,14})$";
 const gtin = new RegExp(gtinPattern);
 
-/** GTIN-8, -12, -13 or -14 with its check digit (GS1 General Specifications, section 7.9). */
+/** A GTIN-8, -12, -13 or -14 with its check digit (GS1 General Specifications, section 7.9). */
 export const gtinForm: Form = {
   name: "gtin",
   pattern: gtinPattern,
@@ -187,7 +187,9 @@ export const gtinForm: Form = {
   meaning: "a GTIN of 8, 12, 13 or 14 digits with a correct check digit",
 };
 
-/** Digits from the right, check digit included, weigh 1, 3, 1, 3 …; their sum is a multiple of ten. */
+/**
+ * Counted from the right, check digit included, the digits have weights 1, 3, 1, 3 …; the weighted sum is a multiple of ten.
+ */
 function hasGtinCheckDigit(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {

@@ -1,7 +1,7 @@
-// Folding: the same text for what people take to be the same word. Shared by the scope rule and by text search, for a
-// name that search finds is a name that the rule must see.
+// Folding maps what people take to be the same word to the same text. The scope rule and text search share it, because the
+// rule must see every name that search can find.
 
-/** Letters that stay apart under compatibility decomposition but are commonly written as plain ones. */
+/** Letters that compatibility decomposition leaves unchanged but that are commonly written as plain ones. */
 const plainLetters: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -23,8 +23,8 @@ const diacritics = /[\u0300-\u036f]/g;
 const invisible = /\p{Cf}/gu;
 
 /**
- * Lower case, compatibility form (NFKC), without diacritics and invisible format characters. Idempotent. Not for
- * display and not for comparing codes.
+ * Lower case in compatibility form (NFKC), without diacritics and invisible format characters. Idempotent. Not for display
+ * and not for comparing codes.
  */
 export function foldText(text: string): string {
   if (!notAscii.test(text)) return text.toLowerCase();
@@ -41,23 +41,23 @@ export function foldText(text: string): string {
 const apostrophes = /['\u2019\u02bc]/g;
 const words = /[\p{L}\p{N}\p{M}]+/gu;
 
-/** Folded text whose apostrophes vanished: `don't` is `dont`. */
+/** Folded text without apostrophes: `don't` becomes `dont`. */
 function foldWithoutApostrophes(text: string): string {
   return foldText(text).replace(apostrophes, "");
 }
 
-/** Folded words: runs of letters, digits and marks; an apostrophe inside a word vanishes (`don't` is `dont`). */
+/** Folded words: runs of letters, digits and marks; an apostrophe inside a word is dropped (`don't` becomes `dont`). */
 export function foldedWords(text: string): readonly string[] {
   return foldWithoutApostrophes(text).match(words) ?? [];
 }
 
-/** A word as it stands in a text, for rules that look at how it is written. */
+/** A word as it occurs in a text, for rules that depend on how it is written. */
 export interface WrittenWord {
-  /** As {@link foldedWords} gives it. */
+  /** The form that {@link foldedWords} returns. */
   readonly folded: string;
-  /** As it is written, in compatibility form (NFKC), with the apostrophes inside it. */
+  /** The word as written, in compatibility form (NFKC), including the apostrophes inside it. */
   readonly written: string;
-  /** Its place in {@link WrittenText.text}. */
+  /** Its position in {@link WrittenText.text}. */
   readonly start: number;
   readonly end: number;
 }
@@ -70,7 +70,7 @@ export interface WrittenText {
 
 const writtenWords = /[\p{L}\p{N}\p{M}]+(?:['\u2019\u02bc]+[\p{L}\p{N}\p{M}]+)*/gu;
 
-/** The words of {@link foldedWords}, given as `folded`, as they are written. */
+/** The words that {@link foldedWords} returns, passed as `folded`, in their written form. */
 export function writtenText(source: string, folded: readonly string[]): WrittenText {
   return notAscii.test(source) || source.includes("'") ? foldedAgain(source) : wordsInPlace(source, folded);
 }
@@ -88,7 +88,7 @@ function foldedAgain(source: string): WrittenText {
   return { text, words };
 }
 
-/** Where folding changed nothing but capitals, words are at their places. */
+/** Where folding changed nothing but capitals, the words keep their positions. */
 function wordsInPlace(text: string, words: readonly string[]): WrittenText {
   const lower = text.toLowerCase();
   let end = 0;

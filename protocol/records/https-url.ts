@@ -1,12 +1,12 @@
-// Addresses in records. Only what every consumer reads the same way is accepted, since an address that two parsers
-// read differently is how a reader is led to another host than the one that was checked.
+// Addresses in records. Only what every consumer reads the same way is accepted, since an address that two parsers read
+// differently can lead a reader to a host other than the one that was checked.
 
 import type { Form } from "./fields.ts";
 
 export interface HttpsUrl {
-  /** Lower case, without port. */
+  /** In lower case, without port. */
   readonly host: string;
-  /** Path, query and fragment as written; empty when there is none. */
+  /** Path, query and fragment as written; empty when there are none. */
   readonly rest: string;
 }
 
@@ -23,8 +23,8 @@ const url = new RegExp(urlPattern);
 const host = new RegExp(`^${hostPattern}$`);
 
 /**
- * Reads an absolute https address (RFC 3986) with a DNS host name: no user information, no IP address, nothing outside
- * ASCII (other scripts as IDNA and percent-encoded), at most 2048 characters. Null for anything else.
+ * Reads an absolute https address (RFC 3986) with a DNS host name: no user information, no IP address, nothing outside ASCII
+ * (other scripts as IDNA and percent-encoded), at most 2048 characters. Returns null for anything else.
  */
 export function parseHttpsUrl(text: string): HttpsUrl | null {
   if (text.length > urlLengthMax) return null;

@@ -1,5 +1,5 @@
 // svc/jobs/1. The members follow from what the specification filters and sorts («Filter fields»). Whether the salary is
-// disclosed is not stated: it is whether `salary` is there.
+// disclosed is not stated separately; it is disclosed exactly when `salary` is present.
 
 import { isObject } from "../../std/is-object.ts";
 import type { JsonObject } from "../canonical-json.ts";

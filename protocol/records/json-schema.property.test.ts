@@ -10,7 +10,7 @@ import { sampleRecords } from "./records.fixture.ts";
 
 const ajv = new Ajv2020.default({ allErrors: true, strict: true, formats: { "date-time": true } });
 
-/** Pointers of every value of a record. */
+/** Yields the pointer of every value in a record. */
 function* places(
   value: JsonValue,
   path: readonly (string | number)[] = [],
@@ -52,7 +52,7 @@ const odd = fc.oneof(
   fc.string({ unit: "binary", maxLength: 600 }).filter((text) => text.isWellFormed()),
   fc
     .jsonValue()
-    // The judge calls members of these names when it compares items, whatever they are, and fails.
+    // When ajv compares items it calls members with these names, whatever they are, and fails.
     .filter((value) => !/"(?:valueOf|toString|constructor)":/.test(JSON.stringify(value)))
     .map((value) => value as JsonValue),
 );

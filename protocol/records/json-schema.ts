@@ -1,5 +1,5 @@
-// JSON Schema (2020-12) of the record types, for OpenAPI and for the businesses' own tools. It says no more than the
-// validator demands; what JSON Schema cannot say (check digits, rules between members) only the validator knows.
+// JSON Schema (2020-12) of the record types, for OpenAPI and for the businesses' own tools. It requires no more than the
+// validator does; what JSON Schema cannot express (check digits, rules between members) only the validator checks.
 
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
 import { type CollectionName, collectionNames } from "../identifiers.ts";
@@ -20,7 +20,7 @@ export function recordJsonSchema(collection: CollectionName): JsonObject {
   };
 }
 
-/** A field of a record as it stands in an answer. */
+/** The shape of a record's field as it appears in an answer. */
 export function fieldShape(field: Field): Shape<JsonValue> {
   const check = fieldCheck(field);
   return {
@@ -39,7 +39,7 @@ function judged(check: (faults: FaultList) => void): FaultList {
   return faults;
 }
 
-/** Any of the five record types, by its schema. */
+/** Any of the five record types, distinguished by its schema. */
 export const recordShape = either(...collectionNames.map(recordShapeOf));
 
 function recordShapeOf(collection: CollectionName): Shape<JsonObject> {
@@ -67,7 +67,7 @@ function typeSchema(field: Field): Readonly<Record<string, JsonValue>> {
     case "schema":
       return { type: "string", const: field.value };
     case "text":
-      // Somewhere something visible, and nowhere a control character.
+      // Not only white space, and no control characters.
       return {
         type: "string",
         maxLength: field.max,

@@ -1,5 +1,5 @@
-// Every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
-// (specification, «Publish behaviour» 5: each is a per-record rejection, never the batch's).
+// Reports every fault of one pushed record at once: its form, its content, and whether the mandate covers its countries
+// (specification, «Publish behaviour» 5: each rejects only the record, never the batch).
 
 import type { JsonObject } from "../canonical-json.ts";
 import type { CollectionName } from "../identifiers.ts";
@@ -11,19 +11,22 @@ import { isArray } from "./record-validator.ts";
 
 export interface RecordRules {
   readonly collection: CollectionName;
-  /** Countries that the mandate allows; null for no limit. */
+  /** Countries that the mandate allows; null means no limit. */
   readonly countries: readonly string[] | null;
   readonly lists: ContentLists;
-  /** Names that the business may say although they are protected; null for all there are. */
+  /** Names that the business may use although they are protected; null allows every name. */
   readonly ownNames: readonly string[] | null;
 }
 
 export type JudgedRecord =
   | { readonly ok: true; readonly record: JsonObject }
-  /** `record` is null where the bytes are no JSON object. */
+  /** `record` is null when the bytes are not a JSON object. */
   | { readonly ok: false; readonly faults: readonly RecordFault[]; readonly record: JsonObject | null };
 
-/** `known`: what this made of the same bytes before, by the same lists; its countries are looked at once more. */
+/**
+ * `known` is the record that an earlier call returned for the same bytes and the same lists; only its countries are checked
+ * again.
+ */
 export function judgeRecord(bytes: Uint8Array, rules: RecordRules, known?: JsonObject): JudgedRecord {
   if (known !== undefined) return judged(known, scopeFaults(known, rules.countries, []));
   const parsed = parseRecord(rules.collection, bytes);
@@ -43,7 +46,7 @@ function judged(record: JsonObject, faults: readonly RecordFault[]): JudgedRecor
     : { ok: true, record };
 }
 
-/** Countries outside the mandate; one that is no country was said to be none. */
+/** Reports countries outside the mandate, except values already reported as not being a country. */
 function scopeFaults(
   record: JsonObject,
   allowed: readonly string[] | null,

@@ -1,20 +1,23 @@
-// Legal forms: what the law adds to the name of a company, and what shows in a text that the words before it are one.
+// Legal forms: what the law appends to a company's name, and what shows in a text that the words before it are such a name.
 
 import { foldedWords, foldText } from "./fold-text.ts";
 
-/** Words that are nothing but a legal form, however they are written. */
+/** Words that can only be a legal form, however they are written. */
 const plainForms = words(
   `aps asa bv cic corp corporation cv doo eg eurl gmbh inc incorporated kft kgaa llc llp ltd ltda mbh nv ohg oyj pbc plc pte
   pty sarl sro srl srls ug vof`,
 );
-/** Legal forms that are also words or units: «as good as», «limited edition», «5 kg». */
+/** Legal forms that are also ordinary words or units: «as good as», «limited edition», «5 kg». */
 const doubtfulForms = words("ab ag as co company kg kk limited oe og oo ou oy sa sas se sl sp spa");
-/** Those of them that are written like words, and not in capitals. */
+/** Those of the doubtful forms that are written like words, not in capitals. */
 const wordForms = words("co company limited");
-/** Stand between legal forms, or in front of them. */
+/** Words that stand between legal forms or in front of them. */
 const joiners = words("and et und y z");
 
-/** Folded words of a legal name without its legal form: `kestrel` of `Kestrel GmbH & Co. KG`. A name that has nothing else stays as it is. */
+/**
+ * The folded words of a legal name without its legal form: `kestrel` for `Kestrel GmbH & Co. KG`. A name that consists of
+ * nothing else stays as it is.
+ */
 export function wordsWithoutLegalForm(name: string): readonly string[] {
   const list = foldedWords(name.replaceAll(".", ""));
   let end = list.length;
@@ -25,12 +28,12 @@ export function wordsWithoutLegalForm(name: string): readonly string[] {
   return list.slice(0, end);
 }
 
-/** `Ltd`, `, Inc.`, `& Co.`, `S.p.A.`, and the word after it in the same sentence. */
+/** Matches `Ltd`, `, Inc.`, `& Co.` or `S.p.A.`, and the word after it in the same sentence. */
 const next = /^[\s,&]{1,4}((?:\p{L}\.){2,5}\p{L}?|\p{L}+)(?:[^\S\n,&]+(\p{L}+))?/u;
 
 /**
- * Whether a text, from the end of a name on, goes on with a legal form. `plain` is one that is nothing else; `capitals`
- * one that may be another word, but is written like a legal form: in capitals, and not within a title («Limited Edition»).
+ * Whether the text after a name continues with a legal form. `plain` is a form that cannot be another word; `capitals` is
+ * one that may be another word but is written like a legal form: in capitals, and not within a title («Limited Edition»).
  */
 export function legalFormAt(rest: string): "plain" | "capitals" | null {
   const found = next.exec(rest);
@@ -45,7 +48,7 @@ export function legalFormAt(rest: string): "plain" | "capitals" | null {
   return isWritten && !isInTitle ? "capitals" : null;
 }
 
-/** Whether a folded word is a legal form, or the first letter of one in dots. */
+/** Whether a folded word is a legal form, or the first letter of a dotted one. */
 export function mayBeLegalForm(word: string): boolean {
   return word.length === 1 || isForm(word);
 }

@@ -1,6 +1,6 @@
-// Letters that look like ASCII letters, so that a rule for words sees the word that readers see: «іgnore» with a Cyrillic
+// Letters that look like ASCII letters, so that a rule about words sees the word that readers see: «іgnore» with a Cyrillic
 // і is «ignore». From the confusables of Unicode (UTS #39, NOTICE): single letters of the Latin, Greek, Cyrillic, Armenian
-// and Cherokee scripts; what looks like I and l alike is taken for I where it is a capital, and else for i or l.
+// and Cherokee scripts; a letter that looks like both I and l is read as I if it is a capital, otherwise as i or l.
 
 const letters: Readonly<Record<string, string>> = {
   A: "ΑАᎪ",
@@ -61,16 +61,19 @@ const lookAlike = new RegExp(`[${Object.values(letters).join("")}]`, "u");
 const lookAlikes = new RegExp(`${lookAlike.source}+`, "gu");
 const words = /[\p{L}\p{M}\p{N}]+/gu;
 const latin = /\p{Script=Latin}/u;
-/** Scripts that texts are honestly written in, and that lend letters to others; `own` is a letter like none of Latin. */
+/**
+ * Scripts in which texts are legitimately written and whose letters can imitate those of others; `own` matches a letter that
+ * resembles no Latin one.
+ */
 const scripts = ["Greek", "Cyrillic", "Armenian", "Cherokee"].map((name) => {
   const letter = `\\p{Script=${name}}`;
   return { any: new RegExp(letter, "u"), own: new RegExp(`(?!${lookAlike.source})${letter}`, "u") };
 });
 
 /**
- * The text with letters that look like ASCII ones replaced by these, in words that have a Latin letter, and in words that
- * have none where the whole text has no letter that shows its script to be meant: «сор» stands in Russian, and is «cop» in
- * a text without any letter of Russian's own. Otherwise as it is; what was replaced is in compatibility form (NFKC).
+ * Replaces letters that look like ASCII ones in words that have a Latin letter. In words without one it does so only if no
+ * letter in the whole text shows that their script is meant: «сор» is left alone in Russian, and is «cop» in a text without
+ * any letter peculiar to Russian. A text with look-alikes is returned in compatibility form (NFKC), any other unchanged.
  */
 export function withoutLookAlikes(text: string): string {
   if (!notAscii.test(text)) return text;

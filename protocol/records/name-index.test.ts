@@ -5,7 +5,7 @@ import { createNameIndex } from "./name-index.ts";
 const word = fc.constantFrom("a", "b", "bs", "c", "the");
 const name = fc.array(word, { minLength: 1, maxLength: 5 });
 
-/** Every place of a name, looked for one by one. */
+/** Every place of a name, found by checking each place separately. */
 function* placesOf(words: readonly string[], names: readonly (readonly string[])[]): Generator<string> {
   for (const [start] of words.entries()) {
     for (let end = start + 1; end <= words.length; end += 1) {

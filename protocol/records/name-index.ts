@@ -1,49 +1,55 @@
-// Names of companies and brands, for finding them in texts. A look at a text takes as long as the text is, however many
-// names there are: a word begins a name or it does not, and only where it does is the word after it looked at.
-//   X1. What is found is right: marks of one and of two words are those of the names that are in it, longer names are looked
-//       up among themselves.
-//   X2. Marks of longer names only say where to look. They outlive their names, so that a name is taken out without a search.
+// An index of company and brand names, for finding them in texts. The time to search a text depends on its length, not on
+// the number of names: a word either starts a name or it does not, and only if it does is the next word examined.
+//   X1. Every match is correct: marks of one and two words belong to names that are currently in the index, and longer names
+//       are looked up in their own set.
+//   X2. Marks of longer names only say where to look. They outlive their names, so that a name can be removed without a
+//       search.
 
 import { createWordFilter, type WordFilter } from "./word-filter.ts";
 
 export interface NameIndex {
-  /** Different names that are in it now. */
+  /** Number of distinct names currently in the index. */
   readonly size: number;
-  /** First words of all names that ever were in it: a text that has none of them has no name. */
+  /** First words of all names that were ever in the index: a text with none of them contains no name. */
   readonly firstWords: WordFilter;
-  /** Puts folded words in, once more if they are there. Words behind the 24th are cut off. */
+  /** Adds a name as folded words; a name already present is counted once more. Words after the 24th are cut off. */
   add(name: readonly string[]): void;
-  /** Takes them out once. */
+  /** Removes one occurrence of a name. */
   remove(name: readonly string[]): void;
-  /** Calls back with every name that stands in folded words, by its place, until it is answered true; answers whether it was. */
+  /**
+   * Calls back with the position of every name in the folded words until the callback returns true; returns whether it did.
+   */
   some(words: readonly string[], found: Found): boolean;
 }
 
 export interface NameMatch {
   readonly start: number;
   readonly end: number;
-  /** The last word has an s more than the name's: a plural or a possessive. */
+  /** The last word has one s more than in the name: a plural or a possessive. */
   readonly isInflected: boolean;
 }
 
 type Found = (match: NameMatch) => boolean;
 
 const nameWordsMax = 24;
-/** Marks of a first word: it is a name; it begins a longer one. */
+/** Marks of a first word: it is a whole name, or it starts a longer one. */
 const [isName, beginsMore] = [1, 2];
-/** Mark of the first two words of a name: bit n is set where a name has n words, so this one where they are all of it. */
+/**
+ * Marks of the first two words of a name: bit n is set when a name starting with them has n words, so this bit means that
+ * they are the whole name.
+ */
 const isPair = 1 << 2;
 
 interface Tables {
   readonly firsts: Map<string, number>;
   readonly pairs: Map<string, number>;
-  /** Names of three words and more. */
+  /** Names of three or more words. */
   readonly longer: Set<string>;
-  /** How often more than once a name is in it. */
+  /** How many additional times a name was added. */
   readonly repeated: Map<string, number>;
 }
 
-/** An index of these names, each as its folded words. */
+/** Creates an index of these names, each given as its folded words. */
 export function createNameIndex(names: Iterable<readonly string[]> = []): NameIndex {
   const tables: Tables = { firsts: new Map(), pairs: new Map(), longer: new Set(), repeated: new Map() };
   const { repeated } = tables;
@@ -114,7 +120,7 @@ function take({ firsts, pairs, longer }: Tables, words: readonly string[], key: 
   else longer.delete(key);
 }
 
-/** Looks for the names that begin at one word. */
+/** Looks for the names that start at one word. */
 function someAt(tables: Tables, words: readonly string[], start: number, found: Found): boolean {
   const { firsts } = tables;
   const first = words[start] as string;

@@ -187,7 +187,7 @@ describe("the other types", () => {
     ["events", { end_at: "2026-12-05T17:00:00.000Z" }, ["value_invalid /end_at"]],
     ["events", { start_at: "2026-12-05T18:00:00Z" }, ["value_invalid /start_at"]],
     ["events", { price_max: "19.99" }, ["value_invalid /price_max"]],
-    // As doubles, both amounts of a pair are the same number.
+    // As doubles, the two amounts of each pair are the same number.
     [
       "events",
       { price_min: "999999999999999.000002", price_max: "999999999999999.000001" },

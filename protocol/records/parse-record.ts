@@ -1,4 +1,4 @@
-// Reading a record: its exact bytes, as the business sealed them, to a value whose every member is known.
+// Reads a record: turns its exact bytes, as the business sealed them, into a value whose every member is known.
 
 import { isObject } from "../../std/is-object.ts";
 import type { JsonObject } from "../canonical-json.ts";
@@ -13,7 +13,7 @@ import type { RecordCore, RecordType } from "./record-type.ts";
 import { type Check, membersCheck } from "./record-validator.ts";
 import { updates } from "./updates.ts";
 
-/** The record types that exist, by collection. */
+/** The existing record types, by collection. */
 export const recordTypes: Readonly<Record<CollectionName, RecordType>> = {
   products,
   business_files: businessFiles,
@@ -22,7 +22,7 @@ export const recordTypes: Readonly<Record<CollectionName, RecordType>> = {
   updates,
 };
 
-/** A record whose members were all checked. */
+/** A record whose members have all been checked. */
 export type ParsedRecord = JsonObject & RecordCore;
 export type ParsedProduct = JsonObject & ProductRecord;
 
@@ -31,18 +31,18 @@ export type RecordOutcome<T extends RecordCore = ParsedRecord> =
   | {
       readonly ok: false;
       readonly faults: readonly RecordFault[];
-      /** What was read, for the checks that follow: members of any kind; null where it is no JSON object. */
+      /** What was read, for the checks that follow, with members of any kind; null when it is not a JSON object. */
       readonly read: JsonObject | null;
     };
 
-/** Deepest record type is four levels; more is not read. */
+/** The deepest record type has four levels; anything deeper than this is not read. */
 const recordDepthMax = 8;
 
 const checks = new Map<CollectionName, Check>();
 
 /**
- * Reads the bytes of a record of `collection` and answers it, or every fault of it at once: strict JSON first, then the
- * members, then the rules between members. Says nothing of the record's content (content-rules.ts).
+ * Reads the bytes of a record of `collection` and returns it, or all its faults at once: strict JSON first, then the
+ * members, then the rules between members. It does not judge the record's content (content-rules.ts).
  */
 export function parseRecord(collection: "products", bytes: Uint8Array): RecordOutcome<ParsedProduct>;
 export function parseRecord(collection: CollectionName, bytes: Uint8Array): RecordOutcome;
@@ -63,7 +63,7 @@ export function parseRecord(collection: CollectionName, bytes: Uint8Array): Reco
     : { ok: false, faults: faults.faults, read };
 }
 
-/** `svc/<collection>/<version>` of the records that are accepted now. */
+/** `svc/<collection>/<version>` of the records that are currently accepted. */
 export function recordSchema(collection: CollectionName): string {
   return `svc/${collection}/${recordTypes[collection].version}`;
 }

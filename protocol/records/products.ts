@@ -1,4 +1,4 @@
-// svc/products/1. Specification, «Product record». The members are those listed there; `gtin`, `display_domain` and
+// svc/products/1 (specification, «Product record»). The members are those listed there; `gtin`, `display_domain` and
 // `destination_url`, which the specification names only where it filters and checks, are optional.
 
 import { isObject } from "../../std/is-object.ts";
@@ -38,7 +38,7 @@ export interface ProductRecord extends RecordCore {
 export interface ProductPrice {
   readonly country: string;
   readonly currency: string;
-  /** Decimal string. */
+  /** A decimal string. */
   readonly amount: string;
 }
 
@@ -87,10 +87,10 @@ function categoryOfVertical(record: JsonObject, faults: FaultList): void {
   faults.add("value_invalid", "/category", `${category} is a category of the vertical ${wanted}.`);
 }
 
-/** Countries without a price that are named in one fault; the others are counted. */
+/** How many countries without a price one fault lists by name; the others are counted. */
 const namedCountriesMax = 10;
 
-/** Specification, «Search row»: the row of a product has a price for each country that the product is published for. */
+/** A product's row has a price for each country that the product is published for (specification, «Search row»). */
 function onePriceForEachCountry({ countries: published, prices }: JsonObject, faults: FaultList): void {
   if (!isArray(published) || !isArray(prices)) return;
   const priced = new Set<string>();
@@ -106,7 +106,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
     }
     priced.add(country);
   }
-  // Of what is no country the vocabulary has said so.
+  // A value that is not a country has already been reported by the vocabulary check.
   const isMissing = (each: JsonValue): boolean =>
     typeof each === "string" && !priced.has(each) && countries.codes.has(each);
   if (!published.some(isMissing)) return;
@@ -117,7 +117,7 @@ function onePriceForEachCountry({ countries: published, prices }: JsonObject, fa
   faults.add("member_missing", "/prices", detail);
 }
 
-/** Specification, «Publish behaviour» 5: `display_domain` must equal the host of `destination_url`. */
+/** `display_domain` must equal the host of `destination_url` (specification, «Publish behaviour» 5). */
 function displayDomainIsDestination(record: JsonObject, faults: FaultList): void {
   const { display_domain: domain, destination_url: destination } = record;
   if (typeof domain !== "string") return;

@@ -1,16 +1,16 @@
 import type { JsonFault } from "../strict-json.ts";
 
-/** What can be wrong with one record. Specification, «Errors» (publish codes) and «Push, outcome, status» (`errors[]`). */
+/** What can be wrong with one record (specification, «Errors», publish codes, and «Push, outcome, status», `errors[]`). */
 export type RecordFaultCode =
   | JsonFault
-  /** Another JSON type than the member has. */
+  /** The value has a different JSON type than the member. */
   | "type_invalid"
   | "member_missing"
-  /** A member that the record type does not have; `suggestion` names the nearest that it has. */
+  /** A member that the record type does not have; `suggestion` names the nearest one that it does. */
   | "member_unknown"
-  /** The right type, but not an allowed value. */
+  /** The value has the right type but is not allowed. */
   | "value_invalid"
-  /** A code that is not in the controlled vocabulary; `suggestion` names the nearest that is. */
+  /** A code that is not in the controlled vocabulary; `suggestion` names the nearest one that is. */
   | "vocabulary_unknown"
   /** A JSON number where money must be a decimal string. */
   | "money_not_string"
@@ -26,15 +26,15 @@ export type RecordFaultCode =
 
 export interface RecordFault {
   readonly code: RecordFaultCode;
-  /** RFC 6901 pointer inside the record; empty for the record as a whole. */
+  /** RFC 6901 pointer into the record; empty for the record as a whole. */
   readonly pointer: string;
-  /** One sentence for the person who keeps the record. */
+  /** One sentence for the person who maintains the record. */
   readonly detail: string;
   /** The nearest valid name or code. */
   readonly suggestion?: string;
 }
 
-/** Faults answered for one record; a record with more than this is not described better by more of them. */
+/** Maximum number of faults reported for one record; further ones would add nothing useful. */
 export const recordFaultsMax = 100;
 
 /** Collects the faults of one record, up to {@link recordFaultsMax}. */

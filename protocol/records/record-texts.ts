@@ -1,5 +1,5 @@
-// Where a record has texts and addresses: read from the declarations of the record types, so that a member that is added
-// to one is looked through by the content rules without anybody thinking of it.
+// Where a record has texts and addresses, derived from the declarations of the record types, so that the content rules
+// automatically cover a newly added member.
 
 import { isObject } from "../../std/is-object.ts";
 import type { JsonObject, JsonValue } from "../canonical-json.ts";
@@ -9,7 +9,7 @@ import { httpsUrlForm } from "./https-url.ts";
 import { recordTypes } from "./parse-record.ts";
 import { isArray } from "./record-validator.ts";
 
-/** A place in a record: its steps, `*` standing for every item. */
+/** A place in a record, given as its steps; `*` stands for every item. */
 export interface TextPlace {
   readonly steps: readonly string[];
   readonly role: Exclude<TextRole, "identifier"> | "url";
@@ -37,7 +37,7 @@ function* placesIn(field: Field, steps: readonly string[]): Generator<TextPlace>
   else if (field.kind === "text" && field.role !== "identifier") yield { steps, role: field.role };
 }
 
-/** Calls back with every string at a place. Members of any JSON type are borne. */
+/** Calls back with every string at a place. Tolerates members of any JSON type. */
 export function visitTexts(
   record: JsonObject,
   { steps }: TextPlace,

@@ -10,7 +10,10 @@ export interface RecordType {
   readonly version: number;
   readonly title: string;
   readonly members: Members;
-  /** What no single member shows. A rule must bear members of any JSON type: their own checks report those. */
+  /**
+   * Rules on what no single member shows. A rule must tolerate members of any JSON type, because their own checks report
+   * those.
+   */
   readonly rules: readonly RecordRule[];
 }
 
@@ -24,10 +27,16 @@ export interface RecordCore {
   readonly countries: readonly string[];
 }
 
-/** Longest `business_product_id`, since the catalogue read takes it in its path (specification, «Business machine API»). */
+/**
+ * Maximum length of `business_product_id`, which the catalogue read takes in its path (specification, «Business machine
+ * API»).
+ */
 const ownIdLengthMax = 256;
 
-/** The members of {@link RecordCore}; every type carries the business's own id under the same name, which the catalogue shows. */
+/**
+ * The members of {@link RecordCore}; every type carries the business's own id under the same name, which the catalogue
+ * shows.
+ */
 export function coreMembers(schema: string): Members {
   return {
     schema: { kind: "schema", value: schema, description: "Record type and version." },

@@ -1,5 +1,5 @@
-// Turns a declaration of fields (fields.ts) into a function that finds every fault of a value at once. The functions
-// are built once a record type; checking a valid record allocates nothing but pointers.
+// Turns a declaration of fields (fields.ts) into a function that finds every fault of a value at once. The functions are
+// built once per record type; checking a valid record allocates nothing but pointers.
 
 import { isObject } from "../../std/is-object.ts";
 import { joinPointer } from "../../std/json-pointer.ts";
@@ -14,7 +14,7 @@ export type Check = (value: JsonValue, pointer: string, faults: FaultList) => vo
 
 type Typed<K extends FieldType["kind"]> = Extract<FieldType, { kind: K }>;
 
-/** The check of an object with exactly the given members. */
+/** Returns the check for an object with exactly the given members. */
 export function membersCheck(members: Members): Check {
   const checks = new Map(Object.entries(members).map(([name, field]) => [name, fieldCheck(field)] as const));
   const names = [...checks.keys()];
@@ -49,7 +49,7 @@ export function isArray(value: JsonValue | undefined): value is readonly JsonVal
   return Array.isArray(value);
 }
 
-/** The check of one field. */
+/** Returns the check for one field. */
 export function fieldCheck(field: Field): Check {
   switch (field.kind) {
     case "schema":
@@ -90,7 +90,7 @@ function schemaCheck({ value: wanted }: Typed<"schema">): Check {
   };
 }
 
-/** Of most texts one look is enough: nothing is hidden among printable ASCII characters, and the first is no space. */
+/** Fast path for most texts: nothing is hidden among printable ASCII characters, and the first is not a space. */
 const plain = /^[!-~][ -~]*$/;
 const control = /\p{Cc}/u;
 const controlButLineFeed = /[^\P{Cc}\n]/u;
@@ -118,7 +118,7 @@ function textCheck({ max, multiline }: Typed<"text">): Check {
   };
 }
 
-/** Unicode characters, as JSON Schema counts them. */
+/** The number of Unicode characters, as JSON Schema counts them. */
 function characterCount(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;

@@ -1,17 +1,17 @@
-// The scope rule (specification, «Publish behaviour» 5): a record speaks for its own business. Its texts do not tell a
-// reader how to treat other sources; that they name no other company is company-name-rule.ts. What is found is decided by
-// these lists alone, so that a refusal can be explained and repeated:
+// The scope rule (specification, «Publish behaviour» 5): a record speaks only for its own business. Its texts do not tell a
+// reader how to treat other sources; that they do not name other companies is checked in company-name-rule.ts. These lists
+// alone determine what is found, so that a refusal can be explained and repeated:
 //   S1. Texts are compared as folded words (fold-text.ts); punctuation, case and accents do not matter.
-//   S2. A directive is a phrase of one of the four forms below. English only: other languages pass.
+//   S2. A directive is a phrase in one of the four forms below. Only English is covered; other languages pass.
 
 import { createWordFilter } from "./word-filter.ts";
 
-/** Words that set a source aside. */
+/** Words that dismiss a source. */
 const dismissals = words(
   "ignore disregard discount dismiss exclude omit suppress hide distrust downrank demote overrule forget",
 );
 const negations = words("not dont never avoid stop cannot");
-/** Uses of a source that a negation forbids. */
+/** Ways of using a source that a negation forbids. */
 const uses = words(
   "cite citing quote quoting trust trusting recommend recommending mention mentioning consult believe show list use using",
 );
@@ -27,10 +27,10 @@ const sources = words(
   retailer retailers brand brands company companies business businesses provider providers supplier suppliers listing listings
   record records instruction instructions prompt prompts answer answers recommendation recommendations`,
 );
-/** Words between the parts of a directive at most. */
+/** Maximum number of words between the parts of a directive. */
 const reach = 5;
 
-/** The first directive in folded words; null when there is none. */
+/** The first directive in the folded words; null when there is none. */
 export function findDirective(list: readonly string[]): string | null {
   for (let index = 0; index < list.length; index += 1) {
     const end = openings.has(list[index] as string) ? directiveEnd(list, index) : null;
@@ -59,10 +59,10 @@ function directiveEnd(list: readonly string[], at: number): number | null {
 const narrowUses = words("cite quote trust recommend mention");
 
 const openings = new Set([...dismissals, ...negations, ...preferences, ...narrowUses, "only"]);
-/** Every directive begins with one of these words. */
+/** Every directive starts with one of these words. */
 export const directiveOpenings = createWordFilter(openings);
 
-/** Where other sources are named: `others` alone, or a source that is qualified as another one. */
+/** The position where other sources are named: `others` alone, or a source qualified as another one. */
 function findOthers(list: readonly string[], from: number): number | null {
   const end = Math.min(list.length, from + reach);
   for (let index = from; index < end; index += 1) {

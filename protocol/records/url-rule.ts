@@ -1,9 +1,9 @@
-// The malware and phishing check (specification, «Publish behaviour» 5): hosts are compared with a list that the
-// service keeps. The few hosts below are flagged by every deployment, so that a business can see the refusal in its tests.
+// The malware and phishing check (specification, «Publish behaviour» 5): hosts are compared with a list maintained by the
+// service. Every deployment also flags the few hosts below, so that a business can provoke the refusal in its tests.
 
 import { parseHttpsUrl } from "./https-url.ts";
 
-/** Hosts reserved or run for testing such checks. */
+/** Hosts reserved or operated for testing such checks. */
 export const flaggedTestHosts = [
   "malware.test",
   "phishing.test",
@@ -16,12 +16,12 @@ const hostInText = /(?:https?:\/\/|\bwww\.)([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi;
 
 export type HostList = ReadonlySet<string>;
 
-/** The hosts to flag: those of the list and the test hosts. */
+/** The hosts to flag: those on the list and the test hosts. */
 export function flaggedHosts(blockedHosts: readonly string[]): HostList {
   return new Set([...flaggedTestHosts, ...blockedHosts.map((host) => host.toLowerCase())]);
 }
 
-/** The listed host that an address leads to, itself or as a subdomain; null when it leads to none. */
+/** The listed host that an address leads to, directly or as a subdomain; null when there is none. */
 export function flaggedHostOfUrl(url: string, hosts: HostList): string | null {
   const host = parseHttpsUrl(url)?.host;
   return host === undefined ? null : listedParent(host, hosts);

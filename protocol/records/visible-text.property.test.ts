@@ -94,7 +94,7 @@ describe("a text of a record", () => {
           passed += 1;
           expect([zwj, zwnj, "\u200b", "\ufe0f", "\ufe0e"]).toContain(character);
           const [before = "", after = ""] = [characters[at - 1], characters[at + 1]];
-          // Never behind a space or a Latin letter that nothing of another script follows, and never two of a kind.
+          // It never follows a space, another of its kind, or a Latin letter that is not followed by another script.
           expect(before).not.toBe(character);
           expect(before === "" || /\s/u.test(before)).toBe(false);
           if (/[a-z]/.test(before)) expect(after).toMatch(/[\p{L}\p{M}\p{Nd}]/u);

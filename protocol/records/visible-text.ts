@@ -1,11 +1,11 @@
-// Characters of a text that its readers do not see, and that programs read all the same: a text could say one thing to
-// people and another to a model. Refused is what Unicode says a display may leave out (Default_Ignorable_Code_Point: tags,
-// variation selectors, zero width spaces, soft hyphens …), what turns the order of a text round (Bidi_Control), and
-// interlinear annotations. Allowed of these is what a script or an emoji cannot be written without, one at a time:
-//   V1. U+200C and U+200D behind a letter, mark or digit, where the character before or behind is of a script that joins
-//       letters or stacks them (Persian «می‌خواهم», Hindi «क्‍ष»);
+// Characters in a text that readers do not see but programs read: a text could say one thing to people and another to a
+// model. Refused are the characters that Unicode allows a display to omit (Default_Ignorable_Code_Point: tags, variation
+// selectors, zero width spaces, soft hyphens …), those that reverse the direction of a text (Bidi_Control), and interlinear
+// annotations. Of these, only what a script or an emoji cannot be written without is allowed, one at a time:
+//   V1. U+200C and U+200D after a letter, mark or digit, where the character before or after belongs to a script that joins
+//       or stacks letters (Persian «می‌خواهم», Hindi «क्‍ष»);
 //   V2. U+200B between two letters of a script that puts no spaces between words (Khmer, Lao, Myanmar, Thai);
-//   V3. U+200D between two emoji («👨‍👩‍👧»), U+FE0E and U+FE0F behind an emoji, and in keycaps («1️⃣»).
+//   V3. U+200D between two emoji («👨‍👩‍👧»), U+FE0E and U+FE0F after an emoji, and U+FE0F in keycaps («1️⃣»).
 
 const doubtful = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\ufff9-\ufffb]/u;
 const notAscii = /\P{ASCII}/u;
@@ -17,7 +17,7 @@ const joining = [
   ...["Meetei_Mayek", "Grantha"],
 ];
 const unspaced = ["Khmer", "Lao", "Myanmar", "Thai"];
-/** A letter, mark or digit of one of the scripts. */
+/** Matches a letter, mark or digit of one of the scripts. */
 const of = (scripts: readonly string[]): string =>
   `(?=[\\p{L}\\p{M}\\p{Nd}])[${scripts.map((script) => `\\p{Script_Extensions=${script}}`).join("")}]`;
 const behindOf = (scripts: readonly string[]): string => `(?<=${of(scripts)})`;
@@ -35,7 +35,7 @@ const needed = new RegExp(
   "gu",
 );
 
-/** The first character of a text that readers do not see, as `U+200B`; null where there is none. */
+/** The first character of a text that readers do not see, written as `U+200B`; null when there is none. */
 export function hiddenCharacter(text: string): string | null {
   if (!notAscii.test(text) || !doubtful.test(text)) return null;
   const hidden = doubtful.exec(text.replace(needed, " "))?.[0];

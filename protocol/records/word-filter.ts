@@ -1,20 +1,21 @@
-// Tells of most texts, in one look at their characters, that none of a set of words is in them: then nothing has to be
-// folded, cut into words or looked up. It may say «perhaps» of any text, and «none» only where there is none.
-//   Y1. The words of a text are those of `foldedWords`. A text with other letters than ASCII's is left to that: «perhaps».
-//   Y2. A word with an s more than one of the set counts as that one, for names are found so.
-//   Y3. Words are never taken out: a filter that outlives some says «perhaps» more often, and nothing else.
+// A Bloom filter: shows for most texts, in one pass over their characters, that they contain none of a set of words, so that
+// nothing has to be folded, split into words or looked up. It may answer «perhaps» for any text, but «none» only when there
+// is none.
+//   Y1. The words of a text are those of `foldedWords`. A text with letters outside ASCII always gives «perhaps».
+//   Y2. A word with one s more than a word of the set counts as that word, because names are matched that way.
+//   Y3. Words are never removed: a filter that outlives some only answers «perhaps» more often.
 
 export interface WordFilter {
   add(word: string): void;
-  /** By {@link hashOf}: whether a word of the set may have this hash. */
+  /** Whether a word of the set may have this hash, as computed by {@link hashOf}. */
   may(hash: number): boolean;
 }
 
-/** Bits for a word, of which two are set: one word in a thousand that is not of the set looks as if it were. */
+/** Bits per word, of which two are set: about one word in a thousand outside the set is a false positive. */
 const bitsOfWord = 64;
 const bitsMin = 4_096;
 
-/** A filter of these words. */
+/** Creates a filter of these words. */
 export function createWordFilter(words: Iterable<string> = []): WordFilter {
   const hashes = new Set<number>();
   let bits = new Uint32Array(bitsMin / 32);
@@ -47,7 +48,7 @@ export function createWordFilter(words: Iterable<string> = []): WordFilter {
   return filter;
 }
 
-/** What each ASCII character folds to within a word; 0 for one between words. */
+/** What each ASCII character folds to within a word; 0 for a character that separates words. */
 const folded = new Uint8Array(128);
 for (const letter of "abcdefghijklmnopqrstuvwxyz0123456789") {
   folded[letter.charCodeAt(0)] = letter.charCodeAt(0);
@@ -57,17 +58,17 @@ const apostrophe = 39;
 const letterS = 115;
 const seed = 0x811c9dc5;
 
-/** FNV-1a; its low bits are what filters go by. */
+/** One step of FNV-1a; filters use its low bits. */
 function next(hash: number, code: number): number {
   return Math.imul(hash ^ code, 0x01000193);
 }
 
-/** Mixes in the high bits, which later characters of a word have not reached the low ones from. */
+/** Mixes the high bits into the low ones, which the steps alone never do. */
 function end(hash: number): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Another hash for the second bit. */
+/** The second hash, for the second bit. */
 function again(hash: number): number {
   const mixed = Math.imul(hash, 0x9e3779b1);
   return mixed ^ (mixed >>> 16);
@@ -79,7 +80,7 @@ function hashOf(word: string): number {
   return end(hash);
 }
 
-/** False where no word of the text is in one of the sets (Y1, Y2). */
+/** Returns false when no word of the text is in any of the sets (Y1, Y2). */
 export function mayHaveWords(text: string, filters: readonly WordFilter[]): boolean {
   let [hash, before, last] = [seed, seed, 0];
   for (let at = 0; at <= text.length; at += 1) {

@@ -1,4 +1,4 @@
-// Reference Merkle tree of the certificate-transparency project (its Merkle tree tests), Apache-2.0: eight leaves, the
+// The reference Merkle tree of the certificate-transparency project (its Merkle tree tests), Apache-2.0: eight leaves, the
 // roots of the trees over the first n of them, and proofs. Hexadecimal.
 
 export const leaves = [
@@ -12,10 +12,10 @@ export const leaves = [
   "606162636465666768696a6b6c6d6e6f",
 ] as const;
 
-/** Hash of the tree without leaves. */
+/** The hash of the tree without leaves. */
 export const emptyRoot = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** Root over the first n leaves at index n - 1. */
+/** The root over the first n leaves is at index n - 1. */
 export const roots = [
   "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
   "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",

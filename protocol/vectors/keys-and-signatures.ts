@@ -1,5 +1,5 @@
-// Keys and signatures printed in public specifications; RFC text: IETF Trust, code components under the Revised BSD
-// License; the DSSE specification: Apache-2.0.
+// Keys and signatures printed in public specifications. RFC text: IETF Trust, code components under the Revised BSD License;
+// the DSSE specification: Apache-2.0.
 
 import type { PublicJwk } from "../jwk.ts";
 
@@ -77,8 +77,8 @@ export const rfc9421: { readonly jwk: PublicJwk; readonly base: string; readonly
 };
 
 /**
- * Encodings of the eight points of small order, and every other encoding of one that a lenient decoder takes
- * (Chalkias, Garillot, Nikolaenko, «Taming the many EdDSAs», 2020, table of small-order points). Hexadecimal.
+ * Encodings of the eight points of small order, and every other encoding of one that a lenient decoder accepts (Chalkias,
+ * Garillot, Nikolaenko, «Taming the many EdDSAs», 2020, table of small-order points). Hexadecimal.
  */
 export const smallOrderPoints = {
   canonical: [

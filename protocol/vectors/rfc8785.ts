@@ -1,6 +1,6 @@
 // Values printed in RFC 8785 (JSON Canonicalization Scheme), IETF Trust, code components under the Revised BSD License.
 
-/** Appendix B: the bits of an IEEE 754 double, big-endian, and its text; null where there is none. */
+/** Appendix B: the bits of an IEEE 754 double, big-endian, and its text; null when it has none. */
 export const numberTexts: readonly (readonly [bits: string, text: string | null])[] = [
   ["0000000000000000", "0"],
   ["8000000000000000", "0"],
@@ -30,7 +30,7 @@ export const numberTexts: readonly (readonly [bits: string, text: string | null]
   ["43143ff3c1cb0959", "1424953923781206.2"],
 ];
 
-/** Section 3.2.2 and 3.2.3: the sample object, and the bytes of its canonical form (section 3.2.4). */
+/** Sections 3.2.2 and 3.2.3: the sample object, and the bytes of its canonical form (section 3.2.4). */
 export const sample = {
   text: String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -43,7 +43,7 @@ export const sample = {
     "5d2c22737472696e67223a22e282ac245c75303030665c6e4127425c225c5c5c5c5c222f227d",
 };
 
-/** Section 3.2.3: member names that a sort by code points, or by bytes, would put in another order. */
+/** Section 3.2.3: member names that a sort by code points or by bytes would put in another order. */
 export const sorting = {
   text: String.raw`{
     "\u20ac": "Euro Sign",

@@ -1,4 +1,4 @@
-// A sandbox grant for a key of a newcomer: what is asked and what is answered.
+// A sandbox grant for a newcomer's key: the request and the answer.
 
 import { envelopeShape } from "../dsse.ts";
 import { grantLengthMax } from "../limits.ts";

@@ -1,4 +1,4 @@
-// What a business's system says and is told when it publishes (specification, «B. Business machine API»).
+// What a business's system sends and receives when it publishes (specification, «B. Business machine API»).
 
 import { parseBase64 } from "../bytes.ts";
 import { certificateStatuses } from "../certificate.ts";
@@ -81,7 +81,7 @@ export const heldReason = named(
 );
 export type HeldReason = Of<typeof heldReason>;
 
-/** The answer to a batch that was processed in the request. */
+/** The answer to a batch that was processed within the request. */
 export const inlineOutcome = named(
   "InlineOutcome",
   object({

@@ -1,4 +1,4 @@
-// What an AI company is answered (specification, «A. Retrieval API»).
+// The answers to an AI company (specification, «A. Retrieval API»).
 
 import { aiPolicyRecord } from "../ai-policy.ts";
 import { envelopeShape } from "../dsse.ts";

@@ -1,4 +1,4 @@
-// A search row as it is served, one shape a collection: what the projection now in force makes of a record, the row's
+// A search row as it is served, with one shape per collection: what the current projection makes of a record, the row's
 // signature and the serve-time members (specification, «Search row»).
 
 import { policyBitsShape } from "../ai-policy.ts";
@@ -46,7 +46,7 @@ const served = {
   sponsored: optional(described(flag, "Set when the row is served.")),
 };
 
-/** The members of {@link IndexRow}, those of its collection, and what is set when it is served. */
+/** The members of {@link IndexRow}, those of its collection, and those set when the row is served. */
 export const searchRow: Shape<IndexRow> = named(
   "SearchRow",
   either(...collectionNames.map(rowOf)),
@@ -64,7 +64,7 @@ function rowOf(collection: CollectionName): Shape<unknown> {
   return object(members, ofCountries);
 }
 
-/** Of `price_<CC>`: `^price_[A-Z]{2}$`. */
+/** The name pattern of a member; for `price_<CC>` it is `^price_[A-Z]{2}$`. */
 function namePattern(member: string): string {
   return `^${member.replace("<CC>", "[A-Z]{2}")}$`;
 }
@@ -96,7 +96,7 @@ function shapeOf(field: Field, rule: Extract<Single, { readonly from: string }>)
   return listOf(fieldShape(stepInto(field.items.members, rule.each.slice(1))));
 }
 
-/** The field at a pointer into a record, and whether a record may be without it. */
+/** The field at a pointer into a record, and whether a record may omit it. */
 function fieldAt(
   collection: CollectionName,
   pointer: string,

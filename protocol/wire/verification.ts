@@ -1,4 +1,4 @@
-// What the public verification surface answers (specification, «C. Public verification API»).
+// The answers of the public verification surface (specification, «C. Public verification API»).
 
 import { businessKeyShape } from "../business-keys.ts";
 import { certificateStatuses } from "../certificate.ts";

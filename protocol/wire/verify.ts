@@ -79,7 +79,7 @@ export type VerifyRequest = Of<typeof requestMembers>;
 
 const against = ["seal", "sidecar", "row"] as const;
 
-/** What no member alone shows: what is verified, and against what. */
+/** Rules that no single member shows: what is verified, and against what. */
 function ruleFault(body: JsonObject): ShapeFault | null {
   if (body["ad_item"] !== undefined) {
     const isAlone = Object.keys(body).length === 1;
@@ -133,7 +133,7 @@ const why = {
 const failed = object(why);
 const passed = object({ valid: literal(true) });
 
-/** What a seal names. In the section itself it is verified, under `claimed` it is not. */
+/** What a seal names. In the section itself this is verified; under `claimed` it is not. */
 const sealMembers = {
   key_id: keyId,
   cert_id: hash,

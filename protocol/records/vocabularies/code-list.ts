@@ -1,9 +1,9 @@
-/** A controlled vocabulary: the only values that the fields naming it may have. */
+/** A controlled vocabulary: the only values allowed in the fields that name it. */
 export interface CodeList {
   readonly name: string;
-  /** Counts the published versions from 1. A code that was published stays in every later version. */
+  /** Counts the published versions from 1. A published code stays in every later version. */
   readonly version: number;
-  /** The standard that the codes come from; `svc` for the service's own. */
+  /** The standard from which the codes come; `svc` for the service's own. */
   readonly standard: string;
   readonly entries: readonly CodeEntry[];
   readonly codes: ReadonlySet<string>;
@@ -11,11 +11,11 @@ export interface CodeList {
 
 export interface CodeEntry {
   readonly code: string;
-  /** English name for a person. */
+  /** English name for display. */
   readonly name: string;
 }
 
-/** Reads a list written as `code name; code name`; an entry without a name is named by its code. */
+/** Reads a list written as `code name; code name`; an entry without a name uses its code as the name. */
 export function codeList(source: {
   readonly name: string;
   readonly version: number;
@@ -26,7 +26,7 @@ export function codeList(source: {
   return { ...source, entries, codes: new Set(entries.map((entry) => entry.code)) };
 }
 
-/** Entries of a text `code name; code name`, white space collapsed. */
+/** The entries of a text `code name; code name`, with white space collapsed. */
 export function parseEntries(text: string): readonly CodeEntry[] {
   return text
     .split(";")

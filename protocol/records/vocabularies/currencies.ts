@@ -1,6 +1,6 @@
 import { codeList } from "./code-list.ts";
 
-/** Currencies in use (ISO 4217), without fund, metal and test codes: something can be priced in each of them. */
+/** Currencies in use (ISO 4217), without fund, metal and test codes; each of them can be used for prices. */
 export const currencies = codeList({
   name: "currencies",
   version: 1,

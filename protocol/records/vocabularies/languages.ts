@@ -1,6 +1,6 @@
 import { codeList } from "./code-list.ts";
 
-/** Languages by their two-letter code (ISO 639-1). A record states one; regional variants are not distinguished. */
+/** Languages by their two-letter code (ISO 639-1). A record states one language; regional variants are not distinguished. */
 export const languages = codeList({
   name: "languages",
   version: 1,

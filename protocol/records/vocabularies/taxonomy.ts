@@ -1,5 +1,5 @@
-// The service's own vocabularies, published together as the document `taxonomy`. Codes are lower_snake, never reused
-// and never renamed; a new code raises `taxonomyVersion`.
+// The service's own vocabularies, published together as the document `taxonomy`. Codes are lower_snake and never reused or
+// renamed; a new code increments `taxonomyVersion`.
 
 import { type CodeEntry, type CodeList, codeList, parseEntries } from "./code-list.ts";
 
@@ -9,7 +9,7 @@ export interface Vertical extends CodeEntry {
   readonly categories: readonly CodeEntry[];
 }
 
-/** Verticals in published order, each with the categories that belong to it. A category belongs to one vertical. */
+/** Verticals in published order, each with its categories. A category belongs to exactly one vertical. */
 export const verticals: readonly Vertical[] = [
   vertical(
     "apparel Clothing, shoes and accessories",
@@ -97,7 +97,7 @@ export const categoryCodes = own(
   verticals.flatMap((each) => each.categories.map((entry) => `${entry.code} ${entry.name}`)).join(";"),
 );
 
-/** How the thing on offer is obtained. */
+/** How the offered item is obtained. */
 export const channels = own(
   "channels",
   `online Bought online; in_store Bought in a shop; online_and_in_store Bought online or in a shop;
@@ -121,7 +121,7 @@ export const paymentMethods = own(
   invoice On invoice; instalments In instalments; digital_wallet Digital wallet; gift_card Gift card; cheque Cheque;
   mobile_money Mobile money; cryptocurrency Cryptocurrency`,
 );
-/** What an authorised endpoint of a business is for. Specification, «Fetched record». */
+/** What an authorised endpoint of a business is for (specification, «Fetched record»). */
 export const endpointKinds = own(
   "endpoint_kinds",
   "checkout Checkout; order Order; booking Booking; api Application interface",
@@ -193,7 +193,7 @@ const verticalByCategory: ReadonlyMap<string, string> = new Map(
   verticals.flatMap((each) => each.categories.map((category) => [category.code, each.code] as const)),
 );
 
-/** The vertical that a category belongs to; undefined for a code that is no category. */
+/** The vertical that a category belongs to; undefined for a code that is not a category. */
 export function verticalOf(category: string): string | undefined {
   return verticalByCategory.get(category);
 }
@@ -204,7 +204,7 @@ function vertical(head: string, categories: string): Vertical {
   return { ...entry, categories: parseEntries(categories).map(({ code }) => ({ code, name: nameOf(code) })) };
 }
 
-/** `car_care` reads `Car care`. */
+/** Turns `car_care` into `Car care`. */
 function nameOf(code: string): string {
   const words = code.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,6 +1,6 @@
 import { codeList } from "./code-list.ts";
 
-/** Time zones by their name in the IANA time zone database; old aliases are not listed. */
+/** Time zones by their names in the IANA time zone database; old aliases are not listed. */
 export const timeZones = codeList({
   name: "time_zones",
   version: 1,

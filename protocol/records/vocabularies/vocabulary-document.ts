@@ -1,5 +1,5 @@
-// The documents behind the vocabulary read (specification, «Public verification API»). A version that was published is
-// answered for ever; so far each has one.
+// The documents behind the vocabulary read (specification, «Public verification API»). A published version remains available
+// for ever; so far each vocabulary has one.
 
 import type { CodeEntry, CodeList } from "./code-list.ts";
 import { countries } from "./countries.ts";
@@ -37,7 +37,7 @@ export type VocabularyDocument =
       readonly name: "subdivisions";
       readonly version: number;
       readonly standard: string;
-      /** ECMA-262 pattern of every code. */
+      /** ECMA-262 pattern that every code matches. */
       readonly pattern: string;
       readonly rule: string;
     };
@@ -66,7 +66,7 @@ const documents: Readonly<Record<VocabularyName, VocabularyDocument>> = {
   languages: listDocument("languages", languages),
 };
 
-/** A vocabulary, the latest version unless one is asked for; null when it has no such version. */
+/** A vocabulary, in its latest version unless another is requested; null when that version does not exist. */
 export function vocabularyDocument(name: VocabularyName, version?: number): VocabularyDocument | null {
   const document = documents[name];
   return version === undefined || version === document.version ? document : null;

@@ -129,7 +129,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
   ];
 }
 
-/** See {@link AddressRates}. Callers of unknown origin share one rate. */
+/** See {@link AddressRates}. A caller whose address is not known is not limited. */
 function boundedRead<N extends string>(
   { addressRates: { reads }, edge }: VerificationRoutesDeps,
   answer: Read<N>,

@@ -34,7 +34,7 @@ export interface PolicyRequest {
   readonly record: Uint8Array;
   readonly seal: Envelope;
   /**
-   * A timestamp from which the policy has been in force, instead of now. It is for whoever opens a business that was in
+   * A timestamp from which the policy has been in force, instead of now. It is for opening a business that was in
    * force elsewhere before, as the samples were; refused once the business has published anything, because that would
    * invalidate what was published under another version.
    */

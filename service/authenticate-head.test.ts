@@ -1,4 +1,4 @@
-// What the head of a signed request must not contain: another label, a digest without a body, an oversized sandbox key.
+// What the head of a signed request must not contain: another label, a digest without a body, a sandbox key out of bounds.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";

@@ -10,7 +10,7 @@
 //       key is looked up, so that the answer reveals nothing about the key.
 //   A5. Every request whose signature verified counts towards its key's request rate, replays included, before anything
 //       is said about the request itself. A request beyond the rate still claims its nonce.
-//   A6. A key that is bound to another region is told so once its signature has been verified, and before its nonce is
+//   A6. A key that is bound to another region is refused once its signature has been verified, and before its nonce is
 //       claimed: the same request may still be sent where it belongs.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";

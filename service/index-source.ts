@@ -1,6 +1,6 @@
 // The source of truth from which an index is built: every record's last change, removals included.
-//   I1. For every head that is read, its row can be read: a version is stored before its head moves.
-//   I2. What changes during the read arrives separately: whoever changes it notifies the index.
+//   I1. The row of a head that was read is already stored: a version is stored before its head moves.
+//   I2. What changes during the read arrives separately: the writer notifies the index.
 
 import { rowPut } from "../collections/row-change.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";

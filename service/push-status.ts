@@ -10,7 +10,7 @@ import { type PushStatus, type RecordOutcome, recordOutcomes } from "../protocol
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
-/** How long a client is told to wait before it asks again. */
+/** How long a client should wait before it asks again. */
 export const pollAfterSeconds = 1;
 
 /** A push with its first page of results. */

@@ -2,8 +2,8 @@
 // that a single node does not have, so it never matches here: such an entry admits nobody.
 // It is implemented here because the service uses neither packages nor the platform: it runs in the simulator as well.
 // Random tests compare what it accepts as an address and what it matches with Node's own `net.isIP` and `net.BlockList`.
-// It is stricter in one respect: an IPv4-mapped address is treated as the IPv4 address and is in no IPv6 range, and no
-// range is written that way.
+// It is stricter in one respect: an IPv4-mapped address is treated as the IPv4 address and is in no IPv6 range; a range
+// written that way is an IPv4 range, with a prefix of at most 32.
 //   X1. X-Forwarded-For is trusted only as far as trusted proxies wrote it: from its right end to the first address that
 //       is not a trusted proxy's, which is the caller's. Anything to the left of that could have been forged.
 //   X2. A hop that is not an address ends the reading without a source, and a trusted proxy is not a source: in both

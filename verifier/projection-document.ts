@@ -1,4 +1,4 @@
-// Published projection specifications: a version has one specification, and one hash, for ever.
+// Published projection specifications: a version has one specification, and one hash, permanently.
 
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";

@@ -5,8 +5,8 @@
 //       lifetime: one given for less is meant to end.
 //   M2. The successor's name is derived from the mandate before it, so nodes that renew at the same time create only
 //       one.
-//   M3. A request waits only if its mandate has ended, and once per process for each key; otherwise it proceeds
-//       meanwhile.
+//   M3. A request waits only if its mandate has ended, or for the first check of its key in this process; otherwise it
+//       proceeds in parallel.
 
 import type { MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { payloadTypes } from "../protocol/dsse.ts";

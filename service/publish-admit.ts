@@ -22,7 +22,7 @@ import type { StagedBatch } from "./staged-batch.ts";
 
 /** If other pushes of the business are admitted in the meantime, the plan is gathered again. */
 const attemptsMax = 8;
-/** Waiting leaves of one business that are included in the plan; above that, a batch is refused until later. */
+/** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
 const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";

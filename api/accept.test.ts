@@ -5,7 +5,7 @@ import { prefersHtml } from "./accept.ts";
 it.each([
   "text/html",
   "TEXT/HTML; charset=utf-8",
-  // Chromium, Firefox and Safari.
+  // The Accept headers of Chromium, Firefox and Safari.
   "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
   "text/html,*/*",
   "application/json;q=0.5, text/html;q=0.6",
@@ -21,7 +21,7 @@ it.each([
   "",
   "*/*",
   "application/json",
-  // Both are wanted as much: the caller's order counts.
+  // Both are preferred equally, so the caller's order decides.
   "application/json, text/html",
   "text/html;q=0",
   "text/html; Q=0.000, */*",

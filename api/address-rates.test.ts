@@ -1,4 +1,4 @@
-// What one address may ask of the public surface: its cost is bounded, and no ordinary checker meets the bound.
+// What one address may request of the public surface: its cost is bounded, and no ordinary checker reaches the bound.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRequestRate } from "../service/request-rate.ts";

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => surfaces[Symbol.asyncDispose]());
 
-/** Headers of a request that is signed for the body `body`, without any that say how long it is. */
+/** The headers of a request that is signed for the body `body`, without any that give its length. */
 async function signedHeaders(body: string, nonce = freshNonce()): Promise<Record<string, string>> {
   const { headers } = await signed(surfaces.retrievalUrl, company, { path: "/v1/search", body, nonce });
   return { host: new URL(surfaces.retrievalUrl).host, "content-type": "application/json", ...headers };

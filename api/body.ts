@@ -1,7 +1,9 @@
-// Request bodies: exact bytes, bounded in size, speed and number, read by the handler that wants them and by nobody before.
+// Request bodies: exact bytes, bounded in size, rate and number, read by the handler that wants them and by nothing
+// before it.
 //   B1. A body must keep arriving: see `bodyTimeMs`.
-//   B2. What may be long counts towards what the node reads at once, from before it is read until its request is answered.
-//   B3. A long body is hashed as it arrives, and in memory once where its length was declared.
+//   B2. A body that may be long counts towards what the node reads at once, from before it is read until its request is
+//       answered.
+//   B3. A long body is hashed as it arrives, and is in memory only once if its length was declared.
 
 import { createHash, type Hash, hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -11,9 +13,9 @@ import { type Problem, problem } from "../protocol/problem.ts";
 import type { Edge } from "./edge.ts";
 import { bodyTimeMs } from "./http-limits.ts";
 
-/** Longer ones count towards what may be read at once; below it the bound of connections is bound enough. */
+/** Longer bodies count towards what may be read at once; for shorter ones the limit on connections suffices. */
 const freeBytesMax = 16_384;
-/** What a body in chunks is given room for at a time. */
+/** The room reserved at a time for a chunked body. */
 const roomBytes = 1_048_576;
 const retrySeconds = 2;
 
@@ -26,7 +28,7 @@ export interface Body {
   readonly ok: true;
   readonly bytes: Uint8Array;
   readonly sha256: () => Uint8Array;
-  /** To be called once, when the request is answered. */
+  /** Must be called once, when the request is answered. */
   readonly release: () => void;
 }
 
@@ -46,19 +48,20 @@ export function hasBody(request: IncomingMessage): boolean {
   return coding !== undefined || (length !== undefined && length !== "0");
 }
 
-/** Null where it is not said before. */
+/** Null if the length is not declared. */
 export function declaredLength({ headers }: IncomingMessage): number | null {
   return headers["content-length"] === undefined ? null : Number(headers["content-length"]);
 }
 
-/** What refuses a body by its declared length alone. */
+/** The refusal of a body by its declared length alone. */
 export function lengthFault(request: IncomingMessage, { bytesMax }: BodyLimits): Problem | null {
   return (declaredLength(request) ?? 0) > bytesMax ? tooLarge(bytesMax) : null;
 }
 
 /**
- * The whole body, at once where there is none, for whoever `caller` names. A longer one than allowed is not read past the limit, and not at all when its
- * length is declared. One that comes too slowly is given up, and so is one for which there is no room.
+ * The whole body, available at once if there is none; its bytes count towards the share of `caller`. A body longer than
+ * allowed is not read past the limit, and not at all when its length is declared. One that arrives too slowly is
+ * abandoned, and so is one for which there is no room.
  */
 export function readBody(
   request: IncomingMessage,
@@ -79,7 +82,7 @@ class Arrival {
   readonly #caller: string;
   readonly #resolve: (outcome: BodyOutcome) => void;
   readonly #beganAtMs = performance.now();
-  /** The bytes, where their number is known before: nothing of a long body is there twice. */
+  /** The bytes, if their number is known in advance: no part of a long body is held twice. */
   #whole: Buffer | null = null;
   #chunks: Buffer[] = [];
   #length = 0;
@@ -138,7 +141,7 @@ class Arrival {
   readonly #onEnd = (): void => {
     this.#stop();
     const whole = this.#whole ?? joined(this.#chunks, this.#length);
-    // Without Buffer's own behaviour: below this layer bytes are plain.
+    // Stripped of Buffer's own behaviour: below this layer bytes are plain.
     const bytes = new Uint8Array(whole.buffer, whole.byteOffset, this.#length);
     const hash = this.#hash;
     const sha256 = (): Uint8Array => (hash === null ? digestOf(bytes) : new Uint8Array(hash.digest()));
@@ -148,7 +151,7 @@ class Arrival {
   readonly #onLost = (): void =>
     this.#fail(problem("request_timeout", "The connection ended before the body did."));
 
-  /** At each moment as much must have come as the time since the grace asks for. */
+  /** At every moment, as much must have arrived as the time since the grace period requires. */
   readonly #onTime = (): void => {
     const { edge } = this.#limits;
     const leftMs = this.#beganAtMs + bodyTimeMs(edge.limits, this.#length) - performance.now();
@@ -161,7 +164,7 @@ class Arrival {
   };
 
   #makeRoom(bytes: number): boolean {
-    // One in chunks is put together at its end, and there twice for a moment.
+    // A chunked body is assembled at its end, and briefly held twice.
     const copies = declaredLength(this.#request) === null ? 2 : 1;
     const release = this.#limits.edge.takeBody(this.#caller, copies * bytes);
     if (release === null) return false;
@@ -209,28 +212,28 @@ function noRoom(): Problem {
   return problem("unavailable", detail, { reason: "bodies_in_flight", retry_after_seconds: retrySeconds });
 }
 
-/** How long a client may take to read an answer that it got before its body was read. */
+/** How long a client may take to read an answer that it received before its body was read. */
 const lingerMs = 2_000;
-/** A declared body of at most this is read and dropped by the platform, so that the connection can be used again. */
+/** A declared body of at most this size is read and discarded by the platform, so that the connection can be reused. */
 const droppedBytesMax = 65_536;
 
-/** To be called before an answer that is sent without having looked at the body. */
+/** Must be called before an answer that is sent without having looked at the body. */
 export function leaveBodyUnread(request: FastifyRequest, reply: FastifyReply): void {
   const { "transfer-encoding": coding, "content-length": length } = request.raw.headers;
   const isShort = coding === undefined && Number(length) <= droppedBytesMax;
   if (hasBody(request.raw) && !isShort) closeUnread(request, reply);
 }
 
-/** To be called before an answer that is sent while the rest of the body is unread and shall stay so. */
+/** Must be called before an answer that is sent while the rest of the body is, and will stay, unread. */
 export function closeUnread(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("connection", "close");
   endGently(request.raw.socket);
 }
 
 /**
- * To be called before the last answer of a connection that may have sent more. Destroying a socket with unread bytes resets
- * the connection, and with it the answer under way; so it is half closed, nothing more is read of it, and it goes a little
- * later.
+ * Must be called before the last answer of a connection on which more may have been sent. Destroying a socket with
+ * unread bytes resets the connection, and with it the answer in progress; so the socket is half-closed, nothing more is
+ * read from it, and it is destroyed a little later.
  */
 export function endGently(socket: Socket): void {
   socket.destroySoon = () => {

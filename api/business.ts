@@ -33,7 +33,7 @@ import type { Route } from "./route.ts";
 import { sandboxKey } from "./sandbox-key.ts";
 import { type SignedCall, signedHandler } from "./signed.ts";
 
-/** What the surface calls; each function checks what it is given beyond authentication. */
+/** What the surface calls; each function checks its input beyond authentication. */
 export interface Publishing {
   publishBatch(request: PublishRequest): Promise<Outcome>;
   readPush(request: ReadPushRequest): Promise<Outcome>;
@@ -43,7 +43,7 @@ export interface Publishing {
 export interface BusinessDeps {
   readonly http: HttpDeps;
   readonly authentication: AuthenticationDeps;
-  /** `@authority` values of this surface: host[:port], lower case, without a default port. */
+  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
   readonly authorities: readonly string[];
   readonly businessUrl: string;
   readonly publishing: Publishing;
@@ -154,7 +154,7 @@ function publishRoute(deps: BusinessDeps, collection: CollectionName): Route {
   };
 }
 
-/** One form for one digest, however the verified header wrote it. */
+/** One form for the same digest, however the verified header spelled it. */
 function verifiedDigest(request: FastifyRequest): string {
   const digest = parseContentDigest(single(request.headers["content-digest"]) ?? "");
   return digest === null ? "" : `sha-256=:${toBase64(digest)}:`;

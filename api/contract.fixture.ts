@@ -1,10 +1,13 @@
-// Holds every answer that a test receives to the OpenAPI document of the surface that gave it. The judge is Ajv, which knows
-// nothing of the shapes that the service and its documents are made of. For tests.
-//   C1. The status is one that the operation lists, or one of an address or a method that there is not.
-//   C2. The body is of a listed media type and fits its schema; objects are closed, so a member that no document names fails.
-//   C3. Every field that the document requires is there, and every documented one that is there has its form.
-//   C4. A request that is answered with a success fits its own schema: what is published is no narrower than what is taken.
-//   C5. A problem says its own status, and where it says when to ask again, so does Retry-After.
+// Test support: checks every answer that a test receives against the OpenAPI document of the surface that gave it. The
+// validator is Ajv, which knows nothing of the shapes from which the service and its documents are built.
+//   C1. The status is one that the operation lists, or one of a non-existent address or method.
+//   C2. The body has a listed media type and fits its schema; objects are closed, so a member that no document names
+//       fails.
+//   C3. Every field that the document requires is present, and every documented field that is present has the right
+//       form.
+//   C4. A request that is answered with a success fits its own schema: what is published is no narrower than what is
+//       accepted.
+//   C5. A problem states its own status, and if it says when to retry, so does Retry-After.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { problemMediaType } from "../protocol/problem.ts";
@@ -43,20 +46,20 @@ export interface JudgedAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly text: string;
-  /** JSON that was sent; null for none, or too much to be judged. */
+  /** The JSON that was sent; null if there was none, or too much to be judged. */
   readonly request?: string | null;
 }
 
-/** Judges answers of one surface. */
+/** Judges the answers of one surface. */
 export interface Contract {
-  /** What an answer says that its document does not, one sentence each. */
+  /** What in an answer contradicts its document, one sentence each. */
   faults(answer: JudgedAnswer): readonly string[];
 }
 
 const documentId = "urn:test:openapi";
 
 export function contractOf(document: OpenApiDocument): Contract {
-  // Keywords of OpenAPI around the schemas are none of JSON Schema.
+  // OpenAPI keywords around the schemas are not part of JSON Schema.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   ajv.addSchema({ $id: documentId, ...document });
   const validators = new Map<string, ValidateFunction>();
@@ -79,7 +82,7 @@ export function contractOf(document: OpenApiDocument): Contract {
 
 type SchemaFaults = (pointer: string, value: unknown) => readonly string[];
 
-/** Of an address or a method that there is not. */
+/** Problems of a non-existent address or method. */
 const elsewhere: Readonly<Record<number, string>> = { 404: "not_found", 405: "method_not_allowed" };
 
 function faultsOf(
@@ -113,7 +116,7 @@ function faultsOf(
   ];
 }
 
-/** C1: also a request that was no HTTP, or of a preflight. */
+/** C1: also a request that was not HTTP, or a preflight. */
 function elsewhereFaults(answer: JudgedAnswer, schemaFaults: SchemaFaults): readonly string[] {
   if (answer.method === "OPTIONS" && answer.status === 204) return [];
   if (answer.method === "HEAD") return [];
@@ -182,15 +185,15 @@ function escaped(token: string): string {
 
 const contracts = new Map<string, Contract>();
 
-/** Reads the document of a surface now, so that no request of it comes between those of a test. */
+/** Reads the document of a surface now, so that no request for it comes between those of a test. */
 export async function knowContract(origin: string): Promise<void> {
   const contract = await readContract(origin);
   if (contract !== null) contracts.set(origin, contract);
 }
 
-/** Judges an answer by the document that the surface at `origin` publishes; throws what is wrong with it. */
+/** Judges an answer by the document that the surface at `origin` publishes; throws the faults found. */
 export async function holdToContract(origin: string, answer: JudgedAnswer): Promise<void> {
-  // What a test takes for a surface may be something of its own, or gone by now.
+  // What a test treats as a surface may be something of its own, or gone by now.
   const contract = contracts.get(origin) ?? (await readContract(origin));
   if (contract === null) return;
   contracts.set(origin, contract);
@@ -213,10 +216,10 @@ async function readContract(origin: string): Promise<Contract | null> {
   return known;
 }
 
-/** A longer body is not judged once more. */
+/** A longer request body is not judged again. */
 const requestBytesMax = 65_536;
 
-/** `fetch`, whose answers are held to the document of their surface. */
+/** `fetch`, with every answer checked against the document of its surface. */
 export const contractFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   const url = new URL(input instanceof Request ? input.url : input);

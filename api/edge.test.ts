@@ -21,7 +21,7 @@ interface Waiting {
   readonly answer: (text?: string | Uint8Array) => void;
 }
 
-/** A surface whose one address reads bodies of up to 1 MiB and answers when it is told to. */
+/** A surface whose only address reads bodies of up to 1 MiB and answers on request of the test. */
 async function open(options: EdgeOptions): Promise<{ edge: Edge; port: number; waiting: Waiting[] }> {
   const edge = createEdge(options);
   const waiting: Waiting[] = [];
@@ -212,7 +212,7 @@ describe("bodies (E2)", () => {
 });
 
 describe("answers that are not read (E3)", () => {
-  // More than the system buffers for a connection.
+  // More than the operating system buffers for a connection.
   const large = new Uint8Array(16_777_216);
 
   it("are ended once nothing of them moves", async () => {

@@ -1,10 +1,12 @@
-// What the peers of a node take up of it, and the bounds of that: one for all its surfaces.
-//   E1. There are never more connections than `connectionsMax`, nor of one address than `connectionsPerAddressMax`. Where
-//       one more comes, the one that was idle for longest makes room: of that address, or of the address that has most.
-//   E2. Bytes of bodies that are being read or answered stay below their bounds: a caller beyond is told to come again.
-//   E3. Bytes of answers that peers have not taken stay below theirs: the peer that has waited for longest is cut off. So
-//       is one that takes nothing for `answerStallMs`.
-//   E4. What proxies that are trusted take up counts for all, and for no address: behind them are many.
+// The resources that peers of a node take up, and their bounds: one instance for all its surfaces.
+//   E1. There are never more connections than `connectionsMax`, nor more from one address than
+//       `connectionsPerAddressMax`. When one more arrives, the longest-idle connection is closed to make room: of that
+//       address, or of the address that has most. If none is idle, the new connection is closed.
+//   E2. The bytes of bodies being read or answered stay below their bounds: a caller beyond them must retry later.
+//   E3. The bytes of answers that peers have not taken stay below their bounds: the peer that has waited for longest is
+//       disconnected. So is one that takes nothing for `answerStallMs`.
+//   E4. What trusted proxies take up counts towards the total, but not towards any address: many callers are behind
+//       them.
 
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -25,18 +27,21 @@ export type EdgeRefusal = keyof typeof edgeRefusals;
 
 export interface Edge {
   readonly limits: HttpLimits;
-  /** The address that a request over this connection comes from (X1 in service/source-address.ts); null where it is not known. */
+  /**
+   * The address that a request over this connection comes from (X1 in service/source-address.ts); null if it is not
+   * known.
+   */
   sourceOf(socket: Socket, forwardedFor: string | null): string | null;
-  /** How often each bound was met. */
+  /** How often each bound was reached. */
   readonly refusals: Readonly<Record<EdgeRefusal, number>>;
-  /** What is taken up now. */
+  /** What is in use now. */
   usage(): { readonly connections: number; readonly bodyBytes: number; readonly answerBytes: number };
   refused(kind: EdgeRefusal): void;
-  /** Lets a connection in, if need be in the place of another, or ends it. */
+  /** Admits a connection, if necessary by closing another, or closes it. */
   accept(connection: Connection): void;
-  /** Null where there is no room; else what is to be called when the bytes are nobody's any more. */
+  /** Null if there is no room; otherwise a function to call when the bytes are released. */
   takeBody(caller: string, bytes: number): (() => void) | null;
-  /** The peer has not taken this much of an answer yet. */
+  /** Records how much of an answer the peer has not taken yet. */
   owe(response: ServerResponse, bytes: number): void;
 }
 
@@ -68,7 +73,7 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
   const answers = new UnreadAnswers(limits, refused, ownerOf);
   return {
     limits,
-    // What stands in front of a peer that is no trusted proxy says nothing.
+    // What a peer that is not a trusted proxy claims in front of it is ignored.
     sourceOf: (socket, forwardedFor) =>
       peerOf(socket) ??
       (forwardedFor === null ? null : sourceOf(socket.remoteAddress, forwardedFor, trustedProxies)),
@@ -92,7 +97,7 @@ export function createEdge({ limits: given = {}, trustedProxies = [] }: EdgeOpti
   };
 }
 
-/** The peer of a connection, read once: null where it is a trusted proxy, or not known. */
+/** The peer of a connection, read once: null if it is a trusted proxy, or not known. */
 function createPeerReader(trustedProxies: readonly AddressRange[]): (socket: Socket) => string | null {
   const peers = new WeakMap<Socket, string | null>();
   return (socket) => {
@@ -106,7 +111,7 @@ function createPeerReader(trustedProxies: readonly AddressRange[]): (socket: Soc
 
 type OwnerOf = (socket: Socket) => string | null;
 
-/** E1. */
+/** Implements E1. */
 class ConnectionPlaces {
   readonly #limits: HttpLimits;
   readonly #refused: (kind: EdgeRefusal) => void;
@@ -167,7 +172,7 @@ class ConnectionPlaces {
   }
 }
 
-/** How much each owner has of something, and all together. Null owns nothing by itself. */
+/** How much of a resource each owner has, and all together. Null counts only towards the total. */
 class Shares {
   readonly #max: number;
   readonly #perOwnerMax: number;
@@ -196,12 +201,12 @@ class Shares {
   }
 }
 
-/** E3. */
+/** Implements E3. */
 class UnreadAnswers {
   readonly #limits: HttpLimits;
   readonly #refused: (kind: EdgeRefusal) => void;
   readonly #ownerOf: OwnerOf;
-  /** Longest waiting first. */
+  /** The longest-waiting peer first. */
   readonly #waiting = new Map<Socket, { readonly owner: string | null; readonly bytes: number }>();
   readonly shares: Shares;
 
@@ -218,7 +223,8 @@ class UnreadAnswers {
     const owner = this.#ownerOf(socket);
     this.#waiting.set(socket, { owner, bytes });
     this.shares.add(owner, bytes);
-    // The platform ends a connection on which nothing moves for that long, and sets another time once the answer has left.
+    // The platform closes a connection that is inactive for that long, and sets another time-out once the answer has
+    // left.
     socket.setTimeout(this.#limits.answerStallMs);
     const stalled = (): void => this.#refused("stalled_readers");
     socket.once("timeout", stalled);

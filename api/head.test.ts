@@ -32,12 +32,12 @@ beforeAll(async () => {
   company = await newCaller(services.keys.grant, "retrieval", "10000000-0000-4000-8000-000000000001");
   const published = jsonOf(await sealAndPublish(services, business, [product("a")]));
   recordId = (published["results"] as { readonly record_id: string }[])[0]?.record_id ?? "";
-  // Registers the key.
+  // This request registers the key.
   await send(surfaces.retrievalUrl, company, { path: "/v1/records/x" });
 });
 afterAll(() => surfaces[Symbol.asyncDispose]());
 
-/** Headers of one answer, and of its connection: the platform's client ends that after a HEAD. */
+/** Headers that belong to one answer and its connection: the platform's client closes that after a HEAD. */
 const ownHeaders = ["date", "request-id", "connection", "keep-alive"];
 
 function headersOf(answer: ReceivedAnswer): Readonly<Record<string, string>> {

@@ -1,23 +1,23 @@
 // What callers may take up of a node before and while it answers them. The defaults are published in docs/production.md.
 
 export interface HttpLimits {
-  /** Connections of all surfaces together; beyond it the one of the busiest address that was idle for longest goes. */
+  /** Connections of all surfaces together; beyond it, the longest-idle connection of the busiest address is closed. */
   readonly connectionsMax: number;
-  /** Connections of one address, proxies that are trusted aside; 0 for no bound. */
+  /** Connections of one address, not counting trusted proxies; 0 for no bound. */
   readonly connectionsPerAddressMax: number;
-  /** After so many requests a connection is ended with its answer; 0 for no bound. */
+  /** After this many requests a connection is closed with its answer; 0 for no bound. */
   readonly requestsPerConnectionMax: number;
-  /** How long a head may take. */
+  /** Maximum time for a head to arrive. */
   readonly headTimeoutMs: number;
-  /** A body has this long, and a second more for each `bodyBytesPerSecondMin` that came: at no moment less. */
+  /** Minimum time that a body has, to which each `bodyBytesPerSecondMin` received add one more second. */
   readonly bodyGraceMs: number;
   readonly bodyBytesPerSecondMin: number;
-  /** Bodies of more than 16 KiB that are being read or answered, of all callers and of one: a key, or an address. */
+  /** Bodies of more than 16 KiB being read or answered, for all callers together and for each: a key, or an address. */
   readonly bodyBytesMax: number;
   readonly bodyBytesPerCallerMax: number;
-  /** How long a peer may take nothing of an answer. */
+  /** Maximum time that a peer may take nothing of an answer. */
   readonly answerStallMs: number;
-  /** Answers that peers have not taken, to all addresses and to one. */
+  /** Answers that peers have not taken, for all addresses together and for each. */
   readonly answerBytesMax: number;
   readonly answerBytesPerAddressMax: number;
 }
@@ -38,7 +38,7 @@ export const httpLimitsDefault: HttpLimits = Object.freeze({
   answerBytesPerAddressMax: 32 * mebibyte,
 });
 
-/** How long a body of that many bytes may take at most. */
+/** The maximum time that a body of this many bytes may take. */
 export function bodyTimeMs({ bodyGraceMs, bodyBytesPerSecondMin }: HttpLimits, bytes: number): number {
   return bodyGraceMs + (1_000 * bytes) / bodyBytesPerSecondMin;
 }

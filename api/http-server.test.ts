@@ -213,7 +213,7 @@ describe("/openapi.json", () => {
   });
 });
 
-/** Specification, «Errors»: the statuses it names. The others are this service's. */
+/** Specification, «Errors»: the statuses that it names. The others are this service's. */
 it.each([
   ["request_invalid", 400],
   ["key_unknown", 401],

@@ -1,5 +1,5 @@
-// One HTTP surface: its routes, and the same manners on all of them. Every answer has a `request-id`, which is in the
-// logs; every refusal, the platform's own included, is a problem document with a stable code.
+// One HTTP surface: its routes, with the same conventions on all of them. Every answer has a `request-id`, which is in
+// the logs; every refusal, including the platform's own, is a problem document with a stable code.
 
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
@@ -39,16 +39,16 @@ import type { Method, Route } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Whether a signature says to which host the request is addressed. */
+    /** Whether a signature states the host to which the request is addressed. */
     readonly isSigned?: boolean;
   }
   interface FastifyInstance {
     readonly edge: Edge;
   }
   interface FastifyReply {
-    /** Of the problem that it is; null for an answer. */
+    /** The code of the problem; null for an answer. */
     problemCode: ProblemCode | null;
-    /** Of the registered or granted key that the request names, whatever became of it; for the log. */
+    /** The registered or granted key that the request names, whatever became of the request; for the log. */
     keyId: string | null;
   }
 }
@@ -57,13 +57,13 @@ export interface HttpDeps {
   readonly logger: FastifyBaseLogger;
   readonly clock: Clock;
   readonly observer: RequestObserver;
-  /** Of the whole node. */
+  /** The edge of the whole node. */
   readonly edge: Edge;
-  /** Hosts that unsigned requests may name, as `authorityOf` writes them; null for any. */
+  /** The hosts that unsigned requests may name, as `authorityOf` writes them; null for any. */
   readonly hosts: readonly string[] | null;
   /**
-   * How long a server that closes serves the connections that are open, each answer the last one of its connection. A
-   * caller whose connection just ends cannot know what became of its request. None by default.
+   * How long a closing server continues to serve open connections, with each answer the last one of its connection. A
+   * caller whose connection simply ends cannot know what became of its request. Defaults to zero.
    */
   readonly leaveMs?: number;
 }
@@ -72,7 +72,7 @@ export interface Surface {
   readonly name: string;
   readonly info: OpenApiInfo;
   readonly routes: readonly Route[];
-  /** Every answer may be read by any origin. */
+  /** Whether any origin may read every answer. */
   readonly isPublic: boolean;
 }
 
@@ -83,24 +83,24 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   const { limits } = deps.edge;
   const server = fastify({
     loggerInstance: deps.logger,
-    // One line an answer, made below; a logger of its own for every request would cost more than the line.
+    // One line per answer, logged below; a logger of its own for every request would cost more than the line.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
-    // At random: a count would show to everybody how much is asked of the node.
+    // Random, since a counter would reveal the node's load to everybody.
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    // What still comes over a connection that is open is a request like any other, and the last one there.
+    // A request that arrives on an open connection is handled like any other, and is the last one there.
     return503OnClosing: false,
     keepAliveTimeout: keepAliveMs,
-    // Bodies have a time of their own. This one ends a connection that neither finishes nor fails.
+    // Bodies have a time limit of their own. This one closes a connection that neither finishes nor fails.
     requestTimeout: limits.headTimeoutMs + Math.ceil(2 * bodyTimeMs(limits, publishBytesMax)),
     routerOptions: { maxParamLength: 1_024 },
     http: {
       maxHeaderSize: headBytesMax,
       headersTimeout: limits.headTimeoutMs,
-      // A missing one is refused with all else that is wrong with a head.
+      // A missing Host is refused together with every other fault of a head.
       requireHostHeader: false,
       connectionsCheckingInterval: 1_000,
     },
@@ -115,7 +115,7 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
       );
     },
   });
-  // Handlers read their own bodies, for what they accept depends on who asks.
+  // Handlers read their own bodies, since what they accept depends on the caller.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
   server.decorate("edge", deps.edge);
@@ -136,9 +136,9 @@ export function buildServer(deps: HttpDeps, surface: Surface): FastifyInstance {
   return server;
 }
 
-/** Takes no new connections, and closes none yet: `close` of an HTTP server would end the idle ones with it. */
+/** Stops accepting connections without closing any yet: `close` of an HTTP server would also close the idle ones. */
 async function leave(server: Server, leaveMs: number): Promise<void> {
-  // After all that came while this process was busy was taken.
+  // Waits until everything that arrived while this process was busy has been accepted.
   await immediate();
   NetServer.prototype.close.call(server);
   await wait(leaveMs);
@@ -163,7 +163,10 @@ function addManners(server: FastifyInstance, deps: HttpDeps, surface: Surface): 
   });
 }
 
-/** What every answer has, and what no route is asked about: in one hook, for each costs every request something. */
+/**
+ * What every answer has, and what is checked before any route: in a single hook, since each hook costs every request
+ * something.
+ */
 function addRefusals(
   server: FastifyInstance,
   { isPublic }: Surface,
@@ -207,7 +210,7 @@ function allowAnyOrigin(reply: FastifyReply): void {
   reply.headers(anyOrigin);
 }
 
-/** Where GET is, HEAD is too (RFC 9110 §9.1): the platform leaves out the body of its answer. */
+/** Where GET is allowed, HEAD is too (RFC 9110 §9.1): the platform omits the body of its answer. */
 function methodsOf(method: Method): readonly string[] {
   return method === "GET" ? ["GET", "HEAD"] : [method];
 }
@@ -261,7 +264,7 @@ function withOpenApi(surface: Surface): readonly Route[] {
     },
   };
   const routes = [...surface.routes, route];
-  // The same bytes for all who ask: what waits to be read by many is in memory once.
+  // The same bytes for all readers, so that what is being sent to many is in memory once.
   const body = Buffer.from(JSON.stringify(openApi(surface.info, routes, signedTerms(examples as Examples))));
   const bytes = (): Uint8Array => body;
   return routes;
@@ -313,7 +316,7 @@ async function answerError(
   );
 }
 
-/** Fastify's own refusals; null for anything that was thrown by us. */
+/** Fastify's own refusals; null for anything thrown by us. */
 function platformCode(error: unknown): ProblemCode | null {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (typeof code !== "string" || !code.startsWith("FST_ERR_")) return null;

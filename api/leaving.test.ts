@@ -1,4 +1,4 @@
-// A surface that is being stopped: what comes over open connections is answered, and each answer is the last one.
+// A surface that is being stopped: what arrives over open connections is answered, and each answer is the last one.
 
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -75,7 +75,7 @@ it("a request that is half there when the server closes is answered like any oth
   });
   const ended = new Promise((resolve) => socket.once("close", resolve));
   socket.write("GET /a HTTP/1.1\r\nhost: ");
-  // Its answer comes once the server has read what was sent before it.
+  // Its answer arrives once the server has read what was sent before it.
   await ask("/b");
   const closing = server.close();
   await new Promise((resolve) => setImmediate(resolve));

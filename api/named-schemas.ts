@@ -1,17 +1,20 @@
-// Schemas that have a name are written once, under `components`, and referred to everywhere else.
+// Named schemas are written once, under `components`, and referenced everywhere else.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
 import { isObject } from "../std/is-object.ts";
 
 const nameForm = /^[A-Z][A-Za-z0-9]*$/;
 
-/** The value with references in place of its named schemas, and these by their names. Two of one name must be the same. */
+/**
+ * The value with references in place of its named schemas, and those schemas by name. Two with the same name must be
+ * identical.
+ */
 export function shareNamed(value: JsonValue): { readonly value: JsonValue; readonly schemas: JsonObject } {
   const schemas: Record<string, JsonValue> = {};
   const share = (each: JsonValue): JsonValue => {
     if (Array.isArray(each)) return each.map(share);
     if (!isObject(each)) return each;
-    // An example is no schema, whatever its members are called.
+    // An example is not a schema, whatever its members are called.
     const shared = Object.fromEntries(
       Object.entries(each).map(([name, member]) => [name, name === "example" ? member : share(member)]),
     );
@@ -29,7 +32,7 @@ export function shareNamed(value: JsonValue): { readonly value: JsonValue; reado
   return { value: whole, schemas: Object.fromEntries(Object.entries(schemas).sort()) };
 }
 
-/** What is said beside a single reference stands beside it (JSON Schema 2020-12 §8.2.3.1). */
+/** Keywords beside a single reference stay beside it (JSON Schema 2020-12 §8.2.3.1). */
 function flattened(schema: JsonObject): JsonObject {
   const { allOf, ...rest } = schema;
   const [only, ...more] = Array.isArray(allOf) ? (allOf as readonly JsonValue[]) : [];

@@ -1,4 +1,4 @@
-// Addresses that the specification names and this version does not serve: said plainly, never pretended.
+// Addresses that the specification names and this version does not serve: they say so plainly instead of pretending.
 
 import { problem } from "../protocol/problem.ts";
 import { leaveBodyUnread } from "./body.ts";

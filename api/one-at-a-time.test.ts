@@ -47,7 +47,7 @@ const answers = (text: string): readonly string[] =>
   [...text.matchAll(/\r\n\r\n<([^>]*)>/g)].map(([, said]) => said ?? "");
 const say = (response: ServerResponse, text: string): void => void response.end(`<${text}>`);
 
-/** Reads the body, then answers what it was, asynchronously. */
+/** Reads the body, then answers it back asynchronously. */
 const echo: Handler = (request, response) => {
   let body = "";
   request.setEncoding("latin1");
@@ -66,7 +66,7 @@ describe("of requests that are sent together", () => {
     line.socket.write(urls.map(get).join(""));
     for (const [index, expected] of urls.entries()) {
       await expect.poll(() => waiting.length).toBe(index + 1);
-      // Time enough for another one to come in front of it.
+      // Long enough for another one to overtake it.
       if (index < 3) await new Promise((resolve) => setTimeout(resolve, 20));
       expect(waiting).toHaveLength(index + 1);
       const [url, response] = waiting[index] ?? [];

@@ -1,10 +1,11 @@
-// One request of a connection at a time. The platform parses all that a read brought, 64 KiB, and hands over every request
-// in it: two thousand answers for one packet, which the peer need not read.
-//   O1. A request reaches its handler only when the answer of the one before it has left, or the connection has ended.
+// One request of a connection at a time. The platform parses everything that a read returned, 64 KiB, and dispatches
+// every request in it: two thousand answers for one packet, which the peer need not read.
+//   O1. A request reaches its handler only when the answer to the previous one has left, or the connection has ended.
 //   O2. Meanwhile what the peer sends is not parsed, and no more of it is read than a socket buffers (about 128 KiB).
-//   O3. Requests are answered in the order in which they came, as RFC 9112 §9.3.2 demands, and none is lost.
-//   O4. A request that came together with another one has a turn of the event loop of its own: answers that are ready at
-//       once would else follow one another, thousands of them, before any other connection or timer has its turn.
+//   O3. Requests are answered in the order in which they arrived, as RFC 9112 §9.3.2 requires, and none is lost.
+//   O4. A request that arrived together with another one gets a turn of the event loop of its own: otherwise answers
+//       that are ready at once would follow one another, thousands of them, before any other connection or timer gets
+//       its turn.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -15,13 +16,13 @@ const headEndBytes = Buffer.from(headEnd, "latin1");
 const nothing = Buffer.alloc(0);
 
 export interface OneAtATimeOptions {
-  /** Is told each connection before anything of it is read. */
+  /** Receives each connection before anything of it is read. */
   readonly accept?: (connection: Connection) => void;
-  /** The answer to a connection's last request says so, and ends it; 0 for no bound. */
+  /** Maximum number of requests per connection; the answer to the last one says so, and closes it. 0 for no bound. */
   readonly requestsMax?: number;
 }
 
-/** To be called before anything connects. */
+/** Must be called before anything connects. */
 export function serveOneAtATime(server: Server, options: OneAtATimeOptions = {}): void {
   const { accept = () => {}, requestsMax = 0 } = options;
   const connections = new WeakMap<Socket, Connection>();
@@ -33,7 +34,7 @@ export function serveOneAtATime(server: Server, options: OneAtATimeOptions = {})
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) =>
     connections.get(request.socket)?.begin(request, response),
   );
-  // Whatever follows is not parsed any more.
+  // Whatever follows is no longer parsed.
   server.on("connect", (request: IncomingMessage) => connections.get(request.socket)?.leave());
 }
 
@@ -46,18 +47,18 @@ function nextUse(): number {
 
 export class Connection {
   readonly socket: Socket;
-  /** The platform's own: parses bytes, and emits `request` with the last byte of a head. */
+  /** The platform's own parser: it parses bytes, and emits `request` with the last byte of a head. */
   readonly #parse: (bytes: Buffer) => void;
   readonly #take = (bytes: Buffer): void => this.#takeBytes(bytes);
   #request: IncomingMessage | null = null;
   #isAnswered = false;
-  /** Of the request's body, where its length was declared. */
+  /** The remaining bytes of the request's body, if its length was declared. */
   #bodyBytesLeft = 0;
-  /** The last bytes that were parsed of what has not ended yet: its end may have begun in them. */
+  /** The last parsed bytes of what has not ended yet: they may contain the beginning of its end. */
   #tail = "";
   #isWaiting = false;
   #requestsLeft: number;
-  /** Of two connections the one that was used later has the higher number. */
+  /** Of two connections, the more recently used one has the higher number. */
   usedAt = nextUse();
 
   constructor(socket: Socket, requestsMax: number) {
@@ -74,7 +75,7 @@ export class Connection {
     this.#request = request;
     this.#isAnswered = false;
     this.#bodyBytesLeft = hasBody(request) ? Number(request.headers["content-length"] ?? 0) : 0;
-    // It comes once; to listen for one time would cost more.
+    // It is emitted once; `once` would cost more.
     response.on("close", () => this.#answered(request));
     this.#requestsLeft -= 1;
     if (this.#requestsLeft > 0) return;
@@ -82,7 +83,7 @@ export class Connection {
     endGently(this.socket);
   }
 
-  /** Whether no request of it is being answered. */
+  /** Whether no request of this connection is being answered. */
   get isIdle(): boolean {
     return this.#request === null || this.#isAnswered;
   }
@@ -97,27 +98,27 @@ export class Connection {
     this.usedAt = nextUse();
     if (!this.#isWaiting || !this.socket.writable) return;
     this.#isWaiting = false;
-    // O4.
+    // See O4.
     setImmediate(() => this.socket.resume());
   }
 
   #takeBytes(bytes: Buffer): void {
     let rest = bytes;
     while (rest.length > 0) {
-      // Behind the last answer of a connection nothing is a request, and nothing is read for long.
+      // After the last answer of a connection nothing counts as a request, and reading stops soon.
       if (!this.socket.writable) {
         this.socket.pause();
         return;
       }
       if (this.#isAnswering()) {
         this.#isWaiting = true;
-        // Paused first: bytes that are put back to a stream that flows come again at once.
+        // Paused first: bytes that are unshifted into a flowing stream are emitted again at once.
         this.socket.pause();
         this.socket.unshift(rest);
         return;
       }
       const end = this.#bodyBytesLeft > 0 ? this.#endOfBody(rest) : this.#endOfHead(rest);
-      // Most often a read brings one request and nothing else.
+      // Usually a read returns one request and nothing else.
       const isAll = end === rest.length;
       const part = isAll ? rest : rest.subarray(0, end);
       rest = isAll ? nothing : rest.subarray(end);
@@ -126,7 +127,7 @@ export class Connection {
   }
 
   #isAnswering(): boolean {
-    // An answer may leave before the body has come: what is left of that belongs to the same request.
+    // An answer may leave before the body has arrived: the rest of the body belongs to the same request.
     if (this.#request?.complete !== true) return false;
     if (this.#isAnswered) this.#request = null;
     return !this.#isAnswered;
@@ -138,7 +139,7 @@ export class Connection {
     return end;
   }
 
-  /** Just behind the first empty line, with which heads end, and bodies in chunks as well; else all. */
+  /** The position just after the first empty line, which ends heads as well as chunked bodies; otherwise the length. */
   #endOfHead(bytes: Buffer): number {
     const seam =
       this.#tail === ""

@@ -1,4 +1,4 @@
-// OpenAPI 3.1 of a surface, from the same routes and shapes that serve it.
+// The OpenAPI 3.1 document of a surface, derived from the same routes and shapes that serve it.
 //   O1. What a response says is exact: objects are closed, and a problem has one of the codes that its response lists.
 
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
@@ -11,7 +11,7 @@ import type { Operation, Parameter } from "./route.ts";
 export interface OpenApiInfo {
   readonly title: string;
   readonly description: string;
-  /** Public base addresses; none where the document does not know them. */
+  /** The public base addresses; empty if the document does not know them. */
   readonly servers: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export type Examples = Readonly<
   Record<string, { readonly request?: JsonValue; readonly answers: Readonly<Record<string, JsonValue>> }>
 >;
 
-/** What is true of all routes of a surface. */
+/** What applies to all routes of a surface. */
 export interface SurfaceTerms {
   readonly securitySchemes: JsonObject;
   security(operation: Operation): JsonObject;
@@ -35,7 +35,7 @@ export interface SurfaceTerms {
 /** Described by its own standard. */
 export const openApiDocument = described(anyObject, "An OpenAPI document, which describes itself here.");
 
-/** Of every route of every surface, whatever it is asked. */
+/** Possible on every route of every surface, regardless of the request. */
 export const platformProblems: readonly ProblemCode[] = [
   "request_invalid",
   "request_timeout",
@@ -45,7 +45,7 @@ export const platformProblems: readonly ProblemCode[] = [
   "http_version_unsupported",
 ];
 
-/** Of every signed route: also a read may come with a body, which is read as any other. */
+/** Possible on every signed route: even a read may come with a body, which is read like any other. */
 const signatureProblems: readonly ProblemCode[] = [
   "signature_missing",
   "signature_invalid",
@@ -59,7 +59,7 @@ const signatureProblems: readonly ProblemCode[] = [
   "rate_limited",
 ];
 
-/** The surfaces whose routes are signed, or public. */
+/** The terms of surfaces whose routes are signed, or public. */
 export function signedTerms(examples: Examples): SurfaceTerms {
   return {
     securitySchemes: {
@@ -113,7 +113,7 @@ export function openApi(
   };
 }
 
-/** How {@link Examples} name an operation. */
+/** The name of an operation in {@link Examples}. */
 export function operationKey({ method, path }: Pick<Operation, "method" | "path">): string {
   return `${method} ${path}`;
 }
@@ -183,7 +183,7 @@ function responses(each: Operation, terms: SurfaceTerms): JsonObject {
   return found;
 }
 
-/** An answer and problems may share a status: what is not ready answers 503, as what is unavailable does. */
+/** An answer and problems may share a status: a readiness answer uses 503, as `unavailable` does. */
 function joined(
   known: JsonObject | undefined,
   { content, ...problems }: JsonObject,
@@ -202,7 +202,7 @@ function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<string, readonly P
   return Map.groupBy(new Set(codes), (code) => String(problemCodes[code].status));
 }
 
-/** Problems of one status share an entry that lists their codes (O1). */
+/** Problems with the same status share an entry that lists their codes (O1). */
 function problemResponse(
   status: string,
   codes: readonly ProblemCode[],

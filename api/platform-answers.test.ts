@@ -1,4 +1,5 @@
-// What the platform would answer by itself, or drop: every refusal is a problem document (specification, «Errors»).
+// What the platform would otherwise answer or drop by itself: every refusal is a problem document (specification,
+// «Errors»).
 
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -150,7 +151,7 @@ describe("what is wrong with a body", () => {
   });
 });
 
-/** All that the server sends until it ends the connection; `next` is sent once something came. */
+/** Everything that the server sends until it closes the connection; `next` is sent once something has arrived. */
 function everything(base: string, bytes: string, next = ""): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(base).port), "127.0.0.1", () => socket.write(bytes));

@@ -1,9 +1,9 @@
-// What the platform would answer by itself, in its own words or none, answered like everything else: as problems, with a
-// request id, in the logs and in the metrics.
-//   P1. What is wrong with a head is said before a route is asked. Only the Host of a signed request is left to its
+// What the platform would otherwise answer in its own words, or not at all, is answered like everything else: as
+// problems, with a request id, in the logs and in the metrics.
+//   P1. A fault in a head is reported before any route is consulted. Only the Host of a signed request is left to its
 //       signature, which covers it: a request with two of them is addressed to nobody.
-//   P2. A request is answered once: what turns out to be wrong with a body after that ends the connection, for the next
-//       in front of it might take a second answer for that of another request.
+//   P2. A request is answered once: a fault that later appears in its body closes the connection, since the proxy in
+//       front could take a second answer for that of another request.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -14,17 +14,17 @@ import { addressedHost, hostFields } from "./request-parts.ts";
 export const headBytesMax = 32_768;
 const headFieldsMax = 1_000;
 
-/** How a surface answers on a connection that has no request, or gives it up. */
+/** How a surface answers on a connection that has no request, or abandons it. */
 export interface PlatformAnswers {
-  /** Fields of every such answer; a request id among them. */
+  /** The fields of every such answer, including a request id. */
   readonly fields: () => Readonly<Record<string, string>>;
   readonly answered: (found: Problem, fields: Readonly<Record<string, string>>) => void;
 }
 
-/** The response that each connection had last. */
+/** The latest response of each connection. */
 const responses = new WeakMap<Duplex, { last: ServerResponse }>();
 
-/** Takes over what the server would answer or refuse by itself. */
+/** Takes over what the server would answer or refuse on its own. */
 export function takeOver(server: Server, answers: PlatformAnswers): void {
   server.maxHeadersCount = headFieldsMax;
   server.prependListener("request", (request, response) => {
@@ -36,16 +36,16 @@ export function takeOver(server: Server, answers: PlatformAnswers): void {
     if (isExpectationMet(request)) response.writeContinue();
     server.emit("request", request, response);
   });
-  // Judged by `headFault` then, like everything else in a head.
+  // `headFault` then judges it, like everything else in a head.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => socket.destroy());
-    // A tunnel is nothing that has methods.
+    // A tunnel is not a resource that has methods.
     answerAndEnd(socket, problem("method_not_allowed", "Tunnels are not supported."), answers, { allow: "" });
   });
 }
 
-/** A connection that never became a request: too slow, too long a head, or no HTTP. */
+/** A connection that never became a request: too slow, too long a head, or not HTTP. */
 export function answerClientError(
   error: Error & { readonly code?: string },
   socket: Duplex,
@@ -95,7 +95,7 @@ function answerAndEnd(
   answered(found, own);
 }
 
-/** What of a request's head alone refuses it; null for nothing. */
+/** Why a request's head alone refuses it; null if it does not. */
 export function headFault(request: IncomingMessage, isSigned: boolean): Problem | null {
   const { httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return versionProblem();
@@ -111,7 +111,10 @@ export function headFault(request: IncomingMessage, isSigned: boolean): Problem 
   });
 }
 
-/** What refuses an unsigned request that names a host of somebody else, as a page does that rebinds its own name (RFC 9110 §15.5.20). */
+/**
+ * The refusal of an unsigned request that names a foreign host, as a page does that uses DNS rebinding (RFC 9110
+ * §15.5.20).
+ */
 export function hostFault(request: IncomingMessage, hosts: readonly string[] | null): Problem | null {
   const host = hosts === null ? null : addressedHost(request);
   if (hosts === null || host === null || hosts.includes(authorityOf(host))) return null;
@@ -120,7 +123,7 @@ export function hostFault(request: IncomingMessage, hosts: readonly string[] | n
   });
 }
 
-/** RFC 9110 §10.1.1: of HTTP/1.0 an expectation counts for nothing. */
+/** RFC 9110 §10.1.1: in HTTP/1.0 an expectation is ignored. */
 function isExpectationMet({ headers, httpVersion }: IncomingMessage): boolean {
   return (
     headers.expect === undefined || httpVersion === "1.0" || headers.expect.toLowerCase() === "100-continue"

@@ -1,4 +1,4 @@
-// Requests written byte by byte, for what no well-behaved client sends. For tests.
+// Test support: requests written byte by byte, for what no well-behaved client sends.
 
 import { connect } from "node:net";
 
@@ -6,20 +6,20 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the server ended the connection. */
+  /** Whether the server closed the connection. */
   readonly ended: boolean;
 }
 
 export interface RawOptions {
-  /** Called again and again to go on sending after the first bytes; null when there is no more. */
+  /** Called repeatedly for more to send after the first bytes; null when there is no more. */
   readonly next?: () => string | Uint8Array | null;
   /** Whether the answer has no body, whatever its length says. */
   readonly isHead?: boolean;
-  /** Address to connect from. */
+  /** The address to connect from. */
   readonly localAddress?: string;
 }
 
-/** Sends bytes and answers what came back once the server ended the connection, or a whole answer is there. */
+/** Sends bytes and returns what came back once the server closed the connection, or a whole answer has arrived. */
 export function sendRaw(
   base: string,
   first: string | Uint8Array,
@@ -84,7 +84,7 @@ function parseAnswer(
   return { status: Number(statusLine.split(" ")[1]), headers, body, ended };
 }
 
-/** Head of a request, the blank line included. */
+/** The head of a request, including the blank line. */
 export function rawHead(line: string, headers: Readonly<Record<string, string>>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${line} HTTP/1.1\r\n${lines.join("")}\r\n`;

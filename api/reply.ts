@@ -1,4 +1,4 @@
-// Sends what a service function answered: bodies as they are, problems as RFC 9457 documents.
+// Sends the result of a service function: bodies verbatim, problems as RFC 9457 documents.
 
 import type { FastifyReply } from "fastify";
 import { type Problem, problemMediaType } from "../protocol/problem.ts";
@@ -8,7 +8,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const noHeaders: Headers = Object.freeze({});
 
-/** Sends the outcome; `headers` come on top of its own. */
+/** Sends the outcome; `headers` are added to its own. */
 export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = noHeaders): FastifyReply {
   setHeaders(reply, outcome.headers);
   setHeaders(reply, headers);
@@ -17,7 +17,7 @@ export function send(reply: FastifyReply, outcome: Outcome, headers: Headers = n
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  // RFC 9110 §15.5.2 demands a challenge with every 401.
+  // RFC 9110 §15.5.2 requires a challenge with every 401.
   if (problem.status === 401) reply.header("www-authenticate", "Signature");
   if (problem.retry_after_seconds !== undefined)
     reply.header("retry-after", String(problem.retry_after_seconds));
@@ -29,10 +29,10 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
   );
 }
 
-/** As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11). */
+/** Sent as bytes: the platform adds a charset to the media type of text, and JSON has none (RFC 8259 §11). */
 function sendBody(reply: FastifyReply, body: string | Uint8Array): FastifyReply {
   reply.send(typeof body === "string" ? Buffer.from(body) : body);
-  // What the peer's side has no room for now.
+  // What the peer's side currently has no room for.
   const unsent = reply.raw.socket?.writableLength ?? 0;
   if (unsent > 0) reply.server.edge.owe(reply.raw, unsent);
   return reply;

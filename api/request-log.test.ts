@@ -25,7 +25,7 @@ it("the line of a request names its key, its caller's address and the code of a 
   const read = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
   await send(surfaces.businessUrl, caller, read);
   expect(answered()).toMatchObject({ status: 200, code: null, key_id, from: "127.0.0.1" });
-  // The key is named, too, where somebody else signed in its name.
+  // The key is also named if somebody else signed in its name.
   const { key: other } = await newCaller(surfaces.services.keys.grant, "integration", business.party.uuid);
   await send(surfaces.businessUrl, { key: { ...other, keyId: key_id }, grant: "" }, read);
   expect(answered()).toMatchObject({ status: 401, code: "signature_invalid", key_id });

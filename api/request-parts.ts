@@ -26,7 +26,7 @@ export function requestHead(request: IncomingMessage): RequestHead {
   };
 }
 
-/** An address in the absolute form names its host itself, and the Host header says nothing then (RFC 9112 §3.2.2). */
+/** A target in absolute form names its host itself, and the Host header is then ignored (RFC 9112 §3.2.2). */
 function target(request: IncomingMessage): { readonly host: string | null; readonly url: string } {
   const url = request.url ?? "/";
   const host = onlyHost(request);
@@ -34,12 +34,15 @@ function target(request: IncomingMessage): { readonly host: string | null; reado
   return named === undefined || rest === undefined ? { host, url } : { host: host && named, url: rest };
 }
 
-/** The host that a request is addressed to; null where it names none, or several. */
+/** The host that a request is addressed to; null if it names none, or several. */
 export function addressedHost(request: IncomingMessage): string | null {
   return target(request).host;
 }
 
-/** Node keeps the first of several, whoever stands in front of it may have kept another: then none counts (RFC 9112 §3.2). */
+/**
+ * Of several Host fields Node keeps the first, while a proxy in front may have kept another: then none counts (RFC 9112
+ * §3.2).
+ */
 function onlyHost(request: IncomingMessage): string | null {
   return hostFields(request) === 1 ? (request.headers.host ?? null) : null;
 }
@@ -53,23 +56,26 @@ export function hostFields({ rawHeaders }: IncomingMessage): number {
   return hosts;
 }
 
-/** Node joins repeated fields of these names as RFC 9110 §5.3 says. */
+/** Node joins repeated fields with these names as RFC 9110 §5.3 says. */
 export function single(value: string | readonly string[] | undefined): string | null {
   return typeof value === "string" ? value : (value?.join(", ") ?? null);
 }
 
-/** The address that a request comes from; null where it is not known. */
+/** The address that a request comes from; null if it is not known. */
 export function sourceOfRequest(
   { socket, headers }: Pick<IncomingMessage, "socket" | "headers">,
   edge: Pick<Edge, "sourceOf">,
 ): string | null {
-  // All its fields in the order they came, as one list (RFC 9110 §5.3).
+  // All its fields in the order of arrival, as one list (RFC 9110 §5.3).
   return edge.sourceOf(socket, single(headers["x-forwarded-for"]));
 }
 
 export type Query<N extends string> = { readonly [K in N]: string | null };
 
-/** The parameters of a query string, each at most once; any other name is refused, with the nearest one that exists. */
+/**
+ * The parameters of a query string, each at most once; any other name is refused, with the nearest existing one
+ * suggested.
+ */
 export function parseQuery<N extends string>(url: string, names: readonly N[]): Query<N> | Refused {
   const values: Record<string, string | null> = Object.fromEntries(names.map((name) => [name, null]));
   const queryAt = url.indexOf("?");
@@ -107,7 +113,7 @@ export function isRefused<N extends string>(query: Query<N> | Refused): query is
   return "kind" in query && query.kind === "problem";
 }
 
-/** What the path of a request matches that a route of this path answers. */
+/** A pattern for the request paths that a route with this path answers. */
 export function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[a-z_]+/g, "[^/]+")}$`);
 }

@@ -1,4 +1,4 @@
-// Header fields of answers, as OpenAPI names them.
+// The header fields of answers, as OpenAPI names them.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
 
@@ -22,7 +22,7 @@ export const responseHeaders = {
 
 export type HeaderName = keyof typeof responseHeaders;
 
-/** References to the fields, as members of a response; `required` says which every such answer has. */
+/** References to the fields, as members of a response; `required` lists those that every such answer has. */
 export function headerFields(
   required: readonly HeaderName[],
   optional: readonly HeaderName[] = [],

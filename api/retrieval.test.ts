@@ -24,7 +24,7 @@ let business: TestBusiness;
 let trust: Trust;
 let recordIds: readonly string[];
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Not canonical, with white space around it: served as it was sealed, or its hash is another. */
+/** Not canonical, with white space around it: it must be served as it was sealed, or its hash would differ. */
 const oddBytes = utf8(
   ` {"schema" : "svc/products/1",\n${new TextDecoder().decode(product("odd")).slice(1).replace('"schema":"svc/products/1",', "")} \n`,
 );
@@ -243,7 +243,7 @@ describe("a fetch", () => {
   });
 
   it("serves a new version as soon as it is published", async () => {
-    // Often enough that it is kept.
+    // Fetched often enough to be cached.
     for (let turn = 0; turn < 2; turn += 1) await fetchRecord(company, recordIds[1] ?? "");
     const before = await fetchRecord(company, recordIds[1] ?? "");
     expect(before.json["record"]).toMatchObject({ product_name: "Trail Runner 3" });

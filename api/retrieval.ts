@@ -1,4 +1,4 @@
-// The retrieval surface (specification, «A. Retrieval API»), with the public verification reads on it as well.
+// The retrieval surface (specification, «A. Retrieval API»), which also serves the public verification reads.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { collections } from "../collections/collections.ts";
@@ -20,12 +20,12 @@ import { type SignedCall, signedHandler } from "./signed.ts";
 export interface RetrievalDeps {
   readonly http: HttpDeps;
   readonly authentication: AuthenticationDeps;
-  /** `@authority` values of this surface: host[:port], lower case, without a default port. */
+  /** The `@authority` values of this surface: host[:port], lower case, without a default port. */
   readonly authorities: readonly string[];
   readonly baseUrl: string;
   readonly search: Search;
   readonly fetch: FetchRecord;
-  /** Of `verificationRoutes`: served here too. */
+  /** The routes of `verificationRoutes`, served here as well. */
   readonly verification: readonly Route[];
   /** Routes that only the sandbox has. */
   readonly sandbox?: readonly Route[];

@@ -9,7 +9,7 @@ import type { HeaderName } from "./response-headers.ts";
 
 export type Method = "GET" | "POST" | "DELETE";
 
-/** What is published of a shape. */
+/** The published part of a shape. */
 export type Described = Pick<Shape<unknown>, "schema">;
 
 export interface Parameter {
@@ -22,11 +22,11 @@ export interface Parameter {
 
 export interface AnswerDoc {
   readonly description: string;
-  /** Its body; null for an answer that has none. */
+  /** The body; null for an answer that has none. */
   readonly body: Described | null;
-  /** Of the body; JSON where nothing is said. */
+  /** The media type of the body (default: JSON). */
   readonly mediaType?: string;
-  /** Fields that it always has, besides those of every answer. */
+  /** The fields that it always has, in addition to those of every answer. */
   readonly headers?: readonly HeaderName[];
 }
 
@@ -42,15 +42,15 @@ export interface RouteDoc {
   readonly problems?: readonly ProblemCode[];
 }
 
-/** What OpenAPI says of a route. */
+/** What OpenAPI says about a route. */
 export interface Operation {
   readonly method: Method;
-  /** Parameters are written `:name`. */
+  /** The path, with parameters written `:name`. */
   readonly path: string;
-  /** Tags that the route accepts; empty for a public one. */
+  /** The tags that the route accepts; empty for a public one. */
   readonly tags: readonly SignatureTag[];
   readonly doc: RouteDoc;
-  /** Any origin may read the answers. */
+  /** Whether any origin may read the answers. */
   readonly isPublic?: boolean;
 }
 

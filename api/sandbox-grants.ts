@@ -1,4 +1,4 @@
-// POST /v1/sandbox/grants: how a newcomer's own key comes into the sandbox. There is no such address in production.
+// POST /v1/sandbox/grants: how a newcomer's own key enters the sandbox. Production has no such address.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";
@@ -19,7 +19,7 @@ import type { Route, RouteDoc } from "./route.ts";
 export interface SandboxGrantRouteDeps {
   readonly issue: IssueSandboxGrant;
   readonly rate: AddressRate;
-  /** `@authority` values of the surface, and the tag that is its own. */
+  /** The `@authority` values of the surface, and its own tag. */
   readonly authorities: readonly string[];
   readonly tag: SignatureTag;
   readonly edge: Edge;

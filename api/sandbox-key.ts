@@ -1,7 +1,7 @@
 import { grantLengthMax } from "../protocol/limits.ts";
 import type { Parameter } from "./route.ts";
 
-/** Documents the header that every signed surface takes in the sandbox (specification, «Sandbox»). */
+/** The header that every signed surface accepts in the sandbox (specification, «Sandbox»). */
 export const sandboxKey: Parameter = {
   name: "SVC-Sandbox-Key",
   in: "header",

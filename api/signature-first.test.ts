@@ -1,5 +1,5 @@
-// A long body is read only for a signature that verifies; whatever the body is there to judge is said in the order of the
-// checks (specification, «Authentication»).
+// A long body is read only for a signature that verifies; everything else is reported in the order of the checks
+// (specification, «Authentication»).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBusiness, type TestBusiness } from "../node/publishing.fixture.ts";
@@ -20,10 +20,10 @@ const forged = `sig1=:${Buffer.alloc(64).toString("base64")}:`;
 
 interface Sent {
   readonly isForged: boolean;
-  /** What was signed for. */
+  /** The body that was signed. */
   readonly body: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** What is sent; the head alone by default. */
+  /** What is sent (default: only the head). */
   readonly sent?: string;
 }
 
@@ -53,7 +53,7 @@ describe("with a forged signature", () => {
     const fromMs = performance.now();
     const answer = await publish({ isForged: true, body: long, fields: length(long) });
     expect([codeOf(answer), answer.status]).toEqual(["signature_invalid", 401]);
-    // Had it been waited for, the answer were 408 after this time.
+    // Had the server waited for the body, the answer would be a 408 after this time.
     expect(performance.now() - fromMs).toBeLessThan(300);
     expect(surfaces.edge.usage().bodyBytes).toBe(0);
   });
@@ -103,7 +103,7 @@ describe("with a genuine signature", () => {
     expect(codeOf(await publish(declared))).toBe("request_invalid");
     const sent = `${chunk(long.slice(0, 9_000))}${chunk(long.slice(9_000))}0\r\n\r\n`;
     const chunked = { isForged: false, body: long, fields: { "transfer-encoding": "chunked" }, sent };
-    // The Idempotency-Key was used with the same body: its answer is told again.
+    // The Idempotency-Key was used with the same body, so its answer is replayed.
     expect(codeOf(await publish(chunked))).toBe("request_invalid");
   });
 

@@ -1,8 +1,8 @@
-// Handler of a signed route: checks 1 to 4 and 6, then the body, then checks 5 and 7, then the answer.
-//   H1. A body is read only after checks 1 to 4; one over its limit is 413 then, with its nonce unused. A long one is read
-//       only after check 6 as well, which asks for the head alone; a short one is read all the same, so that check 5 is
-//       answered before check 6.
-//   H2. Whatever is wrong with the request itself is said only after its nonce was claimed, for a replay is told
+// The handler of a signed route: checks 1 to 4 and 6, then the body, then checks 5 and 7, then the answer.
+//   H1. A body is read only after checks 1 to 4; one over its limit is then refused with 413, its nonce unused. A long
+//       body is read only after check 6 as well, which needs only the head; a short one is read in any case, so that
+//       check 5 is answered before check 6.
+//   H2. A fault in the request itself is reported only after its nonce was claimed, since a replay is refused with
 //       `nonce_reused` before anything else.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -43,7 +43,7 @@ export interface SignedRoute<N extends string> {
   readonly authentication: AuthenticationDeps;
   readonly accepted: AcceptedCallers;
   readonly limits: BodyLimits;
-  /** Query parameters that the route has; any other is refused. */
+  /** The query parameters that the route has; any other is refused. */
   readonly queryNames: readonly N[];
   /** True for an answer that waits for the nonce itself, while it works. */
   readonly claimsMeanwhile: boolean;
@@ -89,10 +89,13 @@ export function signedHandler<N extends string>(route: SignedRoute<N>): Route["h
   };
 }
 
-/** Above it a body is read for a genuine signature only. */
+/** A longer body is read only for a genuine signature. */
 const soonReadBytesMax = 16_384;
 
-/** Whether looking at the body costs so little that a forged signature is told of it first, as the checks are numbered. */
+/**
+ * Whether reading the body is so cheap that a forged signature gets the body's refusal first, in the order of the
+ * checks.
+ */
 function isSoonRead({ raw }: FastifyRequest): boolean {
   const length = declaredLength(raw);
   return !hasBody(raw) || (length !== null && length <= soonReadBytesMax);
@@ -123,7 +126,7 @@ function mediaTypeFault(request: FastifyRequest): Refused | null {
   return refused(problem("media_type_unsupported", "The body must be application/json.", { pointer }));
 }
 
-/** A body without Content-Type is taken for what the route expects. */
+/** A body without Content-Type is assumed to be what the route expects. */
 function isJsonOrSilent(request: FastifyRequest): boolean {
   const type = request.headers["content-type"];
   if (type === undefined || !hasBody(request.raw)) return true;

@@ -1,4 +1,4 @@
-// Surfaces over real stores and actors on free ports, a business with records and an AI company. For tests.
+// Test support: surfaces over real stores and actors on free ports, a business with records and an AI company.
 
 import { pino } from "pino";
 import { type SignedRequest, signRequest } from "../client/sign-request.ts";
@@ -24,18 +24,18 @@ export interface TestSurfaces extends AsyncDisposable {
   readonly businessUrl: string;
   readonly verifyUrl: string;
   readonly toolsUrl: string;
-  /** Moves the clock that authentication and answers read. */
+  /** Advances the clock that authentication and answers read. */
   skipMs(ms: number): void;
-  /** Instants that a 404 of a fetch was held until, with the clock's time then. */
+  /** The instants until which the 404 of a fetch was held, with the clock's time at that moment. */
   readonly delays: { readonly atMs: number; readonly nowMs: number }[];
   readonly observed: AnsweredRequest[];
-  /** Lines of the log, parsed. */
+  /** The lines of the log, parsed. */
   readonly log: Readonly<Record<string, unknown>>[];
 }
 
 /**
- * The surfaces as a node builds them. What a key may send is not bounded here, any host may be named, and nothing waits for
- * the clock.
+ * The surfaces as a node builds them. Here keys are not rate-limited, any host may be named, and nothing waits for the
+ * clock.
  */
 export async function openSurfaces(
   limits: Partial<HttpLimits> = {},
@@ -99,7 +99,7 @@ export async function openSurfaces(
 
 export interface TestCaller {
   readonly key: SigningKey;
-  /** Empty for a key that is registered without one. */
+  /** Empty for a key that is registered without a grant. */
   readonly grant: string;
 }
 
@@ -133,10 +133,10 @@ export interface SentRequest {
   readonly body?: string | Uint8Array | null;
   readonly tag?: SignatureTag;
   readonly nonce?: string;
-  /** Unix seconds; now by default. */
+  /** Unix seconds (default: now). */
   readonly created?: number;
   readonly lifetimeSeconds?: number;
-  /** Host that is signed, when it is not the one addressed. */
+  /** The signed host, if it is not the one addressed. */
   readonly signedHost?: string;
   readonly headers?: Readonly<Record<string, string | null>>;
 }
@@ -171,11 +171,11 @@ export interface ReceivedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Parsed body; an empty object where there is none. */
+  /** The parsed body; an empty object if there is none. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Signs and sends; `headers` replace those that signing made, or with null leave them out. */
+/** Signs and sends; `headers` replace those produced by signing, or with null remove them. */
 export async function send(
   base: string,
   caller: TestCaller | null,

@@ -1,4 +1,4 @@
-// The hosted tool server's place. This version offers no tool servers, and says so.
+// The place of the hosted tool server. This version offers no tool servers, and says so.
 
 import type { FastifyInstance } from "fastify";
 import { buildServer, type HttpDeps } from "./http-server.ts";

@@ -1,4 +1,4 @@
-// What OpenAPI says of the public verification surface.
+// The OpenAPI descriptions of the public verification surface.
 
 import { aiPolicyKeyShape } from "../protocol/ai-policy-key.ts";
 import { recordSchemaNames } from "../protocol/record-schemas.ts";

@@ -1,4 +1,4 @@
-// A business with a sealed AI policy and two published products, and what a company was served of it. For tests.
+// Test support: a business with a sealed AI policy and two published products, and what a company was served of it.
 
 import {
   openBusiness,

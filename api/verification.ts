@@ -1,5 +1,5 @@
-// The public verification surface (specification, «C. Public verification API»): its routes, served on the verification
-// host and on the retrieval host alike. No account, any origin, never credentials.
+// The public verification surface (specification, «C. Public verification API»): its routes, served on both the
+// verification host and the retrieval host. No account, any origin, never credentials.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -37,7 +37,7 @@ import {
   vocabularyDoc,
 } from "./verification-docs.ts";
 
-/** Several times what the largest evidence holds: a row, a proof, a sidecar. */
+/** Several times what the largest evidence contains: a row, a proof, a sidecar. */
 const verifyValuesMax = 4_096;
 
 export interface VerificationRoutesDeps {
@@ -45,13 +45,13 @@ export interface VerificationRoutesDeps {
   readonly verify: Verify;
   readonly verifyPage: VerifyPage;
   readonly edge: Edge;
-  /** Bounds for what one address makes the node do here. */
+  /** Bounds for the work that one address can cause here. */
   readonly addressRates: AddressRates;
 }
 
 /** Null for no limit. */
 export interface AddressRates {
-  /** Reads that look something up or sign something; whatever is the same for everybody is not counted. */
+  /** Reads that look something up or sign something; what is the same for everybody is not counted. */
   readonly reads: RequestRate | null;
   readonly verifications: RequestRate | null;
 }
@@ -129,7 +129,7 @@ export function verificationRoutes(deps: VerificationRoutesDeps): readonly Route
   ];
 }
 
-/** See {@link AddressRates}. Who comes from nowhere that is known is one of many. */
+/** See {@link AddressRates}. A caller whose address is not known is not limited. */
 function boundedRead<N extends string>(
   { addressRates: { reads }, edge }: VerificationRoutesDeps,
   answer: Read<N>,
@@ -159,7 +159,7 @@ function parameter(request: FastifyRequest, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** `?format=` wins over Accept. */
+/** `?format=` takes precedence over Accept. */
 function pageFormat(request: FastifyRequest, format: string | null): PageFormat | Outcome {
   if (format === "html" || format === "json") return format;
   if (format !== null) {

@@ -1,5 +1,5 @@
-// POST /v1/verify of seals by keys that were revoked or said to be compromised: `sealed_at` is the word of whoever had the
-// key, so only what the service received before the key ended stands (R1 to R3 of service/seal-receipt.ts).
+// POST /v1/verify for seals by keys that were revoked or declared compromised: anyone who had the key could write
+// `sealed_at`, so only what the service received before the key ended is valid (R1 to R3 of service/seal-receipt.ts).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
@@ -113,13 +113,13 @@ describe("a key that is said to be compromised", () => {
       reason: "key_compromised",
       claimed: { key_id: business.key.key_id },
     });
-    // What the service has on record stands, with and without the sidecar.
+    // What the service has on record is valid, with and without the sidecar.
     expect((await verified(genuine.record, genuine.sealed)).seal).toMatchObject({ valid: true });
     const sidecar = await sidecarOf(genuine.recordId);
     expect((await verified(genuine.record, genuine.sealed, { body: { sidecar } })).seal).toMatchObject({
       valid: true,
     });
-    // The sidecar of another record is no evidence for this one.
+    // The sidecar of another record is not evidence for this one.
     expect((await verified(stolen.record, stolen.sealed, { body: { sidecar } })).seal).toMatchObject({
       valid: false,
       reason: "key_compromised",
@@ -129,7 +129,7 @@ describe("a key that is said to be compromised", () => {
   it("had made none that were received from the moment of the compromise on, whatever they say of themselves", async () => {
     const business = await newBusiness();
     const sealedAtMs = Date.now();
-    // Whole milliseconds pass until it is received.
+    // A few milliseconds must pass before it is received.
     while (Date.now() < sealedAtMs + 5) await new Promise(setImmediate);
     const made = await pushed(business, "late", sealedAtMs);
     const sidecar = await sidecarOf(made.recordId);

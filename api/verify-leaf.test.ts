@@ -1,5 +1,5 @@
-// POST /v1/verify of a pushed record with its seal and nothing else: what the service knows of the leaf tells altered
-// bytes from a wrong path, and nothing else is told (L1 to L3 of service/sealed-leaf.ts).
+// POST /v1/verify for a pushed record with its seal and nothing else: what the service knows about the leaf
+// distinguishes altered bytes from a wrong path, and nothing else is revealed (L1 to L3 of service/sealed-leaf.ts).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";

@@ -1,6 +1,6 @@
-// Which mandate a pushed seal is judged by where nobody says under which one it was published: the newest that stands, as
-// publishing takes it. One whose sealer turns out to have been compromised before has authorised nothing, and takes nothing
-// from another one either.
+// By which mandate a pushed seal is judged when it is not stated under which it was published: the newest valid one, as
+// in publishing. A mandate whose sealer turns out to have been compromised earlier has authorised nothing, and does not
+// affect any other.
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSigner } from "../crypto/file-signer.ts";
@@ -27,7 +27,7 @@ afterAll(() => world.surfaces[Symbol.asyncDispose]());
 const facts = () =>
   world.surfaces.services.parties.facts(world.business.party.uuid, world.business.key.key_id);
 
-/** A mandate like the one in force, sealed by a second key that is held for the business, which is then said to be compromised. */
+/** A mandate like the one in force, sealed by a second key held for the business, which is then declared compromised. */
 async function acceptAndFell(): Promise<void> {
   const { services } = world.surfaces;
   const uuid = world.business.party.uuid;

@@ -135,7 +135,7 @@ describe("GET /v1/verify/{record_id}", () => {
       document_hash: "of a document",
     };
     await services.actors.ask(businessRef(uuid), command);
-    // The removal goes on after it was decided.
+    // The removal continues after it was decided.
     while ((await page({ origin: origin() })).json["status"] !== "withdrawn");
     const withdrawn = await page({ origin: served?.head.hash ?? "", served_at: timestamp(sinceMs + 1) });
     expect(withdrawn.json).toMatchObject({

@@ -1,4 +1,4 @@
-// POST /v1/verify on a node that has not heard yet of what was registered a moment ago (V3 of service/verify.ts).
+// POST /v1/verify on a node that has not yet heard of what was registered a moment ago (V3 of service/verify.ts).
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-/** As of another node, whose register follows only when it is told to. */
+/** Like another node, whose register is refreshed only on demand. */
 async function slowNode(): Promise<Verify> {
   const { services } = node;
   const { records, actors, keys, clock, registerStore } = services;
@@ -56,7 +56,7 @@ it("refuses no seal for an AI policy that it had not heard of when the request c
     expect(jsonOf(await publish(services, business, publishBody(batch_seal, [record]))).status).toBe(200);
     return [record, { batch_seal, leaf_index: 0, tree_size: 1, proof: [] }] as const;
   };
-  // The lists of the business are kept from here on.
+  // From here on the lists of the business are cached.
   expect(await sectionOf(...(await push(1, 0)))).toMatchObject({ valid: true });
 
   const all = <N extends string>(names: readonly N[]) =>

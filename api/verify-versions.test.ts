@@ -1,5 +1,5 @@
-// What POST /v1/verify says of documents that are each genuine and not of one version, or of bytes that were altered: the
-// statement is signed, so no sentence of it may be false.
+// What POST /v1/verify says about documents that are each genuine but of different versions, or about altered bytes: the
+// statement is signed, so none of its sentences may be false.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -57,7 +57,7 @@ async function served(recordId: string): Promise<Version> {
   };
 }
 
-/** Sealed alone, by the key that the service holds for the business. */
+/** A record sealed alone, by the key that the service holds for the business. */
 async function publishFile(changes: object): Promise<Version> {
   const { services } = world.surfaces;
   const { party, certId } = world.business;
@@ -89,7 +89,7 @@ async function verify(body: object): Promise<Record<string, JsonValue>> {
   return answer.json as Record<string, JsonValue>;
 }
 
-/** A version that is sure to be there. */
+/** The version at this index, which must exist. */
 function of(versions: readonly Version[], index: number): Version {
   const version = versions[index];
   if (version === undefined) throw new Error(`There is no version ${index + 1}.`);

@@ -5,7 +5,7 @@ import { type AbandonedDeps, dropAbandoned } from "./abandoned-pushes.ts";
 const report = (context: unknown, failure: string | null = null): ActorReport =>
   ({ context, failure }) as unknown as ActorReport;
 
-/** Pushes with the instants at which they were staged last, and what is left of them. */
+/** Pushes, each with the instant at which it was last staged, and what is left of them. */
 function newWorld(
   pushes: Readonly<Record<string, number>>,
   known: Readonly<Record<string, ActorReport>> = {},
@@ -73,7 +73,7 @@ describe("what is staged", () => {
   it("stays when it is staged again after the look (B3)", async () => {
     const { deps, staged, left } = newWorld({ a: 1, b: 1 });
     const inspect: AbandonedDeps["actors"]["inspect"] = async ({ id }) => {
-      // Also within what counts as old.
+      // This one is also old enough.
       if (id === "a") staged.set("a", 2);
       return null;
     };

@@ -1,19 +1,20 @@
-// What was staged for pushes that nobody will finish: whoever sent one was refused, or never came back after a crash
-// between staging and acceptance. Who does come back sends all the bytes again.
-//   B1. Only the node where the push's actor lives judges it, by the actor itself: what was accepted, finished or not, has
-//       the dropping among its own effects.
-//   B2. A push that somebody may be about to accept is left alone. Between staging and acceptance lies one request, and one
-//       that takes an hour is refused at the end (A1 in accept-push.ts); a push is looked at {@link abandonedAfterMs} after
-//       something of it was staged last.
-//   B3. What is staged again meanwhile stays, whatever this node has seen of it (R6 of the record store).
-//   B4. A push that cannot be judged or dropped keeps no other from it: the failure is thrown when all were looked at, or
-//       when there were {@link failuresMax}, for then it is hardly the pushes that it lies in.
+// Drops what was staged for pushes that nobody will finish: the sender was refused, or never came back after a crash
+// between staging and acceptance. A sender that does come back sends all the bytes again.
+//   B1. Only the node where the push's actor lives judges it, by asking the actor: for a push that was accepted,
+//       finished or not, dropping is one of the actor's own effects.
+//   B2. A push that may be about to be accepted is left alone. Only one request lies between staging and acceptance, and
+//       one that takes an hour is refused at the end (A1 in accept-push.ts); a push is examined {@link abandonedAfterMs}
+//       after anything of it was last staged.
+//   B3. Whatever is staged again in the meantime stays, regardless of what this node has seen of it (R6 of the record
+//       store).
+//   B4. A push that cannot be judged or dropped does not stop the others: the failure is thrown once all have been
+//       examined, or after {@link failuresMax} failures, since by then the pushes are unlikely to be the cause.
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { ActorRef } from "../storage/actor-store.ts";
 import type { RecordStore } from "../storage/record-store.ts";
 
-/** A day: no request lasts as long, no clocks are so far apart, and nothing needs the room sooner. */
+/** A day: no request lasts that long, no clocks are that far apart, and nothing needs the space sooner. */
 export const abandonedAfterMs = 86_400_000;
 
 const pageMax = 100;
@@ -27,9 +28,9 @@ export interface AbandonedDeps {
 }
 
 /**
- * Drops what was staged up to `untilMs` (Unix milliseconds) and never accepted; answers of how many pushes. A node alone
- * that takes no requests yet may give any instant, for nobody is between staging and acceptance. Ends early once
- * `isStopped`: what it has not begun to drop then stays.
+ * Drops what was staged up to `untilMs` (Unix milliseconds) and never accepted; returns the number of pushes dropped. A
+ * single node that does not take requests yet may pass any instant, since nobody can be between staging and acceptance.
+ * Stops early once `isStopped`; whatever it has not started to drop then stays.
  */
 export async function dropAbandoned(
   deps: AbandonedDeps,
@@ -60,7 +61,7 @@ export async function dropAbandoned(
   return dropped;
 }
 
-/** See B1. An actor that cannot be read is not judged. */
+/** See B1. A push whose actor cannot be read is not judged. */
 async function isAbandoned({ actors, isHere }: AbandonedDeps, push: ActorRef): Promise<boolean> {
   if (!(await isHere(push))) return false;
   const report = await actors.inspect(push);

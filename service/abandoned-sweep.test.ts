@@ -9,9 +9,9 @@ let time: ManualTime;
 /** Pushes with the instants at which they were staged. */
 let staged: Map<string, number>;
 let told: string[];
-/** Instants at which a sweep began. */
+/** The instants at which sweeps started. */
 let began: number[];
-/** What a sweep meets when it lists what is staged, and when it drops. */
+/** What a sweep encounters when it lists what is staged, and when it drops. */
 let listing: () => Promise<void>;
 let dropping: () => Promise<void>;
 

@@ -1,8 +1,9 @@
-// Drops abandoned pushes from time to time, for as long as a node runs.
-//   T1. One sweep at a time: the next is due its interval after the one before is over, however long that took.
-//   T2. A sweep that fails tells so, and the next one comes all the same.
-//   T3. Once stopped, no sweep begins, and the one under way drops nothing that it had not begun to drop. The stop is over
-//       when that one is; what becomes of it is told to nobody.
+// Drops abandoned pushes periodically for as long as a node runs.
+//   T1. Only one sweep runs at a time: the next is due one interval after the previous one has ended, however long that
+//       took.
+//   T2. A sweep that fails reports it, and the next one still runs.
+//   T3. Once stopped, no new sweep starts, and the one under way drops nothing that it had not started to drop. The stop
+//       completes when that sweep ends; its result is not reported.
 
 import type { Clock } from "../crypto/port.ts";
 import { type AbandonedDeps, dropAbandoned } from "./abandoned-pushes.ts";
@@ -10,16 +11,16 @@ import { type AbandonedDeps, dropAbandoned } from "./abandoned-pushes.ts";
 export interface SweepDeps extends AbandonedDeps {
   readonly clock: Clock;
   readonly timers: { schedule(delayMs: number, run: () => void): () => void };
-  /** From the end of a sweep, or the beginning of the node, to the next sweep. */
+  /** The time from the end of a sweep, or the start of the node, to the next sweep. */
   readonly everyMs: number;
-  /** How long ago something of a push was staged last, at least. */
+  /** The minimum time since anything of a push was last staged. */
   readonly afterMs: number;
-  /** Some were dropped. */
+  /** Called when pushes were dropped. */
   readonly dropped: (pushes: number) => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** Begins; the answer stops it (T3). */
+/** Starts sweeping; the returned function stops it (T3). */
 export function sweepAbandoned(deps: SweepDeps): () => Promise<void> {
   let isStopped = false;
   let underWay: Promise<void> = Promise.resolve();

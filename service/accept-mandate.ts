@@ -1,4 +1,5 @@
-// Accepting a mandate: judged by the verifier's own function, so that what the register has verifies for everybody.
+// Accepting a mandate: it is judged by the verifier's own function, so that whatever the register holds verifies for
+// everybody.
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -20,7 +21,7 @@ export interface AcceptMandateDeps {
   readonly trust: () => Trust;
 }
 
-/** What the register is to take; else the reason of its seal, or why its sealer may not. */
+/** What the register is to accept; otherwise the reason its seal is refused, or why its sealer may not seal it. */
 export async function judgeMandate(
   { actors, clock, trust }: AcceptMandateDeps,
   envelope: Envelope,

@@ -1,5 +1,5 @@
-// Accepting an AI policy: everything that a verifier judges of it, by the verifier's own functions, and besides what only
-// the receiver of a seal can know. What is stored verifies for everybody.
+// Accepting an AI policy: everything that a verifier judges is judged by the verifier's own functions, in addition to
+// what only the receiver of a seal can know. What is stored verifies for everybody.
 
 import type { PolicyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -24,23 +24,24 @@ export interface AcceptPolicyDeps {
   readonly clock: Clock;
   readonly crypto: CryptoPort;
   readonly trust: () => Trust;
-  /** Secret of record ids: makes them unguessable; never rotates. */
+  /** The secret for record ids: it makes them unguessable and never rotates. */
   readonly recordIdKey: Uint8Array;
 }
 
 export interface PolicyRequest {
   readonly uuid: string;
-  /** Exact bytes of the AI policy record. */
+  /** The exact bytes of the AI policy record. */
   readonly record: Uint8Array;
   readonly seal: Envelope;
   /**
-   * A timestamp: in force since then in place of now. For who opens a business that was in force elsewhere before, as the samples
-   * were; refused once it has published something, for what named another version then would not stand any more.
+   * A timestamp from which the policy has been in force, instead of now. It is for opening a business that was in
+   * force elsewhere before, as the samples were; refused once the business has published anything, because that would
+   * invalidate what was published under another version.
    */
   readonly inForceSince?: string;
 }
 
-/** What the register is to take, or what it took before; else the reason of the seal, or why the business may not. */
+/** What the register is to accept, or has accepted before; otherwise the reason of the seal, or why the business may not. */
 export async function judgePolicy(
   deps: AcceptPolicyDeps,
   request: PolicyRequest,
@@ -61,7 +62,7 @@ export async function judgePolicy(
   return policy.ok ? ok({ policy: policy.value, isKnown: false }) : policy;
 }
 
-/** The same record again, under any seal of the business, is accepted already; what is kept is the first. */
+/** The same record under any seal of the business has already been accepted; the first seal is kept. */
 function judgeAgain(
   deps: AcceptPolicyDeps,
   { uuid, record, seal: envelope }: PolicyRequest,
@@ -96,7 +97,7 @@ async function judgeNew(
   const allowed = mayBind(key, nowMs);
   if (!allowed.ok) return allowed;
   const next = facts.policy.version + 1;
-  // Its seal names the version that it creates, everything else as it is in force.
+  // Its seal names the version that it creates; everything else must be what is in force.
   const named = { cert_id: seal.cert_id, ai_policy_version: seal.ai_policy_version };
   return namesWhatIsInForce(named, { ...facts, policy: { ...facts.policy, version: next } });
 }
@@ -114,7 +115,7 @@ function policyFacts(deps: AcceptPolicyDeps, { uuid, record, seal: envelope }: P
     ),
     record_base64: toBase64(record),
     seal: JSON.stringify(envelope),
-    // The business's home says when exactly.
+    // The exact time is decided by the business's home.
     live_from: formatTimestamp(deps.clock.now()),
     bits: { use, action, blocked },
   });

@@ -1,13 +1,14 @@
-// The last steps of an accepted push, for batches and for records sealed alone: acceptance, and the wait for its outcomes.
-//   A1. What was staged long ago may have been dropped as abandoned meanwhile, so a push is accepted within a time of the
-//       instant just before it was staged. The push's own actor judges that, when it decides: a request may stand still
-//       anywhere on its way there, with its whole process, for as long as it likes.
+// The last steps of an accepted push, for batches and for records sealed alone: acceptance, and waiting for its
+// outcomes.
+//   A1. What was staged long ago may have been dropped as abandoned in the meantime, so a push must be accepted within a
+//       limited time of the instant just before it was staged. The push's own actor checks that when it decides: a
+//       request may stall anywhere on its way there, together with its process, for any length of time.
 
 import type { PushCommand, PushReport } from "../actors/messages/push.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
 import { type ActorRef, StoreError } from "../storage/actor-store.ts";
 
-/** An hour: far more than a request takes, and far less than a push has to be old to be dropped. */
+/** An hour: far longer than a request takes, and far shorter than the age at which a push is dropped. */
 const acceptWithinMsDefault = 3_600_000;
 
 type Accept = Extract<PushCommand, { type: "push.accept" }>;
@@ -18,7 +19,10 @@ export interface Staged {
   readonly acceptWithinMs?: number | undefined;
 }
 
-/** The report of a queued push, where its actor gives one with its acceptance. Throws {@link StoreError} `not_applied` when it is too late (A1): whoever sends the push again stages it anew. */
+/**
+ * The report of a queued push, if its actor returns one on acceptance. Throws {@link StoreError} `not_applied` when it
+ * is too late (A1); sending the push again then stages it again.
+ */
 export async function acceptPush(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
@@ -33,12 +37,12 @@ export async function acceptPush(
   return reply.report ?? null;
 }
 
-/** Half of what balancers and callers commonly give a request. */
+/** Half the request time-out of typical balancers and callers. */
 const settledWithinMs = 30_000;
 
 /**
- * The push once its records are settled, or held. Throws what passes when that takes too long: the push goes on, and
- * sending it again waits for it again.
+ * The push once its records are settled or held. Throws a transient failure if that takes too long: the push continues,
+ * and sending it again waits for it again.
  */
 export async function awaitSettled(
   actors: Pick<ActorSystem, "ask">,
@@ -47,7 +51,7 @@ export async function awaitSettled(
   return reportOf(await actors.ask(push, { type: "push.await" }, { timeoutMs: settledWithinMs }));
 }
 
-/** What a push that was accepted says of itself. That it knows nothing of it would be our own bug. */
+/** The report of an accepted push. If the push does not know of itself, that is a bug of ours. */
 export function reportOf(report: PushReport | null): PushReport {
   if (report === null) throw new Error("A push that was accepted does not know of it.");
   return report;

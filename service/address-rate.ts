@@ -1,7 +1,6 @@
-// How many requests of one network address are let through in a minute, where nobody has to have an account. It is of this
-// node alone.
-//   R1. In its minute an address may send so many, and all addresses together a bounded number.
-//   R2. Addresses are kept up to a bound; the one that was not seen for longest is forgotten first.
+// How many requests per minute one network address may send, where no account is required. Counted by this node alone.
+//   R1. Within its minute an address may send a fixed number, and all addresses together a bounded number.
+//   R2. A bounded number of addresses is kept; the least recently seen one is evicted first.
 
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
@@ -16,7 +15,7 @@ export interface AddressRate {
 export interface AddressRateOptions {
   readonly perMinute: number;
   readonly allPerMinute: number;
-  /** Whole milliseconds since some instant; never goes back. */
+  /** Monotonic whole milliseconds since some instant. */
   readonly elapsedMs: () => number;
   readonly addressesMax?: number;
 }

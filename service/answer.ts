@@ -1,4 +1,4 @@
-// What every service function gives back to the HTTP surfaces: an answer ready to send, or a problem document.
+// What every service function returns to the HTTP surfaces: an answer ready to send, or a problem document.
 
 import { type Problem, type ProblemCode, problem } from "../protocol/problem.ts";
 import type { Refusal } from "../protocol/result.ts";
@@ -7,14 +7,14 @@ export interface Answer {
   readonly kind: "answer";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Exact body text; rows and records are spliced in verbatim, never parsed and printed again. */
+  /** The exact body text; rows and records are spliced in verbatim, never parsed and re-serialised. */
   readonly body: string | Uint8Array;
 }
 
 export interface Refused {
   readonly kind: "problem";
   readonly problem: Problem;
-  /** For example `retry-after`. */
+  /** Additional headers, for example `retry-after`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -37,12 +37,12 @@ export function refused(problem: Problem, headers: Readonly<Record<string, strin
   return { kind: "problem", problem, headers };
 }
 
-/** What was refused under a code that problem documents have too. */
+/** Turns a refusal whose code also exists for problem documents into an answer. */
 export function refusedAs({ code, detail }: Pick<Refusal<ProblemCode>, "code" | "detail">): Refused {
   return refused(problem(code, detail));
 }
 
-/** Whether a step of a request ended it. */
+/** Whether a step of a request was refused, which ends the request. */
 export function isRefused<T extends object>(outcome: T | Refused): outcome is Refused {
   return "kind" in outcome && outcome.kind === "problem";
 }

@@ -1,4 +1,4 @@
-// What the head of a signed request may not say: another label, a digest of no body, a sandbox key out of its bounds.
+// What the head of a signed request must not contain: another label, a digest without a body, a sandbox key out of bounds.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SigningKey } from "../client/signing-key.ts";

@@ -288,7 +288,7 @@ describe("a request is refused", () => {
 
 describe("of two faults the earlier check answers", () => {
   const unknown = "key_unknown";
-  /** Each makes the request fail one check more; in the order of the checks. */
+  /** Each entry makes the request fail one more check; they are in the order of the checks. */
   const order = [
     ["signature_missing", (head: RequestHead) => ({ ...head, signatureInput: null })],
     ["signature_invalid", (head: RequestHead) => ({ ...head, host: "elsewhere.test" })],

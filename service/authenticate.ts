@@ -1,15 +1,17 @@
-// Authentication of a signed request in two phases, for a body is read only for a caller whose signature verifies
+// Authenticates a signed request in two phases, because a body is read only for a caller whose signature verifies
 // (specification, «Authentication»).
-//   A1. The first of the seven checks that fails is the answer; check 6 is made before the body of check 5 is there.
-//   A2. keyid comes from the caller: it selects a key and proves nothing. Who calls, and with which algorithm, comes
-//       from the key that is registered (RFC 9421 §3.2).
-//   A3. A nonce is claimed only after the signature verified, and before anything is said about the request itself.
+//   A1. The first of the seven checks that fails determines the answer; check 6 is made before the body needed for check
+//       5 has arrived.
+//   A2. keyid comes from the caller: it selects a key and proves nothing. The caller's identity and the algorithm come
+//       from the registered key (RFC 9421 §3.2).
+//   A3. A nonce is claimed only after the signature has been verified, and before anything is said about the request
+//       itself.
 //   A4. Nothing is registered before check 6 has passed. The form of SVC-Sandbox-Key is judged with check 4, before the
-//       key is looked up, so that the answer says nothing of the key.
-//   A5. What counts towards a key's request rate is whatever its signature verified for, replays too, before anything is
-//       said about the request itself. One beyond the rate claims its nonce all the same.
-//   A6. A key that is bound to another region is told so once its signature verified, and before its nonce is claimed:
-//       the same request may still be sent where it belongs.
+//       key is looked up, so that the answer reveals nothing about the key.
+//   A5. Every request whose signature verified counts towards its key's request rate, replays included, before anything
+//       is said about the request itself. A request beyond the rate still claims its nonce.
+//   A6. A key that is bound to another region is refused once its signature has been verified, and before its nonce is
+//       claimed: the same request may still be sent where it belongs.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -49,32 +51,32 @@ export interface AuthenticationDeps {
   readonly actors: ActorSystem;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  /** Signs grants and bearer tokens; null in production, which takes neither. */
+  /** Signs grants and bearer tokens; null in production, which accepts neither. */
   readonly grantSigner: Signer | null;
   readonly registerGrantedKey: RegisterGrantedKey;
-  /** Null for no limit. */
+  /** Null if there is no limit. */
   readonly requestRate: Pick<RequestRate, "take"> | null;
-  /** What a key is told of its limits; null where there are none. */
+  /** The limits reported to a key; null if there are none. */
   readonly limitFields: LimitFields | null;
-  /** Null where keys are bound to no region. */
+  /** Null if keys are not bound to regions. */
   readonly keyRegion: KeyRegion | null;
 }
 
 /** What one route accepts. */
 export interface AcceptedCallers {
-  /** `@authority` values of this deployment, as {@link authorityOf} writes them. */
+  /** The `@authority` values of this deployment, as {@link authorityOf} writes them. */
   readonly authorities: readonly string[];
   readonly tags: readonly SignatureTag[];
   readonly roles: readonly KeyRole[];
-  /** Whether the sandbox takes a bearer token here. */
+  /** Whether the sandbox accepts a bearer token here. */
   readonly bearer: boolean;
 }
 
-/** A caller of whom everything that the head alone can show is in order. */
+/** A caller for whom everything that the head alone can show is in order. */
 export interface Candidate {
   readonly kind: "candidate";
   readonly key: KeyFacts;
-  /** Null for a grant that is not registered yet. */
+  /** Null for a grant that has not been registered yet. */
   readonly party: PartyFacts | null;
   readonly parts: SignedRequestParts;
   /** Null with a bearer token. */
@@ -87,15 +89,15 @@ export interface Candidate {
 export interface Authenticated {
   readonly kind: "authenticated";
   readonly caller: Caller;
-  /** Check 7: begins it, or gives what was begun. No answer may leave before the claim is known. */
+  /** Check 7: starts the claim, or returns the one already started. No answer may leave before the claim is known. */
   readonly claimNonce: () => NonceClaim;
-  /** For the answer, whatever it is: the bearer token that a registration returns once. */
+  /** Headers for the answer, whatever it is: the bearer token that a registration returns once. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Checks 1 to 4. Answered at once where the key is at hand. */
+/** Makes checks 1 to 4. Synchronous if the key is in memory. */
 export function authenticateHead(
   deps: AuthenticationDeps,
   accepted: AcceptedCallers,
@@ -148,18 +150,18 @@ function signedParts(accepted: AcceptedCallers, head: RequestHead): SignedReques
     authority,
     path: head.path,
     query: head.query,
-    // Covered when there is a body, and only then: what is sent as the digest of no body says nothing.
+    // Covered if and only if there is a body: a digest sent without a body means nothing.
     contentDigest: head.hasBody ? head.contentDigest : null,
   };
 }
 
 const sandboxKeyPointer = "/headers/svc-sandbox-key";
 
-/** Of the form of SVC-Sandbox-Key, whether the key is known or not. Production does not look at it. */
+/** The fault in the form of SVC-Sandbox-Key, whether or not the key is known. Production ignores the header. */
 function sandboxKeyFault(deps: AuthenticationDeps, { sandboxKey }: RequestHead): Refused | null {
   if (deps.grantSigner === null || sandboxKey === null) return null;
   const isInBounds = sandboxKey.length >= 1 && sandboxKey.length <= grantLengthMax;
-  // Several fields arrive joined by commas, and no grant has one.
+  // Repeated fields arrive joined by commas, and no grant contains one.
   if (isInBounds && !sandboxKey.includes(",")) return null;
   const detail = `SVC-Sandbox-Key must be one grant of 1 to ${grantLengthMax} characters.`;
   return denied("request_invalid", detail, { pointer: sandboxKeyPointer });
@@ -175,7 +177,7 @@ function withKey(
 ): MaybeLater<Candidate | Refused> {
   if (key === null) return grantedCandidate(deps, base, sandboxKey);
   if (key.revoked_at !== null) return denied("key_unknown", "The key was revoked.");
-  // Timestamps are of one fixed width, so their text orders as their instants do.
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
   const now = formatTimestamp(deps.clock.now());
   if (key.valid_from > now || (key.valid_until !== null && key.valid_until <= now)) {
     return denied("key_unknown", "The key is not valid at present.");
@@ -261,15 +263,15 @@ async function bearerCandidate(
     : withKey(deps, base, key, null);
 }
 
-/** A candidate whose signature was looked at: it is over the head, so this asks nothing of the body. */
+/** A candidate whose signature has been checked: it covers the head, so the body is not needed. */
 export interface Judged {
   readonly candidate: Candidate;
   readonly requestHash: string;
-  /** Check 6. */
+  /** The result of check 6. */
   readonly isGenuine: boolean;
 }
 
-/** Makes check 6; {@link authenticateBody} says what came of it in its turn. */
+/** Makes check 6; {@link authenticateBody} reports the result in due order. */
 export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): Judged {
   const { parts, received } = candidate;
   const base = utf8(signatureBase(parts, received?.paramsText ?? ""));
@@ -278,7 +280,10 @@ export function judgeSignature(deps: AuthenticationDeps, candidate: Candidate): 
   return { candidate, requestHash: hashOf(base, deps.crypto.sha256), isGenuine };
 }
 
-/** Checks 5 and 6, given the SHA-256 of the body; the claim of the nonce is handed back apart, so that work may go on before it or meanwhile. */
+/**
+ * Makes checks 5 and 6, given the SHA-256 of the body; the nonce claim is returned separately, so that work may continue
+ * before it or in parallel.
+ */
 export function authenticateBody(
   deps: AuthenticationDeps,
   { candidate, requestHash, isGenuine }: Judged,
@@ -293,7 +298,7 @@ export function authenticateBody(
   return admit(deps, candidate, callerOf(deps, candidate, requestHash), noHeaders);
 }
 
-/** What check 6 refuses with. */
+/** The refusal of check 6. */
 export function forged(): Refused {
   return denied("signature_invalid", "The signature does not verify over the signature base.");
 }
@@ -308,7 +313,7 @@ function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: s
   return {
     key: candidate.key,
     party: candidate.party,
-    // A bearer token comes without a nonce: each of its requests counts by itself.
+    // A bearer token comes without a nonce: each of its requests counts separately.
     nonce: candidate.received?.params.nonce ?? toBase64Url(deps.crypto.randomBytes(32)),
     expiresMs: candidate.expiresMs,
     requestHash,
@@ -316,7 +321,7 @@ function callerOf(deps: AuthenticationDeps, candidate: Candidate, requestHash: s
   };
 }
 
-/** A6, then everything that is said of a request that belongs here. */
+/** Applies A6, then every other check of a request that belongs here. */
 function admit(
   deps: AuthenticationDeps,
   candidate: Candidate,
@@ -326,13 +331,13 @@ function admit(
   const limited = deps.requestRate?.take(caller.key.key_id) ?? null;
   const admitted = (): MaybeLater<Authenticated | Refused> =>
     admitHere(deps, candidate, { caller, headers, limited });
-  // A bearer token has no nonce to be claimed here or there.
+  // With a bearer token there is no nonce to claim in either region.
   const misdirected = candidate.received === null ? null : (deps.keyRegion?.(caller) ?? null);
   if (misdirected instanceof Promise) return misdirected.then((found) => found ?? admitted());
   return misdirected ?? admitted();
 }
 
-/** Whoever sends too much or has a key of another role is told so only after the nonce was claimed, like everything else that is not authentication. */
+/** Rate and role are reported only after the nonce has been claimed, like everything else that is not authentication. */
 function admitHere(
   deps: AuthenticationDeps,
   candidate: Candidate,
@@ -353,7 +358,7 @@ function admitHere(
   };
   const { roles } = candidate.accepted;
   if (limited !== null) {
-    // A bearer token is issued once, whatever the answer that brings it.
+    // A bearer token is issued once, whatever answer carries it.
     const answer = { ...limited, headers: { ...limited.headers, ...headers } };
     return claim().claimed.then((reused) => reused ?? answer);
   }

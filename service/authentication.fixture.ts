@@ -1,4 +1,5 @@
-// A region that authenticates: a register with keys of both sides, and nonces that are claimed once. For tests.
+// Test support: a region that authenticates, with a register that holds keys of both sides and nonces that are claimed
+// once.
 
 import type { KeyFacts, KeyRole, PartyFacts } from "../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../actors/messages/integration-key.ts";
@@ -85,7 +86,7 @@ export async function openRegion(environment: "sandbox" | "production" = "sandbo
   return { deps, clock, grantSigner, claims, granted, register: put, close: () => database.close() };
 }
 
-/** Answers only what authentication asks. */
+/** Answers only the messages that authentication sends. */
 function nonceActors(claims: TestRegion["claims"], clock: { readonly nowMs: number }): ActorSystem {
   const ask = async (
     to: { readonly kind: string; readonly id: string },
@@ -158,7 +159,7 @@ export async function newKey(algorithm: GeneratedAlgorithm = "Ed25519"): Promise
   return parsed.value;
 }
 
-/** A key of that role in the register, with its party. */
+/** Registers a key of the given role, with its party. */
 export async function registeredKey(
   region: TestRegion,
   role: KeyRole,
@@ -193,7 +194,7 @@ export function nextNonce(): string {
   return `nonce-of-the-test-${nonces}`;
 }
 
-/** The head of a signed request, as a surface hands it over. */
+/** The head of a signed request, as a surface passes it on. */
 export async function signedHead(parts: RequestParts): Promise<RequestHead> {
   const url = new URL(parts.url ?? `https://${authority}/v1/search`);
   const body = parts.body ?? null;
@@ -229,7 +230,7 @@ export const accepted: AcceptedCallers = {
   bearer: true,
 };
 
-/** All seven checks. */
+/** Makes all seven checks. */
 export async function authenticate(
   region: TestRegion,
   head: RequestHead,

@@ -1,9 +1,9 @@
-// Which businesses blocked which groups of AI companies. Complete for every business there is.
+// Which businesses have blocked which groups of AI companies; complete for all businesses.
 
 const nobody: readonly string[] = Object.freeze([]);
 
 export interface BlockList {
-  /** Replaces what a business blocks, unless a higher change was seen. */
+  /** Replaces what a business blocks, unless a higher change was already seen. */
   put(businessUuid: string, groups: readonly string[], change: number): void;
   blockedBusinesses(group: string): readonly string[];
   hasBlocked(businessUuid: string, group: string): boolean;

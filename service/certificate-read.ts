@@ -1,4 +1,4 @@
-// GET /v1/certificates/{uuid}: what the service states of a party, today and before, for a machine and for a person.
+// GET /v1/certificates/{uuid}: what the service states about a party, now and earlier, for machines and for people.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";

@@ -39,7 +39,7 @@ function issued(
   return { table: "certificate", partition: uuid, key: cert_id, change, body: JSON.stringify(facts) };
 }
 
-/** Which of the names these entries protect. */
+/** The names, among those given, that these entries protect. */
 function protectedBy(...entries: readonly RegisterEntry[]): readonly string[] {
   const names = createCertifiedNames();
   for (const each of entries) names.put(each);

@@ -1,8 +1,9 @@
-// Names of the companies that the service certified, from the register that a node follows: businesses and AI companies.
-//   F1. A company is in it while the newest issuance of its certificate, by its change in the register, is active: one that
-//       is revoked, closed or withdrawn is protected no longer.
-//   F2. The same entries give the same names, in whatever order and however often they come.
-// Bounded by the companies there are: of each one the change, and while it is active its legal name and its words.
+// The names of the companies that the service certified, from the register that a node follows: businesses and AI
+// companies.
+//   F1. A company is included while the newest issuance of its certificate, by its change in the register, is active: a
+//       company whose certificate is revoked, closed or withdrawn is no longer protected.
+//   F2. The same entries give the same names, regardless of order and repetition.
+// Memory is bounded by the number of companies: for each, the change and, while it is active, its legal name and words.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import { parseCertificate } from "../protocol/certificate.ts";
@@ -13,13 +14,13 @@ import { createNameIndex } from "../protocol/records/name-index.ts";
 import type { RegisterEntry } from "../storage/register-store.ts";
 
 export interface FollowedNames extends CertifiedNames {
-  /** Takes in an entry of the certificate table. */
+  /** Applies an entry of the certificate table. */
   put(entry: RegisterEntry): void;
 }
 
 interface Company {
   readonly change: number;
-  /** Null where the newest issuance is not active. */
+  /** Null if the newest issuance is not active. */
   readonly legalName: string | null;
 }
 
@@ -45,6 +46,6 @@ function activeName({ status, envelope }: CertificateFacts): string | null {
   if (status !== "active") return null;
   const payload = openEnvelope(JSON.parse(envelope) as Envelope, payloadTypes["certificate.v1"]);
   const certificate = payload.ok ? parseCertificate(payload.value) : payload;
-  // A later format is for nodes that know it: this one goes on following the register.
+  // A later format is for nodes that know it: this one keeps following the register.
   return certificate.ok ? certificate.value.legal_name : null;
 }

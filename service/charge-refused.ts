@@ -1,4 +1,4 @@
-// What the actor of a key does not charge: a `seq` that was used, or records and bytes over a cap of its mandate.
+// What the key's actor refuses to charge: a `seq` already used, or records and bytes over a cap of its mandate.
 
 import type { CapUsedUp, ChargeReply, SeqReply } from "../actors/messages/integration-key.ts";
 import { problem } from "../protocol/problem.ts";
@@ -19,20 +19,23 @@ export function seqRefused({ last_seq }: SeqUsed): Refused {
   );
 }
 
-/** A cap that is free again so soon may let the same batch in, sent twice, whose bytes these are too. */
+/**
+ * A cap that frees up this soon may admit the same batch when it is resent, and the staged bytes belong to that resend
+ * as well.
+ */
 const soonFreeSeconds = 60;
 
-/** The refusal of a batch that was staged and not charged. What was staged of it goes. */
+/** The refusal of a batch that was staged but not charged; what was staged of it is dropped. */
 export async function notCharged(
   staged: StagedBatch,
   charged: Exclude<ChargeReply, { status: "accepted" | "known" }>,
 ): Promise<Refused> {
   if (charged.status === "over") {
-    // Where the cap is soon free, the look at abandoned pushes drops it.
+    // If the cap frees up soon, the sweep of abandoned pushes drops it instead.
     if (charged.retry_after_seconds > soonFreeSeconds) await staged.dropOwn();
     return capRefused(charged);
   }
-  // Another batch used the seq meanwhile, or the key was revoked: this one can never be accepted.
+  // Another batch used the seq in the meantime, or the key was revoked: this batch can never be accepted.
   await staged.drop();
   return charged.status === "retired" ? keyRevoked : seqRefused(charged);
 }

@@ -1,4 +1,4 @@
-// Infrastructure failures as answers: the caller may try again, and is told when.
+// Infrastructure failures as answers: the caller may retry, and is informed when.
 
 import { problem } from "../protocol/problem.ts";
 import { Unavailable } from "../std/unavailable.ts";
@@ -9,11 +9,11 @@ import { LeaseLost } from "./receipts.ts";
 
 const retrySecondsDefault = 1;
 
-/** 429 or 503 with Retry-After for a failure that passes; null for anything else, which is a bug. */
+/** 429 or 503 with Retry-After for a transient failure; null for anything else, which is a bug. */
 export function failureAnswer(error: unknown): Refused | null {
   if (error instanceof StoreError) return unavailable("store", retrySecondsDefault);
   if (error instanceof LeaseLost) return unavailable("lease", retrySecondsDefault);
-  // What another node refused for good is a bug, here or there.
+  // If another node refused permanently, that is a bug, here or there.
   if (!(error instanceof Unavailable) || error.reason === "refused") return null;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds));
   return error.reason === "overloaded" ? limited(seconds) : unavailable(error.reason, seconds);

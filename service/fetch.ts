@@ -1,10 +1,11 @@
 // GET /v1/records/{record_id}: one record, exactly as it was sealed (specification, «Retrieval API»).
 //   F1. A record that never existed, one that is withdrawn or deleted, and one of a business that blocked the caller's
-//       group answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
-//   F2. What is kept between fetches is immutable: it is of one change of the record under one AI policy version.
-//   F3. A fetch beyond its key's budget is refused before the record is looked for, so it tells nothing of it.
-//   F4. What is not delivered has no receipt and is never billed: the answer is the same but for its body, with the
-//       length that this would have. Its nonce is claimed and it counts towards the budget like any other.
+//       group all answer the same 404, with the same body, no sooner than 20 ms after the request arrived.
+//   F2. What is cached between fetches is immutable: it belongs to one change of the record under one AI policy version.
+//   F3. A fetch beyond its key's budget is refused before the record is looked up, so it reveals nothing about the
+//       record.
+//   F4. What is not delivered has no receipt and is never billed: the answer to HEAD is the same without the body, with
+//       the length that the body would have. Its nonce is claimed and it counts towards the budget like any other fetch.
 
 import type { Clock } from "../crypto/port.ts";
 import { utf8 } from "../protocol/bytes.ts";
@@ -22,24 +23,24 @@ import { type Receipts, receiptRow, type Served } from "./receipts.ts";
 import type { Register } from "./register.ts";
 import { answerWithoutBody, answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
-/** Specification, «Limits»; one more, because a clock of whole milliseconds may run up to one ahead of the arrival. */
+/** Specification, «Limits», plus one, because a clock of whole milliseconds may be up to one ahead of the arrival. */
 const notFoundAfterMs = 21;
-/** Bound of the kept openings, in characters and in records. */
+/** The bound of the cached openings, in characters and in records. */
 const keptCharactersMaxDefault = 32 * 1024 * 1024;
 const keptRecordsMax = 20_000;
-/** What a kept entry costs besides its text, roughly. */
+/** The approximate cost of a cached entry in addition to its text. */
 const entryOverheadCharacters = 2_048;
-/** Texts of AI policies kept; each belongs to one version of one business and never changes. */
+/** Maximum number of cached AI policy texts; each belongs to one version of one business and never changes. */
 const policiesMax = 1_000;
 
 export interface FetchDeps {
   readonly records: RecordStore;
   readonly register: Register;
   readonly receipts: Receipts;
-  /** Null for no limit. */
+  /** Null if there is no limit. */
   readonly budget: QueryBudget | null;
   readonly clock: Clock;
-  /** Public base of the verification surface, without trailing slash. */
+  /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
   /** Resolves once the clock shows at least `atMs`. */
   readonly delayUntil: (atMs: number) => Promise<void>;
@@ -75,7 +76,7 @@ export function createFetch(deps: FetchDeps): FetchRecord {
   };
 }
 
-/** One document for every reason, so that none can be told from another (F1). */
+/** One document for every reason, so that the reasons cannot be told apart (F1). */
 const recordNotFound = refused(problem("not_found", "No record with this id is served to you."));
 
 async function prepare(
@@ -90,7 +91,7 @@ async function prepare(
   return { body: answerText(deps, record, { served, receipt: receipt.envelope }), receipt };
 }
 
-/** Length of the answer, in bytes: a receipt's is known before it is signed. */
+/** The length of the answer in bytes; the length of a receipt is known before it is signed. */
 async function measure(deps: FetchDeps, kept: KeptRecords, request: FetchRequest): Promise<number | Refused> {
   const record = await findRecord(deps, kept, request);
   if ("kind" in record) return record;
@@ -151,7 +152,7 @@ async function readRecord(
     : record;
 }
 
-/** What was kept of the record, while its head and the policy in force are the ones that it was made with. */
+/** The cached part of the record, provided its head and the policy in force are still those it was made with. */
 async function readKept(deps: FetchDeps, kept: KeptRecords, recordId: string): Promise<FetchedRecord | null> {
   const known = kept.get(recordId);
   if (known === undefined) return null;
@@ -199,8 +200,8 @@ interface KeptRecords {
 }
 
 /**
- * Keeps a record from its second fetch on: most are fetched once, and keeping those would only fill memory. Bounded by
- * characters: when they are used up, all are forgotten and gathered again.
+ * Caches a record from its second fetch on: most are fetched once, and caching those would only fill memory. Bounded by
+ * characters: once they are used up, the whole cache is cleared and filled again.
  */
 function createKept(charactersMax: number): KeptRecords {
   const entries = new BoundedMap<string, Kept>(keptRecordsMax);

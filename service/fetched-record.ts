@@ -1,5 +1,5 @@
 // The part of a fetched record that stays the same from one fetch to the next: everything but the source line and the
-// receipt. Record, seal and sidecar are spliced in as they are stored, never parsed and printed again.
+// receipt. Record, seal and sidecar are spliced in as stored, never parsed and re-serialised.
 
 import type { PolicyFacts } from "../actors/messages/business.ts";
 import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
@@ -9,18 +9,18 @@ import { representUsNames } from "../protocol/records/business-files.ts";
 import type { RecordVersion, ServedRecord, StoredSeal } from "../storage/record-store.ts";
 import { type SignedRowFacts, signedRowFacts } from "./receipts.ts";
 
-/** Hex digits of a Merkle node. */
+/** Number of hex digits of a Merkle node. */
 const nodeDigits = 64;
 
 export interface FetchedRecord {
-  /** Text of the answer up to and with the quote that opens `source_line`. */
+  /** The text of the answer up to and including the quote that opens `source_line`. */
   readonly opening: string;
   readonly row: SignedRowFacts;
   readonly certId: string;
   readonly businessUuid: string;
 }
 
-/** `verifyUrl` is the public base of the verification surface; `policy` as {@link policyText} gives it. */
+/** `verifyUrl` is the public base of the verification surface; `policy` is the text from {@link policyText}. */
 export function openFetchedRecord(served: ServedRecord, policy: string, verifyUrl: string): FetchedRecord {
   const { version } = served;
   const row = signedRowFacts(version.row);
@@ -42,11 +42,11 @@ export function closeFetchedRecord(
   record: FetchedRecord,
   closing: { readonly sourceLine: string; readonly receipt: string },
 ): string {
-  // A source line holds no character that JSON escapes.
+  // A source line contains no character that JSON escapes.
   return `${record.opening}${closing.sourceLine}"},"receipt":${closing.receipt}}`;
 }
 
-/** Sealed bytes were read as strict UTF-8 before they were stored, so their text gives the same bytes again. */
+/** Sealed bytes were read as strict UTF-8 before they were stored, so their text encodes to the same bytes. */
 function textOf(bytes: Uint8Array, name: string): string {
   const text = parseUtf8(bytes);
   if (text === null) throw new Error(`The stored bytes of ${name} are not UTF-8.`);
@@ -56,7 +56,7 @@ function textOf(bytes: Uint8Array, name: string): string {
 /** The seal of one record: its own envelope, or the batch's with the path from the record's leaf to the sealed root. */
 export function sealText(version: Pick<RecordVersion, "leaf_index" | "proof">, seal: StoredSeal): string {
   if (version.leaf_index === null || seal.tree_size === null) return seal.envelope;
-  // In one go: a view of its own for every node would cost more than all of their digits.
+  // Converted in one go: a view of its own for every node would cost more than all of their digits.
   const hex = version.proof.toHex();
   let proof = "";
   for (let at = 0; at < hex.length; at += nodeDigits) {
@@ -66,7 +66,7 @@ export function sealText(version: Pick<RecordVersion, "leaf_index" | "proof">, s
   return `{"batch_seal":${seal.envelope},${place},"proof":[${proof}]}`;
 }
 
-/** `ai_policy` of a fetched record; null before one is sealed. */
+/** The `ai_policy` of a fetched record; null before one is sealed. */
 export function policyText(policy: PolicyFacts | null): string {
   if (policy === null) return `{"version":0,"record":null,"seal":null}`;
   const record = parseBase64(policy.record_base64);
@@ -75,9 +75,9 @@ export function policyText(policy: PolicyFacts | null): string {
 }
 
 /**
- * `represent_us` and `endpoints` of a business file, from the record's own text. The status of the endpoints says
- * whether the service still stands behind them: it is `authorised`, for this service has no domain assurance that
- * could suspend them.
+ * `represent_us` and `endpoints` of a business file, taken from the record's own text. The status of the endpoints says
+ * whether the service still stands behind them; it is always `authorised`, because this service has no domain assurance
+ * that could suspend them.
  */
 function businessFileText(record: string): string {
   const texts = representUsNames.map(

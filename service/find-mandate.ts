@@ -1,5 +1,5 @@
-// The mandate that lets a key publish now. It was judged when it was accepted; what may have changed since is its sealer: a
-// passkey that turns out to have been compromised before has authorised nothing, and everybody who verifies says so.
+// The mandate that lets a key publish now. It was judged when it was accepted; what may have changed since is its
+// sealer: a passkey that turns out to have been compromised earlier has authorised nothing, and every verifier says so.
 
 import type { KeyFacts, ListedMandate, MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -20,7 +20,7 @@ export interface FindMandateDeps {
   readonly trust: () => Trust;
 }
 
-/** Of a key that the business has not, or has no more. */
+/** The refusal for a key that the business does not have, or no longer has. */
 export const keyRevoked = refused(problem("key_unknown", "The key is not registered, or was revoked."));
 
 /** A mandate in force, with what its seal proved. */
@@ -29,7 +29,7 @@ export interface StandingMandate {
   readonly sealed: Mandate;
 }
 
-/** The newest mandate in force that stands; what it covers is not judged yet. */
+/** The newest valid mandate in force; what it covers is not judged yet. */
 export async function findMandate(
   { actors, trust }: FindMandateDeps,
   uuid: string,
@@ -47,7 +47,7 @@ export async function findMandate(
   return refused(problem("mandate_missing", detail, why));
 }
 
-/** Whether a mandate is in its time and not revoked. */
+/** Whether a mandate is within its validity period and not revoked. */
 function isInForce(mandate: ListedMandate, nowMs: number): boolean {
   const from = parseTimestamp(mandate.valid_from);
   const until = parseTimestamp(mandate.valid_until);
@@ -58,7 +58,7 @@ async function judgeAgain({ actors, trust }: FindMandateDeps, uuid: string, list
   const name = `mandate/${listed.mandate_id}`;
   const sealer = (keyId: string | undefined): readonly string[] => (keyId ? [`key/${keyId}`] : []);
   const entries = await readEntries(actors, uuid, [name, ...sealer(listed.sealed_by)]);
-  // In the public register a mandate is named within its business.
+  // In the public register the name of a mandate is scoped to its business.
   const mandate = entries.get(`mandate/${uuid}/${listed.mandate_id}`) ?? entries.get(name);
   if (mandate === undefined) return refuse("envelope_malformed", "The mandate is not in the register.");
   const envelope = JSON.parse((JSON.parse(mandate) as MandateFacts).envelope) as JsonValue;

@@ -1,5 +1,5 @@
 // Sandbox: the first signed request with a grant opens the party, registers the key and, for an integration key, its
-// mandate (specification, «Sandbox»). Every step can be repeated, so a crash in between is repaired by the next request.
+// mandate (specification, «Sandbox»). Every step is idempotent, so the next request repairs a crash in between.
 
 import type { PartyFacts } from "../actors/messages/business.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -86,7 +86,7 @@ async function ensureMandate(deps: SandboxKeysDeps, grant: SandboxGrant, keyId: 
   try {
     await deps.parties.acceptMandate(envelope);
   } catch (error) {
-    // Another first request with this key, sealed a moment before, may have been accepted meanwhile.
+    // Another first request with this key, sealed a moment earlier, may have been accepted in the meantime.
     if ((await deps.parties.facts(uuid, keyId)).mandates.length === 0) throw error;
   }
 }

@@ -1,5 +1,5 @@
-// What the home of a business has of it now, in the form in which the verifier judges evidence. Publishing and everybody
-// else then judge a seal by the same functions; a copy of the register elsewhere may be some seconds behind.
+// What the home of a business knows about it now, in the form in which the verifier judges evidence. Publishing and all
+// verifiers therefore judge a seal by the same functions; a copy of the register elsewhere may be some seconds behind.
 
 import type {
   BusinessCommand,
@@ -18,10 +18,13 @@ import type { PolicyTimeline } from "../verifier/policy-timeline.ts";
 
 type InForce = NonNullable<PublishingFacts["certificate"]>;
 
-/** Issuances of one party that are walked through to find one; there are a few, one for each change of its standing. */
+/**
+ * Maximum number of issuances of one party to walk through to find one; there are only a few, one for each change of its
+ * standing.
+ */
 const issuancesMax = 1_000;
 
-/** Register entries that there are, by `table/key`. */
+/** The existing register entries, by `table/key`. */
 export async function readEntries(
   actors: ActorSystem,
   uuid: string,
@@ -32,7 +35,7 @@ export async function readEntries(
   return new Map(entries.map((entry) => [`${entry.table}/${entry.key}`, entry.body]));
 }
 
-/** The key that an envelope names as its signer, where the business has it. It proves nothing yet. */
+/** The key that an envelope names as its signer, if the business has it. It proves nothing yet. */
 export async function readSigner(
   actors: ActorSystem,
   uuid: string,
@@ -45,7 +48,7 @@ export async function readSigner(
   return body === undefined ? null : (JSON.parse(body) as KeyFacts);
 }
 
-/** What an issuance says; null where the party has none of this id. */
+/** The content of an issuance; null if the party has none with this id. */
 export async function readCertificate(
   actors: ActorSystem,
   uuid: string,
@@ -57,8 +60,8 @@ export async function readCertificate(
 }
 
 /**
- * The newest issuance, and where a seal names another one all those back to it: what came in between says whether the
- * seal stood. Without the one that is named, if the party never had it.
+ * The newest issuance and, if a seal names another one, all those back to it: what came in between decides whether the
+ * seal is valid. If the party never had the one named, it is absent.
  */
 export async function readIssuances(
   actors: ActorSystem,
@@ -103,7 +106,7 @@ function standingOf({
   };
 }
 
-/** The AI policy version in force, and none before it: publishing takes no other. */
+/** The AI policy version in force, without earlier ones: publishing accepts no other. */
 export function timelineOf({ version, live_from }: PublishingFacts["policy"]): PolicyTimeline {
   return { versions: live_from === null ? [] : [{ version, live_from }], isComplete: true };
 }

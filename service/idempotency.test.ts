@@ -24,7 +24,7 @@ beforeEach(() => {
   asked = [];
 });
 
-/** A node that answers requests, until it dies. */
+/** A node that answers requests until it dies. */
 function openNode() {
   let isAlive = true;
   const never = new Promise<never>(() => {});
@@ -59,7 +59,7 @@ function openNode() {
   };
   return {
     request,
-    /** What the request is refused with, or its status. */
+    /** The refusal of the request, or its status. */
     codeOf: async (...args: Parameters<typeof request>) => {
       const outcome = await request(...args);
       return outcome.kind === "problem" ? outcome.problem.code : outcome.status;
@@ -73,7 +73,7 @@ function openNode() {
 const done = (told = "first"): Outcome => answerJson(200, { told });
 const another = { digest: "e" };
 
-/** A request that is under way until `finish`. */
+/** A request that stays in progress until `finish`. */
 function underWay(node: ReturnType<typeof openNode>) {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   return { answered: node.request(() => promise), finish: () => resolve(done()) };

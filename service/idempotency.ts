@@ -1,8 +1,9 @@
 // Idempotency-Key: a request is answered once, and its answer replayed (specification, «Endpoints»).
-//   I1. Answers are kept for final outcomes only: never 401, 409, 429 or 5xx. After one of those the key is free again.
-//   I2. While the request is answered, the claim on its key is renewed, whatever holds the answer up; what is not renewed
-//       ends by itself, so the claim of a process that died or stands still is soon another's.
-//   I3. A renewal holds nothing up: neither the answer nor the settlement waits for one.
+//   I1. Answers are stored only for final outcomes: never 401, 409, 429 or 5xx. After one of those the key is free
+//       again.
+//   I2. While the request is being answered, the claim on its key is renewed, whatever delays the answer; a claim that
+//       is not renewed expires, so the claim of a process that died or stalled soon passes to another.
+//   I3. A renewal delays nothing: neither the answer nor the settlement waits for one.
 
 import type { IdempotentAnswer, IntegrationKeyCommand } from "../actors/messages/integration-key.ts";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -19,26 +20,26 @@ export interface IdempotencyDeps {
 }
 
 export interface IdempotentRequest {
-  /** Actor of the key that signed the request. */
+  /** The actor of the key that signed the request. */
   readonly key: ActorRef<"integration-key">;
-  /** Route and Idempotency-Key. */
+  /** The route and the Idempotency-Key. */
   readonly scope: string;
-  /** Content-Digest of the request. */
+  /** The Content-Digest of the request. */
   readonly digest: string;
-  /** Told of an answer that is replayed. */
+  /** Called with an answer that is replayed. */
   readonly replayed: (answer: IdempotentAnswer) => void;
 }
 
-/** A third of what a claim lasts: one renewal may be lost, and the next still comes in time. */
+/** A third of the lifetime of a claim: one renewal may be lost, and the next is still in time. */
 const renewEveryMs = 2_000;
 const renewalTimeoutMs = 1_000;
-/** Ten minutes: far longer than any request is answered. */
+/** Ten minutes: far longer than any request takes to answer. */
 const renewalsMax = 300;
 const tokenBytes = 16;
-/** What whoever sends a request again meanwhile is told to wait. */
+/** The wait suggested to anyone who resends a request in the meantime. */
 const retrySeconds = 1;
 
-/** Answers the request, or replays what it was answered, or refuses it. */
+/** Answers the request, replays its stored answer, or refuses it. */
 export async function answerOnce(
   deps: IdempotencyDeps,
   request: IdempotentRequest,
@@ -78,7 +79,7 @@ function refusal(status: "conflict" | "in_progress"): Outcome {
   });
 }
 
-/** Renews the claim from time to time (I2); the answer stops it. */
+/** Renews the claim periodically (I2); the returned function stops it. */
 function renewClaim(
   { actors, timers }: IdempotencyDeps,
   key: ActorRef<"integration-key">,
@@ -91,10 +92,10 @@ function renewClaim(
     renewals += 1;
     try {
       const { status } = await actors.ask(key, { ...begin, renewal: true }, { timeoutMs: renewalTimeoutMs });
-      // Another worker took it over: two of them are under way, and each step of theirs can be repeated.
+      // Another worker took it over: two workers are in progress, and each of their steps is idempotent.
       if (status !== "fresh") return;
     } catch {
-      // The next renewal may come through; none does when the key's actor is away for longer than the claim lasts.
+      // The next renewal may succeed; none does when the key's actor is unreachable for longer than the claim lasts.
     }
     arm();
   };
@@ -108,7 +109,7 @@ function renewClaim(
   };
 }
 
-/** Statuses whose answers a repetition of the request may be given again (I1). */
+/** Whether answers with this status may be replayed to a repeated request (I1). */
 function isKept(status: number): boolean {
   return status < 500 && status !== 401 && status !== 409 && status !== 429;
 }

@@ -1,6 +1,6 @@
-// The truth as an index is built from it: every record's last change, removals too.
-//   I1. A head that is read is followed by its row: a version is stored before its head moves.
-//   I2. What changes while this is read comes by itself: whoever changes it tells the index.
+// The source of truth from which an index is built: every record's last change, removals included.
+//   I1. The row of a head that was read is already stored: a version is stored before its head moves.
+//   I2. What changes during the read arrives separately: the writer notifies the index.
 
 import { rowPut } from "../collections/row-change.ts";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -9,7 +9,7 @@ import type { RowChange } from "../storage/row-index.ts";
 
 const headsPerPage = 500;
 
-/** Every record of the collection, in the store's order. Throws what the store throws. */
+/** Every record of the collection, in the store's order. Errors of the store propagate. */
 export async function* indexSource(
   records: Pick<RecordStore, "listHeads" | "readRows">,
   collection: CollectionName,
@@ -36,7 +36,7 @@ async function* changesOf(
   const byRecord = new Map(rows.map((row) => [row.record_id, row.row]));
   for (const { record_id, change, live: isLive } of heads) {
     const row = isLive ? byRecord.get(record_id) : undefined;
-    // A row that is gone was purged after its head was read, and its removal comes by itself (I2).
+    // A missing row was purged after its head was read, and its removal arrives separately (I2).
     if (row !== undefined) yield rowPut(collection, { record_id, change }, row);
     else if (!isLive) yield { kind: "remove", collection, record_id, change };
   }

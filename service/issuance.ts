@@ -1,7 +1,7 @@
-// Issuance: what the service states of others under the issuance key. The same judgement stands before the key wherever
-// it is kept: in this process, as in the sandbox, or in one of its own.
-//   I1. Nothing is signed that was not read whole as a certificate or a custody statement.
-//   I2. What is signed bears the environment's mark, and an instant that is now: nobody issues for yesterday.
+// Issuance: what the service states about others under the issuance key. The same checks guard the key wherever it is
+// kept: in this process, as in the sandbox, or in a process of its own.
+//   I1. Nothing is signed that was not parsed completely as a certificate or a custody statement.
+//   I2. What is signed carries the environment's mark and the current time: nothing is backdated.
 
 import type { Clock, Issuance, Signer } from "../crypto/port.ts";
 import { parseCertificate } from "../protocol/certificate.ts";
@@ -12,20 +12,20 @@ import { ok, type Result, refuse, type Verdict } from "../protocol/result.ts";
 import type { Environment } from "./service-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
-/** What a document that may be issued is about. */
+/** What an issuable document is about. */
 export interface Issuable {
   readonly kind: "certificate" | "key_custody";
-  /** uuid of the party. */
+  /** The uuid of the party. */
   readonly subject: string;
-  /** What it says of the subject, in a word: the status, or who holds the key. */
+  /** What it says about the subject, in one word: the status, or who holds the key. */
   readonly says: string;
   readonly issued_at: string;
 }
 
-/** How far the clock of the node that asks may be from that of the process that signs. */
+/** The maximum skew between the clock of the requesting node and that of the signing process. */
 const clockSkewMs = 300_000;
 
-/** Reads a document that the issuance key is asked to sign; refuses everything but what this service issues now. */
+/** Parses a document that the issuance key is asked to sign; refuses everything but what this service currently issues. */
 export function judgeIssuable(
   document: { readonly payloadType: string; readonly payload: Uint8Array },
   at: { readonly environment: Environment; readonly nowMs: number },

@@ -5,7 +5,7 @@ import { createQueryBudget } from "./query-budget.ts";
 import { queryCostMax } from "./query-cost.ts";
 import { createRequestRate } from "./request-rate.ts";
 
-/** Pauses before each of many requests, and which of a few keys sends it. */
+/** The pauses before each of many requests, and which of a few keys sends each. */
 const requests = fc.array(
   fc.record({
     pauseMs: fc.oneof(
@@ -20,7 +20,7 @@ const requests = fc.array(
 );
 type Sent = { readonly key: string; readonly cost: number; readonly atMs: number };
 
-/** A limit, driven; refused requests can be left out, and at the end another asked for at another time. */
+/** A limit under test; refused requests can be left out, and a final request can be tried at another time. */
 interface Driven {
   readonly time: { ms: number };
   readonly ask: (sent: Sent) => Refused | null;
@@ -43,14 +43,14 @@ function drive({ time, ask }: Driven, all: readonly Sent[]): readonly Sent[] {
   });
 }
 
-/** What a request is told some seconds later than it was sent, where only these came before it. */
+/** The answer to a request some seconds after it was sent, when only these came before it. */
 function askedAfter(driven: Driven, before: readonly Sent[], sent: Sent, seconds = 0): Refused | null {
   drive(driven, before);
   driven.time.ms = sent.atMs + seconds * 1_000;
   return driven.ask(sent);
 }
 
-/** What holds for both: refusals cost nothing, and Retry-After is the least number of seconds that is enough. */
+/** What holds for both limits: refusals cost nothing, and Retry-After is the smallest sufficient number of seconds. */
 function holdsForRefusals(make: () => Driven, all: readonly Sent[]): void {
   const passed = new Set(drive(make(), all));
   for (const [index, sent] of all.entries()) {

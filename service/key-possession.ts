@@ -1,5 +1,5 @@
-// Whether the caller who wants a key registered has its private half: the key itself signed for whom, as what and at which
-// challenge it is to be registered (protocol/key-possession.ts).
+// Whether the caller who wants a key registered has its private half: the key itself must sign the party, the role and
+// the challenge of the registration (protocol/key-possession.ts).
 
 import type { KeyFacts } from "../actors/messages/business.ts";
 import type { CryptoPort } from "../crypto/port.ts";
@@ -11,7 +11,7 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 
 export interface PossessionRequest {
   readonly key: KeyFacts;
-  /** The one that this caller was given for this registration, and nobody before. */
+  /** The challenge that this caller was given for this registration, and nobody before. */
   readonly challenge: string;
   readonly proof: Envelope;
 }

@@ -1,8 +1,9 @@
-// Binds the keys of AI companies to one region each. Nonces are claimed in the region that a request reaches, so regions
-// that share a host name would each take a captured search or fetch once; a region that the key is not bound to refuses it.
+// Binds each key of an AI company to one region. Nonces are claimed in the region that a request reaches, so regions
+// that share a host name would each accept a captured search or fetch once; a region that the key is not bound to
+// refuses it.
 //   B1. A key is bound to the region that has its party: the party's home, or the region that took it over.
-//   B2. That is known at hand, or looked up in the own region; no request waits for another region because of it.
-//   B3. Where it cannot be known the request is not taken.
+//   B2. That region is known in memory, or looked up locally; no request waits for another region because of it.
+//   B3. If it cannot be determined, the request is not accepted.
 
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
@@ -12,7 +13,7 @@ import type { MaybeLater } from "./register.ts";
 export interface KeyRegionDeps {
   /** The region that this node serves. */
   readonly region: string;
-  /** The region that has the party now; null while nobody knows, or has it. */
+  /** The region that has the party now; null while that is unknown, or no region has it. */
   readonly regionOf: (party: string) => MaybeLater<string | null>;
 }
 
@@ -27,7 +28,7 @@ export function createKeyRegion({ region, regionOf }: KeyRegionDeps): KeyRegion 
     return bound === null ? unknownRegion() : elsewhere(bound);
   };
   return ({ key }) => {
-    // A business's requests change things at its home, wherever they arrive, and each at most once.
+    // A business's requests take effect at its home, wherever they arrive, and each at most once.
     if (key.role !== "retrieval") return null;
     const bound = regionOf(key.party_uuid);
     return bound instanceof Promise ? bound.then(judge) : judge(bound);

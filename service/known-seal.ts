@@ -1,5 +1,5 @@
-// A seal that the service accepted before, shown again: whoever asks for its outcome shows a seal of the business over the
-// same bytes, and what is in force now is nothing to it.
+// A seal that the service has accepted before, presented again: to ask for its outcome, a caller shows a seal of the
+// business over the same bytes; what is in force now does not matter.
 
 import type { KeyFacts } from "../actors/messages/business.ts";
 import type { CryptoPort } from "../crypto/port.ts";
@@ -13,11 +13,11 @@ import { keysOf } from "./published-keys.ts";
 
 export interface Sealed {
   readonly seal: SealV2;
-  /** The key that the envelope names as its signer, where the business has it. */
+  /** The key that the envelope names as its signer, if the business has it. */
   readonly key: KeyFacts | null;
 }
 
-/** Who may seal one record alone. */
+/** The kinds of key that may seal a single record. */
 const aloneSealers = ["passkey", "hosted"] as const;
 
 export function judgeKnown(

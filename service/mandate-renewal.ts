@@ -1,9 +1,12 @@
-// Sandbox: a mandate of the longest life is followed by another one of the same scope before it ends, so that a key which
-// is in use stays in use. Nobody has a portal there, so the key that the sandbox holds for the business seals it.
-//   M1. Only the newest mandate of a live key is followed, and only if it was not revoked and was given for the longest life
-//       there is: one that was given for less is meant to end.
-//   M2. The successor's name follows from the mandate that it follows, so nodes that renew at once make one and no more.
-//   M3. A request waits only where its mandate has ended, and once in a process for each key; otherwise it goes on meanwhile.
+// Sandbox: before a mandate of the maximum lifetime ends, it is succeeded by another one of the same scope, so that a
+// key in use stays in use. There is no portal in the sandbox, so the key that it holds for the business seals the
+// successor.
+//   M1. Only the newest mandate of a live key is succeeded, and only if it was not revoked and was given for the maximum
+//       lifetime: one given for less is meant to end.
+//   M2. The successor's name is derived from the mandate before it, so nodes that renew at the same time create only
+//       one.
+//   M3. A request waits only if its mandate has ended, or for the first check of its key in this process; otherwise it
+//       proceeds in parallel.
 
 import type { MandateFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { payloadTypes } from "../protocol/dsse.ts";
@@ -15,18 +18,18 @@ import { RegisterRefused } from "./parties.ts";
 import { ensureHostedKey, type SandboxKeysDeps } from "./sandbox-keys.ts";
 import { signEnvelope } from "./sign-envelope.ts";
 
-/** A mandate that ends sooner is followed by a new one. */
+/** A mandate that ends sooner than this is renewed. */
 export const renewedBeforeEndMs = 30 * 86_400_000;
-/** Between two looks at a key that has no mandate to follow, or whose look failed. */
+/** The time between two checks of a key that has no mandate to renew, or whose check failed. */
 const lookAgainMs = 60_000;
 const keysKeptMax = 10_000;
 
 type Mandate = Omit<MandateFacts, "envelope">;
 
-/** When the newest mandate in force ends, in Unix milliseconds; null where none is in force. */
+/** When the newest mandate in force ends, in Unix milliseconds; null if none is in force. */
 export type RenewMandate = (uuid: string, keyId: string) => Promise<number | null>;
 
-/** Follows the key's newest mandate where that is due (M1, M2); repeatable. */
+/** Renews the key's newest mandate if that is due (M1, M2); idempotent. */
 export function createMandateRenewal(deps: SandboxKeysDeps): RenewMandate {
   return async (uuid, keyId) => {
     const facts = await deps.parties.facts(uuid, keyId);
@@ -56,7 +59,7 @@ function endInForce({ key, mandates }: PublishingFacts, nowMs: number): number |
 }
 
 async function follow(deps: SandboxKeysDeps, before: Mandate, nowMs: number): Promise<void> {
-  // What was sealed a moment ago is still on its way, and is judged by the newest mandate.
+  // What was sealed a moment ago is still in flight, and is judged by the newest mandate.
   const fromMs = nowMs - sealedAtSkewMs;
   const hosted = await ensureHostedKey(deps, before.business_uuid, fromMs);
   const payload = mandatePayload({
@@ -71,23 +74,23 @@ async function follow(deps: SandboxKeysDeps, before: Mandate, nowMs: number): Pr
   try {
     await deps.parties.acceptMandate(await signEnvelope(payloadTypes["mandate.v1"], payload, [hosted]));
   } catch (error) {
-    // Another node has made it, or the key has ended: both are seen when one looks again.
+    // Another node has created it, or the key has ended: the next check sees either.
     if (!(error instanceof RegisterRefused)) throw error;
   }
 }
 
-/** `mdt_<key_id>_<YYYYMMDDhhmmssSSS>`: when the one before ends. */
+/** `mdt_<key_id>_<YYYYMMDDhhmmssSSS>`: the time is when the previous mandate ends. */
 function successorOf({ key_id: keyId, valid_until: until }: Mandate): string {
   return `mdt_${keyId}_${until.replaceAll(/[^0-9]/g, "")}`;
 }
 
-/** Sees to the mandate of a key that is about to publish; null where nothing is waited for (M3). */
+/** Maintains the mandate of a key that is about to publish; null if there is nothing to wait for (M3). */
 export type KeepMandate = (uuid: string, keyId: string) => Promise<void> | null;
 
 interface Known {
-  /** When to look again. */
+  /** When to check again. */
   readonly dueMs: number;
-  /** When the mandate ends; from then on a request waits for the look. */
+  /** When the mandate ends; from then on a request waits for the check. */
   readonly endsMs: number;
 }
 
@@ -95,7 +98,7 @@ export function createMandateKeeper(renew: RenewMandate, clock: SandboxKeysDeps[
   const known = new BoundedMap<string, Known>(keysKeptMax);
   const looking = new Map<string, Promise<void>>();
   const look = async (uuid: string, keyId: string): Promise<void> => {
-    // Where nothing was found out, what publishing finds out is the answer.
+    // If nothing was learned here, what publishing finds out determines the answer.
     const endsMs = await renew(uuid, keyId).catch(() => null);
     const nowMs = clock.now();
     const againMs = nowMs + lookAgainMs;

@@ -5,7 +5,7 @@ import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";
 import { addressAllowed } from "./source-address.ts";
 
-/** Null where the mandate covers publishing the collection from this address. */
+/** Null if the mandate covers publishing the collection from this address. */
 export function checkScope(
   { scope }: Pick<Mandate, "scope">,
   request: { readonly collection: string; readonly sourceIp: string | null },

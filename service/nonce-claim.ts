@@ -9,25 +9,25 @@ import { type Refused, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
 export interface NonceClaim {
-  /** Null once the nonce is claimed. */
+  /** Resolves to null once the nonce is claimed. */
   readonly claimed: Promise<Refused | null>;
-  /** What the claim will say unless its commit fails: for what becomes true only with that commit. */
+  /** The outcome of the claim unless its commit fails: for work that takes effect only with that commit. */
   readonly decided: Promise<NonceDecided>;
 }
 
 export interface NonceDecided {
   readonly refused: Refused | null;
-  /** The commit of the claim, while it is on its way. */
+  /** The commit of the claim, while it is in progress. */
   readonly commit: Promise<CommitOutcome> | null;
 }
 
-/** Of a request that comes without one. */
+/** The claim of a request that comes without a nonce. */
 export const noNonce: NonceClaim = {
   claimed: Promise.resolve(null),
   decided: Promise.resolve({ refused: null, commit: null }),
 };
 
-/** Check 7: claims the nonce in the region that the request came to. */
+/** Check 7: claims the nonce in the region that received the request. */
 export function claimNonce(
   deps: { readonly actors: ActorSystem; readonly region: string },
   caller: Caller,
@@ -40,7 +40,8 @@ export function claimNonce(
   const asked = deps.actors.askSpeculative(nonceRef(caller.key.key_id, deps.region), command);
   const claimed = asked.reply.then(refusalOf);
   const decided = asked.decided.then(({ reply, commit }) => ({ refused: refusalOf(reply), commit }));
-  // Whoever stops waiting, because its own work failed, has answered that failure; the claim's is then nobody's.
+  // A caller that stops waiting, because its own work failed, has answered with that failure; nobody handles the
+  // claim's.
   claimed.catch(() => {});
   decided.catch(() => {});
   return { claimed, decided };

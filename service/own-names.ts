@@ -1,11 +1,11 @@
-// Names of its own that a business may say: decided once for a push, before it is admitted, and kept with its facts, so that
-// all who judge it judge alike.
+// The names that a business may use as its own: decided once for a push, before it is admitted, and stored with its
+// facts, so that all who judge it judge alike.
 
 import type { PublishingFacts } from "../actors/messages/business.ts";
 import { assignedNames, type ContentLists } from "../protocol/records/content-lists.ts";
 import { ownNames } from "../protocol/records/own-names.ts";
 
-/** The names that the business was verified under, then those that the operator's lists assign to it. */
+/** The names under which the business was verified, then those that the operator's lists assign to it. */
 export function decideOwnNames(
   lists: ContentLists,
   businessUuid: string,

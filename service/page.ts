@@ -1,4 +1,4 @@
-// Pages for people: self-contained, without script. Every text that is not ours is escaped.
+// Pages for people: self-contained, without script. Text that is not ours is always escaped.
 
 import { toBase64, utf8 } from "../protocol/bytes.ts";
 import { sha256 } from "../protocol/hash.ts";
@@ -8,7 +8,7 @@ const style =
   "table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ddd;overflow-wrap:anywhere}" +
   "th{width:12rem;font-weight:600}";
 
-/** Of every page: it runs nothing, loads nothing, is framed by nobody, and tells nobody where a reader came from. */
+/** Headers of every page: it runs nothing, loads nothing, cannot be framed, and sends no referrer. */
 export const pageHeaders: Readonly<Record<string, string>> = Object.freeze({
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${toBase64(sha256(utf8(style)))}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

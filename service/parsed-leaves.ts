@@ -1,7 +1,7 @@
-// Records that admission parsed and judged to plan with, kept for the chunks that will publish them. A cache and nothing
-// more: a leaf that is not here is parsed and judged again.
-//   J1. A leaf is given once, so that what is on its way to the store is not kept here as well.
-//   J2. At most `pushesMax` pushes are kept, and of each no more than `leafBytesMax` of leaves: parsed, they take about
+// Records that admission parsed and judged for planning, kept for the chunks that will publish them. Purely a cache: a
+// leaf that is not here is parsed and judged again.
+//   J1. A leaf is handed out once, so that what is on its way to the store is not also kept here.
+//   J2. At most `pushesMax` pushes are kept, and no more than `leafBytesMax` of leaves for each: parsed, they take about
 //       four times as much.
 
 import type { JsonObject } from "../protocol/canonical-json.ts";
@@ -10,16 +10,16 @@ import { BoundedMap } from "../std/bounded-map.ts";
 const pushesMax = 2;
 const leafBytesMax = 16 * 1024 * 1024;
 
-/** A leaf that `judgeRecord` took, and the id of its record. */
+/** A leaf that `judgeRecord` accepted, and the id of its record. */
 export interface ParsedLeaf {
   readonly record: JsonObject;
   readonly recordId: string;
 }
 
 export interface ParsedLeaves {
-  /** Keeps the leaves of a push by their index; undefined for one that will be rejected. `bytes`: length of them all. */
+  /** Keeps the leaves of a push by their index; undefined for one that will be rejected. `bytes` is their total length. */
   put(push: string, leaves: readonly (ParsedLeaf | undefined)[], bytes: number): void;
-  /** The leaf, if it is still here (J1). */
+  /** The leaf, if it is still cached (J1). */
   take(push: string, leafIndex: number): ParsedLeaf | undefined;
   drop(push: string): void;
 }

@@ -1,5 +1,5 @@
-// Parties and what is registered of them: certificates, keys, mandates, AI policies, custody. Each function builds and
-// checks the document, then asks the business actor, which owns the register. All of them can be repeated.
+// Parties and what is registered for them: certificates, keys, mandates, AI policies, custody. Each function builds and
+// checks the document, then asks the business actor, which owns the register. All of them are idempotent.
 
 import type {
   CertificateFacts,
@@ -34,13 +34,13 @@ import type { ServiceKeys } from "./service-keys.ts";
 
 export interface PartiesDeps extends AcceptPolicyDeps, AcceptMandateDeps {
   readonly keys: ServiceKeys;
-  /** A key belongs to the first party that claims it; answers which (storage/register-store.ts, G5). */
+  /** A key belongs to the first party that claims it; resolves to that party (storage/register-store.ts, G5). */
   readonly claimKey: RegisterStore["claimKey"];
-  /** Gives a party that has none its home in this region. Throws what the store throws. */
+  /** Gives a party that has no home its home in this region. Errors of the store propagate. */
   readonly settleHome: (uuid: string) => Promise<void>;
 }
 
-/** The register would not take it: a refusal of the business actor, or a document that is not what it should be. */
+/** The register did not accept it: a refusal by the business actor, or a document that is not as it should be. */
 export class RegisterRefused extends Error {
   readonly code: string;
   constructor(code: string, detail: string) {
@@ -58,9 +58,9 @@ export interface CertificateRequest {
   readonly verified_since: string;
   readonly status: CertificateStatus;
   readonly status_effective_from: string;
-  /** Required for every status but `active`. */
+  /** Required for every status except `active`. */
   readonly status_reason: string | null;
-  /** cert_id that must be in force; with another one `certificate_superseded` is thrown. Without it the newest is followed. */
+  /** The cert_id that must be in force; otherwise `certificate_superseded` is thrown. If omitted, the newest is followed. */
   readonly follows?: string;
   /** Who has it issued, and why; never published. */
   readonly act?: RegisterAct;
@@ -68,16 +68,16 @@ export interface CertificateRequest {
 
 export interface Parties {
   open(party: PartyFacts): Promise<void>;
-  /** Issues the next certificate; an issuance that says nothing new answers the one in force, and keeps no act. */
+  /** Issues the next certificate; an issuance that changes nothing returns the one in force and stores no act. */
   issueCertificate(request: CertificateRequest): Promise<string>;
   /**
-   * For callers that know that the party has the private half: it was generated here, or has just signed a request. A key of
-   * another party is `key_taken`, for ever.
+   * For callers that know that the party has the private half: it was generated here, or has just signed a request. A
+   * key of another party is refused with `key_taken`, permanently.
    */
   registerKey(key: KeyFacts): Promise<void>;
-  /** For portals: the key itself signs for whom, as what and at which challenge it is registered. */
+  /** For portals: the key itself signs the party, the role and the challenge of its registration. */
   registerProvenKey(request: PossessionRequest): Promise<void>;
-  /** The earlier moments stand. False where nothing changed by it, also for {@link revokeMandate}. */
+  /** The earlier instants are kept. Returns false if it changed nothing, also for {@link revokeMandate}. */
   revokeKey(request: {
     readonly uuid: string;
     readonly key_id: string;
@@ -87,7 +87,10 @@ export interface Parties {
   }): Promise<boolean>;
   /** Sealed by an owner's or admin's passkey; in the sandbox also by the key held for the business. */
   acceptMandate(envelope: Envelope): Promise<void>;
-  /** Nothing is published under it from now on, and nothing sealed from `revoked_at` on stands; what was before does. */
+  /**
+   * From now on nothing is published under it, and nothing sealed from `revoked_at` on is valid; what was sealed before
+   * remains valid.
+   */
   revokeMandate(request: {
     readonly uuid: string;
     readonly mandate_id: string;
@@ -95,8 +98,8 @@ export interface Parties {
     readonly act?: RegisterAct;
   }): Promise<boolean>;
   /**
-   * Accepts the next AI policy version; the seal names the version that it creates. It is in force from then on. The same
-   * record again is accepted already; another one for a version that there is, is `ai_policy_version_used`.
+   * Accepts the next AI policy version; the seal names the version that it creates, which is in force from then on. The
+   * same record again has no effect; a different one for an existing version is refused with `ai_policy_version_used`.
    */
   acceptPolicy(request: PolicyRequest): Promise<{ readonly record_id: string; readonly version: number }>;
   stateCustody(request: {
@@ -208,7 +211,7 @@ async function issueCertificate(
   }
 }
 
-/** Another certificate was issued while this one was made. */
+/** Another certificate was issued while this one was being made. */
 export function isSuperseded(error: unknown): boolean {
   return error instanceof RegisterRefused && error.code === "certificate_superseded";
 }
@@ -226,7 +229,10 @@ function assertRole(
     throw new RegisterRefused("role_missing", "A passkey must be registered with the role of its person.");
 }
 
-/** The key is the party's for ever, before its actor hears of it: actors of two parties know nothing of each other. */
+/**
+ * The key belongs to the party permanently before the party's actor hears of it: actors of two parties do not know each
+ * other.
+ */
 async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
   if (thumbprint(key.public_key, deps.crypto.sha256) !== key.key_id)
     throw new RegisterRefused("key_mismatch", "The key_id is not the thumbprint of the public key.");
@@ -235,7 +241,7 @@ async function assertOwner(deps: PartiesDeps, key: KeyFacts): Promise<void> {
     throw new RegisterRefused("key_taken", "The key belongs to another party; register a new one.");
 }
 
-/** One key that nobody could read would hide all published keys of its business: they are signed as one list. */
+/** A single unreadable key would hide all published keys of its business: they are signed as one list. */
 function assertPublishable({ clock, crypto }: PartiesDeps, key: KeyFacts): void {
   const published = publishedKeys({
     uuid: key.party_uuid,
@@ -254,8 +260,8 @@ function assertInstants(...instants: readonly (string | null)[]): void {
 }
 
 /**
- * Whether the certificate in force says all that is asked for: from the same moment on, or, where another one was issued while
- * this one was made, from an earlier one on.
+ * Whether the certificate in force says everything that is requested: from the same instant on or, if another one was
+ * issued while this one was being made, from an earlier one on.
  */
 async function saysAllOf(
   { actors }: PartiesDeps,
@@ -309,12 +315,12 @@ async function buildCertificate(
   };
 }
 
-/** What nobody could read back is not signed: it would be in the register for ever, and verify for nobody. */
+/** What cannot be read back is not signed: it would be in the register permanently, and verify for nobody. */
 function assertReadable(read: Verdict<unknown>): void {
   if (!read.ok) throw new RegisterRefused(read.code, `${read.pointer ?? "/"}: ${read.detail}`);
 }
 
-/** What was judged to be right; throws what it is refused for. */
+/** Unwraps what was judged correct; throws the refusal otherwise. */
 function taken<T>(judged: Result<T>): T {
   if (!judged.ok) throw new RegisterRefused(judged.code, judged.detail);
   return judged.value;

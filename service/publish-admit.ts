@@ -1,5 +1,5 @@
-// Admission of a push by its business: the number, and the hold decided over the whole batch and what is accepted
-// but not yet applied. The home actor decides; this gathers what it needs to decide with.
+// Admission of a push by its business: the number, and the hold decided over the whole batch plus what is accepted but
+// not yet applied. The home actor decides; this module gathers what it needs for that.
 
 import type {
   AdmitReply,
@@ -20,9 +20,9 @@ import type { ParsedLeaf, ParsedLeaves } from "./parsed-leaves.ts";
 import { rateLimited } from "./rate-limited.ts";
 import type { StagedBatch } from "./staged-batch.ts";
 
-/** Other pushes of the business may be admitted meanwhile; then the plan is gathered again. */
+/** If other pushes of the business are admitted in the meantime, the plan is gathered again. */
 const attemptsMax = 8;
-/** Leaves of one business that wait at once and are planned with; above it a batch is told to come back. */
+/** Maximum number of waiting leaves of one business that are planned with; above it, a batch must come back later. */
 const plannedLeavesMax = 100_000;
 const leavesPerRead = 1_000;
 const planDocument = "plan";
@@ -31,9 +31,9 @@ export interface AdmitDeps {
   readonly actors: ActorSystem;
   readonly records: RecordStore;
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  /** Lists that the content rules judge by. */
+  /** The lists that the content rules use. */
   readonly lists: ContentLists;
-  /** Where what was parsed of an admitted push is left for its chunks. */
+  /** Where the parsed leaves of an admitted push are left for its chunks. */
   readonly parsed: Pick<ParsedLeaves, "put">;
 }
 
@@ -42,13 +42,13 @@ export interface AdmitRequest {
   readonly pushId: string;
   readonly keyId: string;
   readonly records: readonly Uint8Array[];
-  /** Countries that the mandate allows; null for no limit. */
+  /** The countries that the mandate allows; null if there is no limit. */
   readonly countries: readonly string[] | null;
-  /** Names that the business may say although they are protected; null for all there are. */
+  /** The names that the business may use even though they are protected; null for all names. */
   readonly ownNames: readonly string[] | null;
   /** False for a record that a person sealed alone: the price-shock hold is for machines. */
   readonly mayHold: boolean;
-  /** Listings and pending pushes as the business said last. */
+  /** Listings and pending pushes as last reported by the business. */
   readonly listings: number;
   readonly pending: readonly string[];
 }
@@ -80,7 +80,7 @@ export async function admit(deps: AdmitDeps, request: AdmitRequest): Promise<Adm
   return { status: "busy", retry_after_seconds: 1 };
 }
 
-/** The refusal of a batch that was staged and not admitted. */
+/** The refusal of a batch that was staged but not admitted. */
 export async function notAdmitted(
   staged: StagedBatch,
   admitted: Exclude<Admitted, { status: "admitted" }>,
@@ -95,7 +95,7 @@ export async function notAdmitted(
   });
 }
 
-/** A push that is held may wait for days: it is parsed again then. */
+/** A held push may wait for days; it is parsed again then. */
 function keepParsed({ parsed }: AdmitDeps, request: AdmitRequest, planned: Planned | null): void {
   if (planned === null) return;
   const bytes = request.records.reduce((sum, record) => sum + record.length, 0);
@@ -120,7 +120,10 @@ async function fullPlan(
   return { pending, earlier, listings };
 }
 
-/** The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered them all and all names were its own. */
+/**
+ * The plan of a pending push; a push accepted without one is planned from its staged leaves, as if its mandate covered
+ * them all and all names were its own.
+ */
 async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): Promise<PlannedListings> {
   const staged = pushRef(businessUuid, pushId).id;
   const stored = await deps.records.readStagedDocument(staged, planDocument);
@@ -136,13 +139,13 @@ async function loadPlan(deps: AdmitDeps, businessUuid: string, pushId: string): 
 
 interface Planned {
   readonly listings: PlannedListings;
-  /** By leaf index; undefined for one that will be rejected. */
+  /** By leaf index; undefined for a leaf that will be rejected. */
   readonly leaves: readonly (ParsedLeaf | undefined)[];
 }
 
 /**
- * Listings that each product of the batch would leave. What will be rejected with its reasons, or is a product's second
- * leaf, changes nothing and is no reason to hold the others.
+ * The listings that the batch would leave for each product. A leaf that will be rejected with its reasons, or is a
+ * product's second one, changes nothing and is no reason to hold the others.
  */
 function planOf(
   deps: Pick<AdmitDeps, "recordIdOf" | "lists">,

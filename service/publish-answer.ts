@@ -1,4 +1,5 @@
-// The answer to a sealed batch: its outcomes where it is small enough to be processed in the request, else its status.
+// The answer to a sealed batch: its outcomes if it is small enough to be processed within the request, otherwise its
+// status.
 
 import type { PushReport } from "../actors/messages/push.ts";
 import type { ActorRef } from "../actors/messages/refs.ts";
@@ -9,7 +10,7 @@ import { awaitSettled, reportOf } from "./accept-push.ts";
 import { type Answer, answerJson } from "./answer.ts";
 import { pushStatus, wholeStatus } from "./push-status.ts";
 
-/** `report` is what is known of the push already, if anything is. */
+/** `report` is what is already known about the push, if anything. */
 export async function answerBatch(
   actors: Pick<ActorSystem, "ask">,
   push: ActorRef<"push">,
@@ -26,7 +27,7 @@ export async function answerBatch(
     };
     return answerJson(200, body);
   }
-  // Another request may have had it accepted meanwhile.
+  // Another request may have had it accepted in the meantime.
   const queued = report ?? reportOf(await actors.ask(push, wholeStatus));
   return answerJson(202, pushStatus(queued), { location: `/v1/pushes/${queued.facts.push_id}` });
 }

@@ -1,4 +1,4 @@
-// The batch of a publish request: its seal, the key that made it, and whether the records are those it is over.
+// The batch of a publish request: its seal, the key that made it, and whether the records match what it covers.
 
 import type { ActorSystem } from "../actors/system/definition.ts";
 import type { CryptoPort } from "../crypto/port.ts";
@@ -16,7 +16,7 @@ import type { PublishBody } from "./publish-body.ts";
 import { keysOf } from "./published-keys.ts";
 import { sealRefused } from "./seal-refused.ts";
 
-/** What is published in batches. */
+/** The type that is published in batches. */
 export const publishedType = "products" satisfies CollectionName;
 
 /** A pushed batch is always sealed in the current format. */
@@ -28,7 +28,10 @@ export interface Batch {
   readonly tree: MerkleTree;
 }
 
-/** Batch seal and Merkle root. A seal by another key of the business is right here: that its push is known is judged later. */
+/**
+ * Checks the batch seal and the Merkle root. A seal by another key of the business is accepted here: whether its push is
+ * known is judged later.
+ */
 export async function openBatch(
   deps: { readonly actors: ActorSystem; readonly crypto: CryptoPort; readonly trust: () => Trust },
   request: { readonly caller: Caller; readonly collection: string },
@@ -36,7 +39,7 @@ export async function openBatch(
 ): Promise<Batch | Refused> {
   const { sha256 } = deps.crypto;
   const { key, party } = request.caller;
-  // The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key too.
+  // The caller's key, or the one that it succeeded: an accepted batch is resumed under a successor key as well.
   const isCallers = batchSeal.signatures[0]?.keyid === key.key_id;
   const signer = isCallers ? key : await readSigner(deps.actors, party.uuid, batchSeal);
   const opened = openEnvelope(batchSeal, payloadTypes["batch-seal.v2"]);

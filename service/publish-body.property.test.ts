@@ -1,4 +1,4 @@
-// The body of a batch, read in steps, against the strict parser reading it as a whole.
+// The body of a batch, read in steps, compared with the strict parser reading it as a whole.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -58,7 +58,7 @@ const body = fc
     return `${after}{${before}${sealFirst ? `${batchSeal},${records}` : `${records},${batchSeal}`}${extra}${before}}${after}`;
   });
 
-/** What the body is, by the strict parser alone. */
+/** The result of the strict parser alone. */
 function expected(text: string): "malformed" | "refused" | readonly Uint8Array[] {
   const parsed = parseStrictJson(utf8(text));
   if (!parsed.ok) return "malformed";

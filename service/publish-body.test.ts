@@ -6,7 +6,7 @@ import { parsePublishBody } from "./publish-body.ts";
 const seal = '{"payloadType":"t","payload":"e30=","signatures":[{"keyid":"k","sig":"AAAA"}]}';
 const bodyBytesMax = 33_554_432;
 
-/** As large as the surface lets it be: `item` again and again. */
+/** A body as large as the surface allows, filled with `item` repeated. */
 function filled(item: string): Uint8Array {
   const start = `{"batch_seal":${seal},"records":[`;
   const count = Math.floor((bodyBytesMax - start.length - 2) / (item.length + 1));

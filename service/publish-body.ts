@@ -1,7 +1,7 @@
 // The body of POST /v1/publish/{type}: `{batch_seal, records[]}` (specification, «B. Business machine API»).
-//   B1. However large the body is and whatever it holds, reading it leaves the thread free again after a short step: the
-//       records are taken out of it one by one, and only what is left, which is small, is parsed as a whole.
-//   B2. No more items are counted than a batch may have, and nothing is made of an item before its length is judged.
+//   B1. However large the body is and whatever it contains, reading it yields the thread after each short step: the
+//       records are taken out one by one, and only what is left, which is small, is parsed as a whole.
+//   B2. No more items are counted than a batch may have, and nothing is built from an item before its length is judged.
 
 import { parseBase64, parseUtf8 } from "../protocol/bytes.ts";
 import { type Envelope, parseEnvelope } from "../protocol/dsse.ts";
@@ -18,23 +18,23 @@ import { sealRefused } from "./seal-refused.ts";
 
 export interface PublishBody {
   readonly batchSeal: Envelope;
-  /** Exact bytes of the records; record i is leaf i. */
+  /** The exact bytes of the records; record i is leaf i. */
   readonly records: readonly Uint8Array[];
 }
 
 const members = ["batch_seal", "records"];
 const faultsMax = 20;
-/** JSON makes six characters of one at most (`\u0041`). */
+/** JSON turns one character into six at most (`\u0041`). */
 const escapedLengthMax = 6;
-/** Of the body without its records. */
+/** Maximum size of the body without its records. */
 const restBytesMax = 65_536;
-/** Bytes that are looked at before the thread is left to others. */
+/** Number of bytes examined before the thread is yielded. */
 const stepBytes = 131_072;
 
-/** Lets others have the thread. */
+/** Yields the thread. */
 export type Pause = () => Promise<void>;
 
-/** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, naming the place by a JSON pointer. */
+/** Refuses with `request_invalid`, `record_too_large` or `seal_invalid`, locating the fault by a JSON pointer. */
 export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<PublishBody | Refused> {
   const limits = {
     itemsMax: batchRecordsMax,
@@ -55,7 +55,7 @@ export async function parsePublishBody(body: Uint8Array, pause: Pause): Promise<
   return parseParts(body, split, pause);
 }
 
-/** Runs what comes in steps, with a pause after each. */
+/** Runs work in steps, with a pause after each. */
 async function inSteps<R>(work: Generator<void, R>, pause: Pause): Promise<R> {
   for (;;) {
     const step = work.next();
@@ -93,7 +93,7 @@ async function parseParts(
   return isRefused(parsed) ? parsed : { batchSeal: envelope.value, records: parsed };
 }
 
-/** Records that were small enough to be parsed with the rest: their texts. */
+/** The texts of the records that were small enough to be parsed with the rest. */
 function placesOf(records: unknown): readonly (string | null)[] | null {
   if (!Array.isArray(records)) return null;
   return records.map((record: unknown) => (typeof record === "string" ? record : null));

@@ -17,7 +17,7 @@ export interface ClaimedRequest {
   readonly contentDigest: string;
 }
 
-/** What the key's actor is asked to answer once; refuses a key that is none. */
+/** What the key's actor is asked to answer once; refuses a malformed key. */
 export function claimOf(
   actors: Pick<ActorSystem, "ask">,
   request: ClaimedRequest,
@@ -40,8 +40,8 @@ export function claimOf(
 }
 
 /**
- * A replay also goes on with a push that is not finished, as any other resend does: asked for its status, its actor is
- * activated, should it be in no node's memory, and does what is left. The replayed answer does not wait for that.
+ * A replay also continues a push that is not finished, like any other resend: being asked for its status activates the
+ * push's actor if no node has it in memory, and the actor does what is left. The replayed answer does not wait for that.
  */
 function nudge(
   actors: Pick<ActorSystem, "ask">,

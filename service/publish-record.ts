@@ -1,5 +1,5 @@
-// Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it, as a push of
-// one leaf, so that it is exactly as durable and as ordered as a batch.
+// Path B: one record sealed alone, by a person's passkey or a hosted key. The same push actor carries it as a push of
+// one leaf, so it is exactly as durable and as ordered as a batch.
 
 import type { BusinessCommand, PublishingFacts } from "../actors/messages/business.ts";
 import type { PublishOutcome, PushCommand, PushFacts } from "../actors/messages/push.ts";
@@ -31,14 +31,14 @@ export interface PublishRecordDeps extends AdmitDeps {
 export interface PublishRecordRequest {
   readonly businessUuid: string;
   readonly collection: CollectionName;
-  /** Exact bytes of the record. */
+  /** The exact bytes of the record. */
   readonly record: Uint8Array;
   readonly seal: Envelope;
 }
 
 /**
- * Publishes, or repeats the outcome of the same seal. Refusals are reason codes of the seal, in the verifier's order, and
- * what only its receiver can know; a record that is faulty in itself is an outcome.
+ * Publishes, or repeats the outcome of the same seal. Refusals are the reason codes of the seal, in the verifier's
+ * order, plus those that only its receiver can know; a record that is itself faulty is an outcome.
  */
 export async function publishRecord(
   deps: PublishRecordDeps,
@@ -131,7 +131,7 @@ async function accept(
     records: [request.record],
     countries: null,
     ownNames,
-    // Specification, «States»: what is held is a publish batch.
+    // Specification, «States»: only a publish batch can be held.
     mayHold: false,
     listings: 0,
     pending: [],

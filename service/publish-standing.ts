@@ -1,8 +1,9 @@
-// Whether a seal stands when it is received: in time, by a key, a certificate, an AI policy and a mandate in force. Pure: it
-// judges what the home actor said.
+// Whether a seal is valid when it is received: in time, and by a key, a certificate, an AI policy and a mandate in
+// force. Pure: it judges what the home actor reported.
 //   J1. Whatever a verifier judges is judged by the verifier's own functions, in their order, so that what is published
 //       verifies, and what is refused for its seal is refused by everybody with the same reason.
-//   J2. What only the receiver of a seal can know (when it came, what was in force then) is refused besides, and said so.
+//   J2. What only the receiver of a seal can know (when it arrived, what was in force then) is refused in addition, and
+//       reported as such.
 
 import type { KeyFacts, PublishingFacts } from "../actors/messages/business.ts";
 import { parseTimestamp } from "../protocol/identifiers.ts";
@@ -19,7 +20,7 @@ import { type SealReason, sealRefused } from "./seal-refused.ts";
 
 export interface StandingQuestion {
   readonly facts: PublishingFacts;
-  /** Of the certificates of the business, as far back as the seal needs. */
+  /** The certificates of the business, as far back as the seal needs. */
   readonly issuances: Issuances;
   readonly mandate: Mandate;
   readonly key: KeyFacts;
@@ -27,9 +28,9 @@ export interface StandingQuestion {
 }
 
 /**
- * The seal at the moment of sealing: its key, certificate, AI policy version and mandate. Judged only for a push not
- * accepted before. Whoever verifies the seal judges by `sealed_at`, so what was not in force then is refused although it
- * is now.
+ * Judges the seal as of the moment of sealing: its key, certificate, AI policy version and mandate. Done only for a push
+ * that was not accepted before. Verifiers judge the seal by `sealed_at`, so what was not in force then is refused even
+ * if it is now.
  */
 export function checkStanding(seal: PushSeal, question: StandingQuestion): Refused | null {
   const { facts } = question;
@@ -62,14 +63,14 @@ function judgeStanding(seal: PushSeal, question: StandingQuestion): Result<unkno
     business_uuid: key.party_uuid,
     key_id: seal.key_id,
     record_type: seal.record_type,
-    // Of each record apart, when it is published.
+    // Judged for each record separately, when it is published.
     countries: [],
     at: seal.sealed_at,
   });
   return scope.ok ? namesWhatIsInForce(seal, facts) : scope;
 }
 
-/** `sealed_at` is what everybody judges by, so it may not be chosen: it is about when the seal was received. */
+/** Everyone judges by `sealed_at`, so it cannot be chosen freely: it must be close to when the seal was received. */
 export function receivedInTime(
   seal: { readonly sealed_at: string },
   nowMs: number,
@@ -80,7 +81,10 @@ export function receivedInTime(
     : refuse("sealed_at_skew", "sealed_at must be within five minutes of receipt.");
 }
 
-/** A seal that stands by its `sealed_at` is refused still where another certificate or AI policy came into force before it was received. */
+/**
+ * A seal that is valid by its `sealed_at` is still refused if another certificate or AI policy came into force before it
+ * was received.
+ */
 export function namesWhatIsInForce(
   seal: Pick<SealV2, "cert_id" | "ai_policy_version">,
   { certificate, policy }: PublishingFacts,

@@ -1,15 +1,15 @@
 // POST /v1/publish/{type}: a sealed batch becomes a push, at most once.
 //   W1. Checks are made in the specification's order, and nothing is stored before the last of them.
-//   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step can be repeated,
-//       so a resend repairs a crash between any two.
-//   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed, under
-//       whatever key.
+//   W2. Record bytes are stored before seq is used up, and seq before the push exists; each step is idempotent, so a
+//       resend repairs a crash between any two.
+//   W3. An existing push skips seq, skew, certificate, AI policy version and, in the same body, caps: it is resumed
+//       under any key.
 //   W4. A batch of up to 50 records is answered once its records are settled: stored, with their versions. An index is
-//       waited for briefly and never needed (C3 in actors/push/process-chunk.ts). One that is not settled in time is
-//       refused as unavailable, and sending it again goes on with it.
+//       waited for briefly and never required (C3 in actors/push/process-chunk.ts). A batch that is not settled in time
+//       is refused as unavailable, and sending it again continues it.
 //
-// What is asked, of which actor, and what each step refuses. Whether the signature and its key are right was judged before
-// (authenticate.ts). {@link publishBatch} reads in this order.
+// The table lists what is asked of which actor, and what each step refuses. The signature and its key have already been
+// judged (authenticate.ts). {@link publishBatch} proceeds in this order.
 //   | step                              | asked of | command                                 | refused as |
 //   |-----------------------------------|----------|-----------------------------------------|------------|
 //   | Idempotency-Key                   | key      | idempotency.begin                       | request_invalid, idempotency_key_reused, idempotency_in_progress |
@@ -59,21 +59,21 @@ export interface PublishDeps
     Pick<IdempotencyDeps, "timers"> {
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  /** Of its staging; an hour by default (A1 in accept-push.ts). */
+  /** The maximum time from staging to acceptance (default 1 h; A1 in accept-push.ts). */
   readonly acceptWithinMs?: number | undefined;
-  /** Between two steps of reading a body (B1 in publish-body.ts). */
+  /** The pause between two steps of reading a body (B1 in publish-body.ts). */
   readonly pause: Pause;
 }
 
 export interface PublishRequest {
   readonly caller: Caller;
-  /** Collection named in the path, already mapped: `products`, `business_files`… */
+  /** The collection named in the path, already mapped: `products`, `business_files`… */
   readonly collection: string;
   readonly idempotencyKey: string | null;
-  /** Value of the verified Content-Digest header. */
+  /** The value of the verified Content-Digest header. */
   readonly contentDigest: string;
   readonly body: Uint8Array;
-  /** Address that the request comes from; null where none can be told, which no allow-list has. */
+  /** The address that the request comes from; null if it cannot be determined, which no allow-list contains. */
   readonly sourceIp: string | null;
 }
 
@@ -108,7 +108,7 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     const records = body.records.length;
     const known = await actors.ask(push, wholeStatus);
     if (known !== null) return answerBatch(actors, push, { records, report: known });
-    // Of a batch that was not accepted before (W3): the moment of sealing, and seq.
+    // For a batch that was not accepted before (W3): the moment of sealing, and seq.
     if (seal.key_id !== key.key_id) return sealRefused("key_mismatch", notTheCallers);
     const issuances = await readIssuances(actors, party.uuid, facts.certificate, seal.cert_id);
     const question = { facts, issuances, mandate: mandate.sealed, key, nowMs: clock.now() };
@@ -118,7 +118,7 @@ export async function publishBatch(deps: PublishDeps, request: PublishRequest): 
     // Charged before a crash and resent: the standing was judged when it was charged.
     if (fallen && used.status !== "known") return fallen;
     if (used.status === "seq_not_increasing") return seqRefused(used);
-    // All is judged: the batch is stored, charged, admitted and accepted (W2).
+    // All checks have passed: the batch is stored, charged, admitted and accepted (W2).
     const staged = await stageBatch(deps, push, { body, batch });
     const charge = { ...use, digest, records, bytes: sent.length, caps };
     const charged = await actors.ask(own, { type: "push.charge", ...charge });

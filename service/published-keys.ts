@@ -1,5 +1,5 @@
-// Published keys of a business: every key that ever sealed for it, with the instants that bound it
-// (specification, «Published keys of a business»). Keys that only read or search are not among them.
+// The published keys of a business: every key that ever sealed for it, with the instants that bound it (specification,
+// «Published keys of a business»). Keys that only read or search are not included.
 
 import type { KeyFacts, KeyRole } from "../actors/messages/business.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
@@ -26,7 +26,7 @@ export function publishedKeys(facts: {
   };
 }
 
-/** Keys of a business as it publishes them, unsigned. */
+/** The keys of a business in published form, unsigned. */
 export function keysOf(uuid: string, keys: readonly (KeyFacts | null)[]): BusinessKeys {
   const known = keys.filter((key) => key !== null);
   return publishedKeys({ uuid, certId: "", issuedAt: "", keys: known });

@@ -14,7 +14,7 @@ interface Given {
   readonly change: number;
 }
 
-/** What a record store says of versions that are given oldest first. */
+/** The answers of a record store that holds the given versions, oldest first. */
 function recordsOf(given: readonly Given[], live = true): Parameters<typeof findPublished>[0] {
   const common = { record_id: recordId, business_uuid: "00000000-0000-4000-8000-000000000001" };
   const versions = given.map(({ digit, atMs }, index) => ({

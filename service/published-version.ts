@@ -1,5 +1,5 @@
-// Which published version of a record somebody asks about who knows its bytes and, perhaps, when they were served. The
-// same bytes may have been published many times, each time as another version.
+// Finds which published version of a record is meant by someone who knows its bytes and, possibly, when they were
+// served. The same bytes may have been published many times, each time as another version.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
@@ -10,27 +10,27 @@ export interface PublishedVersion extends VersionDate {
   /** The record's head when the version was looked for. */
   readonly head: RecordHead;
   readonly sidecar: Sidecar;
-  /** From when on it was not served any more: null while it is, and where that is not known. */
+  /** When it stopped being served: null while it is served, and where that is unknown. */
   readonly endedAtMs: number | null;
-  /** Whether it is the one that is served now. */
+  /** Whether it is the version being served now. */
   readonly isServed: boolean;
 }
 
 export interface VersionQuestion {
   readonly recordId: string;
   readonly hash: string;
-  /** Unix milliseconds; null where nobody says when it was served. */
+  /** Unix milliseconds; null if the time of serving is not given. */
   readonly servedAtMs: number | null;
 }
 
 type Records = Pick<RecordStore, "readHead" | "listVersions" | "newestWith" | "readPublished">;
 
-/** Generations that may lack their version: so far the one after is looked for. */
+/** Number of generations that may lack a version: the search for the next version goes that far. */
 const gapMax = 200;
 
 /**
- * The version with these bytes that was the newest at that time; where none was then, or no time is given, the newest with
- * these bytes. Null when there is none. It asks the store a few times, however many versions there are.
+ * The version with these bytes that was the newest at that time; if none was, or no time is given, the newest with these
+ * bytes. Null when there is none. It takes only a few reads of the store, however many versions there are.
  */
 export async function findPublished(
   records: Records,
@@ -78,7 +78,7 @@ async function newestAt(
   return newest;
 }
 
-/** The version after it; null for the newest. */
+/** The next version; null for the newest. */
 async function after(
   records: Records,
   { record_id: recordId, generation }: RecordHead,
@@ -107,7 +107,7 @@ async function readSidecar(
   return sidecar.value;
 }
 
-/** Whether nothing happened to the record between two versions: had it been withdrawn, a change number would be its own. */
+/** Whether nothing happened to the record between two versions: a withdrawal would have taken a change number of its own. */
 function isReplacedBy(earlier: Sidecar, later: Sidecar): boolean {
   return later.change === earlier.change + 1;
 }

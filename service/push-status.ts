@@ -10,7 +10,7 @@ import { type PushStatus, type RecordOutcome, recordOutcomes } from "../protocol
 import { answerJson, type Outcome, refused } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 
-/** What a client is told to wait before it asks again. */
+/** How long a client should wait before it asks again. */
 export const pollAfterSeconds = 1;
 
 /** A push with its first page of results. */
@@ -19,15 +19,15 @@ export const wholeStatus = { type: "push.status", outcome: null, from_leaf: 0, l
 export interface ReadPushRequest {
   readonly caller: Caller;
   readonly pushId: string;
-  /** Query `outcome`; null when absent. */
+  /** The query parameter `outcome`; null when absent. */
   readonly outcome: string | null;
-  /** Query `cursor`: the `next_cursor` of the page before; null for the first page. */
+  /** The query parameter `cursor`, the `next_cursor` of the previous page; null for the first page. */
   readonly cursor: string | null;
 }
 
 /**
- * Any live integration key of the business may read; for anybody else the push does not exist. A record that was sealed
- * alone, by a person or a hosted key, is no push of this interface either.
+ * Any live integration key of the business may read it; for anybody else the push does not exist. A record that was
+ * sealed alone, by a person or a hosted key, is not a push of this interface either.
  */
 export async function readPush(actors: ActorSystem, request: ReadPushRequest): Promise<Outcome> {
   const { outcome, cursor } = request;

@@ -1,5 +1,5 @@
-// Merkle trees of pushes under way: built at acceptance, used again for the inclusion path of every leaf. A cache and
-// nothing more: a tree that is gone is built again from the staged leaves.
+// The Merkle trees of pushes in progress: built at acceptance, reused for the inclusion path of every leaf. Purely a
+// cache: a tree that was evicted is rebuilt from the staged leaves.
 
 import type { Sha256 } from "../protocol/hash.ts";
 import { buildTree, leafHash, type MerkleTree } from "../protocol/merkle.ts";

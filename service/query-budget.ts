@@ -1,8 +1,8 @@
-// What the searches and fetches of one key may cost in a minute (specification, «Errors», 429). A key's minute begins with
-// the first request that spends something after its last minute has ended. It is of this node alone.
-//   M1. In a key's minute at most the budget is spent.
-//   M2. A request that is refused spends nothing; it would pass once the minute has ended, if not before.
-//   M3. Keys that were not used for long are forgotten, and what they spent: memory is bounded.
+// What the searches and fetches of one key may cost per minute (specification, «Errors», 429). A key's minute starts
+// with the first request that spends something after its last minute has ended. Counted by this node alone.
+//   M1. At most the budget is spent in a key's minute.
+//   M2. A refused request spends nothing; it passes at the latest once the minute has ended.
+//   M3. Keys that have not been used for long are forgotten, together with what they spent: memory is bounded.
 
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
@@ -13,15 +13,15 @@ import { limitedKeysMax } from "./request-rate.ts";
 export interface QueryBudget {
   /** Null for a request that passes. */
   readonly spend: (keyId: string, cost: number) => Refused | null;
-  /** The item of RateLimit-Policy, and of RateLimit for a key. */
+  /** The RateLimit-Policy item, and the RateLimit item for a key. */
   readonly policy: string;
   readonly standing: (keyId: string) => string;
 }
 
 export interface QueryBudgetOptions {
-  /** At least {@link queryCostMax}, so that every request passes in a minute of its own. */
+  /** At least {@link queryCostMax}, so that every request fits into a minute of its own. */
   readonly perMinute: number;
-  /** Whole milliseconds since some instant; never goes back. */
+  /** Monotonic whole milliseconds since some instant. */
   readonly elapsedMs: () => number;
   readonly keysMax?: number;
 }

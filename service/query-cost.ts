@@ -1,5 +1,5 @@
-// What a search or a fetch costs of its key's budget: told by the request alone, before anything is asked. Published in
-// docs/choices.md.
+// What a search or a fetch costs of its key's budget, determined by the request alone, before anything is queried.
+// Published in docs/choices.md.
 
 import { clausesMax } from "../collections/parse-filter.ts";
 import { type SearchRequest, searchLimits } from "../collections/search-request.ts";
@@ -9,12 +9,15 @@ const clausesPerUnit = 5;
 
 export const fetchCost = 1;
 
-/** 1, for each ten rows asked for that are begun 1, for a `q` 1, for each five clauses besides the country that are begun 1. */
+/**
+ * The sum of 1, 1 for each ten rows requested (rounded up), 1 for a `q`, and 1 for each five clauses besides the country
+ * (rounded up).
+ */
 export function searchCost(request: Pick<SearchRequest, "limit" | "clauses" | "text">): number {
   return costOf(request.limit, request.clauses.length) + (request.text === undefined ? 0 : 1);
 }
 
-/** Of the dearest request. */
+/** The cost of the most expensive request. */
 export const queryCostMax = costOf(searchLimits.rowsMax, clausesMax - 1) + 1;
 
 function costOf(rows: number, clauses: number): number {

@@ -1,4 +1,4 @@
-// 429 with Retry-After, in the document as in the header (specification, «Errors»).
+// 429 with Retry-After, in the document as well as in the header (specification, «Errors»).
 
 import { problem } from "../protocol/problem.ts";
 import { type Refused, refused } from "./answer.ts";

@@ -1,7 +1,7 @@
 // Receipts: what was served, to whom and when, signed by the region's receipt key.
 //   T1. A receipt is durable before the answer that carries it leaves.
-//   T2. Its batch is named by the minute of serving and this incarnation of the node; whoever lost its lease while it
-//       wrote does not answer, for its batch may be closed.
+//   T2. Its batch is named after the minute of serving and this incarnation of the node; a node that lost its lease
+//       while writing does not answer, since its batch may be closed.
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { toBase64, toHex, utf8 } from "../protocol/bytes.ts";
@@ -21,8 +21,8 @@ export interface ReceiptDeps {
   readonly crypto: CryptoPort;
   readonly clock: Clock;
   /**
-   * The incarnation that this node may write as now, null when it lost its lease. It distinguishes this start of the node
-   * from every other: 1 to 64 characters of [A-Za-z0-9_-].
+   * The incarnation as which this node may write now, null if it has lost its lease. It distinguishes this start of the
+   * node from every other: 1 to 64 characters of [A-Za-z0-9_-].
    */
   readonly incarnation: () => string | null;
 }
@@ -43,29 +43,32 @@ export interface Served {
   readonly rows: readonly ReceiptRow[];
 }
 
-/** A receipt that nobody has yet. */
+/** A receipt that has not been handed out yet. */
 export interface SignedReceipt {
-  /** JSON text of the envelope. */
+  /** The JSON text of the envelope. */
   readonly envelope: string;
   readonly served: Served;
 }
 
 export interface Receipts {
-  /** See {@link ReceiptStore.sharesCommits}: then a nonce is claimed when its receipt is ready, for both cost one commit. */
+  /**
+   * See {@link ReceiptStore.sharesCommits}: if set, a nonce is claimed when its receipt is ready, because both cost a
+   * single commit.
+   */
   readonly sharesCommits: boolean;
   begin(): Retrieval;
-  /** May run while it is still open whether there will be an answer: what is signed here is nowhere else. */
+  /** May run while it is still undecided whether there will be an answer: what is signed here exists nowhere else. */
   sign(served: Served): Promise<SignedReceipt>;
-  /** Text as long as the envelope would be. It is no statement of the service's: nothing is signed. */
+  /** Text as long as the envelope would be. It is not a statement of the service: nothing is signed. */
   unsigned(served: Served): string;
   /**
-   * Makes the receipt durable, `after` the commit that it must not be there without, if that is still on its way.
-   * Throws {@link LeaseLost}, or what the store throws; then nothing may be answered.
+   * Makes the receipt durable; `after` is the commit without which it must not exist, if that is still in progress.
+   * Throws {@link LeaseLost}, or the error of the store; then nothing may be answered.
    */
   keep(receipt: SignedReceipt, after: Promise<CommitOutcome> | null): Promise<void>;
 }
 
-/** The node may not answer any more as this incarnation; the caller asks again and reaches another. */
+/** The node may no longer answer as this incarnation; the caller retries and reaches another. */
 export class LeaseLost extends Error {
   constructor() {
     super("The node lost its lease.");
@@ -100,7 +103,10 @@ function beginRetrieval(deps: ReceiptDeps, draw: () => string): Retrieval {
 const drawnBytes = 10;
 const drawsAtOnce = 64;
 
-/** Ten random bytes a call, as hex; many are asked of the platform at once, for a call costs more than its bytes. */
+/**
+ * Returns ten random bytes per call, as hex; the platform is asked for many at once, since a call costs more than its
+ * bytes.
+ */
 function drawer(crypto: CryptoPort): () => string {
   let hex = "";
   return () => {
@@ -121,7 +127,7 @@ async function signReceipt(deps: ReceiptDeps, served: Served): Promise<SignedRec
   return { envelope: envelopeText(signer.keyId, message, signature), served };
 }
 
-/** What is signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
+/** The bytes that are signed: the pre-authentication encoding (DSSE) of a payload, which follows its head. */
 interface ReceiptMessage {
   readonly bytes: Uint8Array;
   readonly headLength: number;
@@ -141,7 +147,7 @@ function receiptMessage({ region }: ReceiptDeps, served: Served): ReceiptMessage
     rows: served.rows,
     served_at: retrieval.servedAt,
   });
-  // In one go: a receipt is ASCII, so its characters are its bytes.
+  // Encoded in one go: a receipt is ASCII, so its characters are its bytes.
   const head = paeHead(payloadType, payload.length);
   return { bytes: utf8(head + payload), headLength: head.length };
 }
@@ -172,16 +178,16 @@ async function keepReceipt(
     envelope,
   };
   await deps.store.append(row, after);
-  // Another incarnation's lease says nothing of the batch that this one wrote to.
+  // Another incarnation's lease says nothing about the batch that this one wrote to.
   if (deps.incarnation() !== incarnation) throw new LeaseLost();
 }
 
-/** `YYYYMMDDHHMM-<incarnation>` of a timestamp. */
+/** `YYYYMMDDHHMM-<incarnation>` for a timestamp. */
 export function batchName(servedAt: string, incarnation: string): string {
   return `${receiptMinute(servedAt)}-${incarnation}`;
 }
 
-/** How a signed row begins: the values are texts in which nothing is escaped. */
+/** The start of a signed row: the values are texts in which nothing is escaped. */
 const rowHead = [
   '{"adl_key_id":"',
   '","adl_origin":"',
@@ -191,7 +197,7 @@ const rowHead = [
 ];
 const policyVersion = /,"ai_policy_version":([0-9]{1,10})[,}]/g;
 
-/** What a receipt and an answer name of a signed row. */
+/** The members of a signed row that a receipt and an answer name. */
 export interface SignedRowFacts {
   readonly origin: string;
   readonly projection: string;
@@ -199,7 +205,7 @@ export interface SignedRowFacts {
   readonly aiPolicyVersion: number;
 }
 
-/** Reads the members of a signed row that its canonical form puts first, without parsing the row. */
+/** Reads the members of a signed row that come first in its canonical form, without parsing the row. */
 export function signedRowFacts(row: string): SignedRowFacts {
   const values: string[] = [];
   let at = 0;

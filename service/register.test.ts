@@ -130,7 +130,7 @@ describe("the register", () => {
     await register.refresh();
     await register.key("k1");
     await register.keys(companyUuid);
-    // The feed lacks what is put from here on.
+    // The feed omits what is put from here on.
     const mute = createRegister({
       store: { ...store, follow: () => noFeed },
       clock: { now: () => clock.nowMs },

@@ -1,15 +1,15 @@
 // The register as a region sees it: public facts of parties, keys, certificates, mandates, AI policies and custody.
-//   G1. Nothing that a refresh has seen changed is answered as it was before: a value that was being read meanwhile
-//       is answered once and not kept.
-//   G2. What is kept counts for `freshMs` after the last refresh; then the store is asked. So whatever a region's store
-//       has (a revocation above all) is in force at every node of that region within `freshMs`, or requests fail. When it
-//       has it is the store's matter: storage/cassandra/register-store.ts says what bounds that.
-//   G3. Blocks, policies in force and names of certified companies are complete before the first answer, and bounded by the
-//       businesses there are; everything else is kept for as long as it is used.
-//   G4. A change that the feed tells late is not waited for: a kept key, party or list is read again `keptMs` after it
-//       was read.
-//   G5. A key that the store does not have is not asked for again for `missingMs`, unless something is heard of it meanwhile:
-//       whoever names keys that are none does not keep the store busy.
+//   G1. Nothing that a refresh has seen change is answered with its old value: a value that was being read in the
+//       meantime is answered once and not cached.
+//   G2. Cached entries are valid for `freshMs` after the last refresh; then the store is asked. So whatever a region's
+//       store has (above all a revocation) is in force at every node of that region within `freshMs`, or requests fail.
+//       When the store has it is the store's concern: storage/cassandra/register-store.ts says what bounds that.
+//   G3. Blocks, policies in force and names of certified companies are complete before the first answer, and bounded by
+//       the number of businesses; everything else is cached for as long as it is used.
+//   G4. Changes that the feed delivers late are covered: a cached key, party or list is read again `keptMs` after it was
+//       read.
+//   G5. A key that the store does not have is not asked for again for `missingMs`, unless something is heard of it in
+//       the meantime: naming keys that do not exist does not keep the store busy.
 
 import type {
   CertificateFacts,
@@ -29,9 +29,9 @@ import { createCertifiedNames, type FollowedNames } from "./certified-names.ts";
 
 /** What the store of a region has reaches its nodes within this time (G2). */
 export const freshMs = 5_000;
-/** What is kept is read again after this time, told changed or not (G4). */
+/** Cached entries are read again after this time, whether or not a change was reported (G4). */
 export const keptMs = 60_000;
-/** How long a key that is not there counts as not there (G5). */
+/** How long a missing key is assumed to be missing (G5). */
 export const missingMs = 1_000;
 const missingMax = 10_000;
 
@@ -41,28 +41,28 @@ const entriesMaxDefault = 50_000;
 export interface RegisterDeps {
   readonly store: RegisterStore;
   readonly clock: Clock;
-  /** Keys and parties kept, each; a hundredth as many lists. */
+  /** The number of cached keys and of cached parties; a hundredth of it for lists. */
   readonly entriesMax?: number;
 }
 
-/** The AI policy that rows and records of a business are served with now. */
+/** The AI policy with which rows and records of a business are served now. */
 export interface PolicyInForce {
   /** 0 before one is sealed. */
   readonly version: number;
-  /** RFC 8785 text of `ai_policy_bits`. */
+  /** The RFC 8785 text of `ai_policy_bits`. */
   readonly bitsText: string;
 }
 
-/** What is kept at hand is answered at once. */
+/** A cached value is returned synchronously. */
 export type MaybeLater<T> = T | Promise<T>;
 
 export interface Register {
-  /** Follows the changes since the last call; the first call reads all there is. One runs at a time. */
+  /** Follows the changes since the last call; the first call reads everything. Only one runs at a time. */
   refresh(): Promise<void>;
-  /** Unix milliseconds at which the last refresh that succeeded began; null before the first. */
+  /** The Unix milliseconds at which the last successful refresh started; null before the first. */
   refreshedAtMs(): number | null;
   key(keyId: string): MaybeLater<KeyFacts | null>;
-  /** This node has just registered the key. */
+  /** Notes that this node has just registered the key. */
   learn(keyId: string): void;
   party(uuid: string): MaybeLater<PartyFacts | null>;
   policyInForce(businessUuid: string): PolicyInForce;
@@ -73,9 +73,9 @@ export interface Register {
   mandates(uuid: string): Promise<readonly MandateFacts[]>;
   /** Every policy version, newest first. */
   policies(uuid: string): Promise<readonly PolicyFacts[]>;
-  /** Newest first. */
+  /** Every custody statement, newest first. */
   custody(uuid: string): Promise<readonly CustodyFacts[]>;
-  /** Businesses that blocked the group. */
+  /** The businesses that blocked the group. */
   blockedBusinesses(group: string): readonly string[];
   hasBlocked(businessUuid: string, group: string): boolean;
   /** As of the last refresh. */
@@ -110,7 +110,7 @@ interface Cache {
 
 interface Progress {
   readonly feed: RegisterFeed;
-  /** Raised with every page of changes (G1). */
+  /** Incremented with every page of changes (G1). */
   seen: number;
   refreshedAtMs: number | null;
 }
@@ -146,7 +146,7 @@ export function createRegister(deps: RegisterDeps): Register {
       ? known.facts
       : loadEntry(deps, progress, { table, kept, key });
   };
-  /** What changed last comes first: certificates, policies and custody statements never change after they are issued. */
+  /** The latest change comes first: certificates, policies and custody statements never change after they are issued. */
   const list = async <T>(table: RegisterTable, uuid: string): Promise<readonly T[]> => {
     const name = `${table}/${uuid}`;
     const known = cache.lists.get(name);
@@ -188,7 +188,8 @@ export function createRegister(deps: RegisterDeps): Register {
 function newestFirst<T>(table: RegisterTable, entries: readonly RegisterEntry[]): readonly T[] {
   const facts = entries.toSorted((a, b) => b.change - a.change).map((entry) => JSON.parse(entry.body) as T);
   if (table !== "mandate") return facts;
-  // An earlier release named mandates differently, so one that changed since has two entries: the later one counts.
+  // An earlier release named mandates differently, so a mandate that changed since has two entries; the later one
+  // counts.
   const seen = new Set<string>();
   return facts.filter((each) => {
     const { mandate_id: id } = each as unknown as MandateFacts;
@@ -210,7 +211,7 @@ async function loadEntry<T>(
   return facts;
 }
 
-/** See G5. `find` asks the store for a key that is not kept. */
+/** See G5. `find` asks the store for a key that is not cached. */
 function keysOf(
   {
     deps,
@@ -224,7 +225,7 @@ function keysOf(
     const { seen } = progress;
     const readAtMs = deps.clock.now();
     const found = await key;
-    // Nothing is noted of a key that something was heard of while it was read (G1).
+    // Nothing is recorded about a key that something was heard of while it was being read (G1).
     if (found === null && seen === progress.seen) missing.set(keyId, readAtMs);
     return found;
   };
@@ -253,7 +254,7 @@ async function follow(deps: RegisterDeps, cache: Cache, progress: Progress): Pro
   progress.refreshedAtMs = startedAtMs;
 }
 
-/** Takes an entry in; one that is known already changes nothing. */
+/** Applies an entry; one that is already known changes nothing. */
 function apply(cache: Cache, entry: RegisterEntry, readAtMs: number): void {
   cache.lists.delete(`${entry.table}/${entry.partition}`);
   if (entry.table === "key") {
@@ -279,13 +280,13 @@ function replace<T>(kept: BoundedMap<string, Kept<T>>, entry: RegisterEntry, rea
   kept.set(entry.key, { facts, change: entry.change, readAtMs });
 }
 
-/** Text of the masks that rows are served with under this policy. */
+/** The text of the masks with which rows are served under this policy. */
 export function policyInForce(facts: PolicyFacts): PolicyInForce {
   const masks = { ai_policy_schema: currentAiPolicySchema, ...facts.bits };
   return { version: facts.version, bitsText: policyBitsText(facts.version, masks) };
 }
 
-/** A call during a run is answered by a run that began after it: its caller sees what it has just written. */
+/** A call during a run is answered by a run that starts after it, so its caller sees what it has just written. */
 function oneAtATime(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;

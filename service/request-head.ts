@@ -1,13 +1,13 @@
-// What authentication reads of a request before its body: exactly as received, absent headers null.
+// What authentication reads of a request before its body: exactly as received, with null for absent headers.
 
 export interface RequestHead {
-  /** Upper case. */
+  /** The method, in upper case. */
   readonly method: string;
-  /** Host header. */
+  /** The Host header. */
   readonly host: string | null;
-  /** As sent, not decoded; `/` when empty. */
+  /** The path as sent, not decoded; `/` when empty. */
   readonly path: string;
-  /** With its leading `?`; null when there is no query string. */
+  /** The query with its leading `?`; null when there is no query string. */
   readonly query: string | null;
   /** Whether a body follows: a declared length above zero, or a transfer coding. */
   readonly hasBody: boolean;
@@ -15,7 +15,7 @@ export interface RequestHead {
   readonly signature: string | null;
   readonly contentDigest: string | null;
   readonly authorization: string | null;
-  /** `SVC-Sandbox-Key`. */
+  /** The `SVC-Sandbox-Key` header. */
   readonly sandboxKey: string | null;
 }
 

@@ -1,15 +1,15 @@
-// Port: what the HTTP surfaces tell of each request they answered.
+// Port: what the HTTP surfaces report about each request they answered.
 
 import type { ProblemCode } from "../protocol/problem.ts";
 
 export interface AnsweredRequest {
-  /** Surface name, for example `retrieval`. */
+  /** The name of the surface, for example `retrieval`. */
   readonly surface: string;
   readonly method: string;
-  /** Route pattern, never the path itself; `unmatched` where no route was found. */
+  /** The route pattern, never the path itself; `unmatched` if no route was found. */
   readonly route: string;
   readonly status: number;
-  /** Of a refusal; null for an answer. */
+  /** The code of a refusal; null for an answer. */
   readonly code: ProblemCode | null;
   readonly durationMs: number;
 }

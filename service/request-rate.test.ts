@@ -4,7 +4,7 @@ import { createRequestRate } from "./request-rate.ts";
 function world(options: { readonly perSecond: number; readonly burst: number; readonly keysMax?: number }) {
   const time = { ms: 0 };
   const { take } = createRequestRate({ ...options, elapsedMs: () => time.ms });
-  /** How many of so many requests pass now. */
+  /** How many of the given number of requests pass now. */
   const passing = (count: number, keyId = "k"): number =>
     Array.from({ length: count }, () => take(keyId)).filter((refusal) => refusal === null).length;
   return { time, take, passing };

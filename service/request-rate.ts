@@ -1,8 +1,8 @@
-// How many requests of one key, or of one address, are let through (specification, «Errors», 429): a bucket for each, which
-// empties steadily. It is of this node alone.
+// How many requests one key or one address may send (specification, «Errors», 429): a leaky bucket for each, which
+// drains steadily. Counted by this node alone.
 //   B1. In any span of t seconds at most burst + perSecond·t requests of a key pass.
-//   B2. A request that is refused adds nothing; it would pass a second later, for a second makes room for at least one.
-//   B3. Keys that were not used for long are forgotten, so their buckets are empty: memory is bounded.
+//   B2. A refused request adds nothing; it would pass a second later, since a second makes room for at least one.
+//   B3. Keys that have not been used for long are forgotten, so their buckets are empty: memory is bounded.
 
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { Refused } from "./answer.ts";
@@ -11,33 +11,33 @@ import { rateLimited } from "./rate-limited.ts";
 export interface RequestRate {
   /** Null for a request that passes. */
   readonly take: (keyId: string) => Refused | null;
-  /** The item of RateLimit-Policy, and of RateLimit for a key. */
+  /** The RateLimit-Policy item, and the RateLimit item for a key. */
   readonly policy: string;
   readonly standing: (keyId: string) => string;
 }
 
 export interface RequestRateOptions {
-  /** A whole number from 1 on. */
+  /** A whole number of at least 1. */
   readonly perSecond: number;
-  /** A whole number from 1 on. */
+  /** A whole number of at least 1. */
   readonly burst: number;
-  /** Whole milliseconds since some instant; never goes back. */
+  /** Monotonic whole milliseconds since some instant. */
   readonly elapsedMs: () => number;
   readonly keysMax?: number;
-  /** What of whom is limited; signed requests of a key unless told. */
+  /** What is limited, and for whom (default: signed requests of a key). */
   readonly subject?: RateSubject;
 }
 
 export interface RateSubject {
-  /** `reason` of the problem, and name of the policy. */
+  /** The `reason` of the problem, and the name of the policy. */
   readonly reason: string;
-  /** What «… 5 requests a second» is said of. */
+  /** The subject of «… 5 requests a second». */
   readonly words: string;
 }
 
 const requestsOfKey = { reason: "request_rate", words: "A key may send" };
 
-/** Thousandths of a request: `perSecond` of them leave a bucket in a millisecond, so all numbers are whole. */
+/** Thousandths of a request: `perSecond` of them drain from a bucket per millisecond, so all numbers are whole. */
 const requestParts = 1_000;
 const retrySeconds = 1;
 export const limitedKeysMax = 100_000;

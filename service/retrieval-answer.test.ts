@@ -16,7 +16,7 @@ const answered: Outcome = {
   body: "{}",
 };
 
-/** Everything that an answer waits for, settled by the test; `told` says what was begun, in order. */
+/** Everything that an answer waits for, settled by the test; `told` lists what was started, in order. */
 function world(sharesCommits: boolean) {
   const told: string[] = [];
   const made = Promise.withResolvers<Prepared | Refused>();
@@ -47,7 +47,7 @@ function world(sharesCommits: boolean) {
   return { told, made, claimed, decided, kept, commits, answer };
 }
 
-/** What was begun once all that is settled has had its consequences. */
+/** What was started once everything settled so far has taken effect. */
 async function toldNow(told: readonly string[]): Promise<readonly string[]> {
   for (let i = 0; i < 20; i += 1) await null;
   return [...told];

@@ -1,14 +1,15 @@
 // The end of every search and fetch: what was prepared becomes an answer only once its receipt and the claim of its
-// request's nonce are durable, both in one commit where the store can (specification, «Authentication», check 7).
+// request's nonce are durable, in a single commit if the store supports it (specification, «Authentication», check 7).
 //   R1. No receipt is kept without the claim, and none after a replay.
-//   R2. Nothing is answered before the claim is durable. A replay is told `nonce_reused`, whatever else there was to say.
-//   R3. The claim waits until the answer is prepared where both share a commit; else it goes on meanwhile.
+//   R2. Nothing is answered before the claim is durable. A replay is refused with `nonce_reused`, whatever else there
+//       was to say.
+//   R3. If both share a commit, the claim waits until the answer is prepared; otherwise it runs in parallel.
 
 import type { Outcome, Refused } from "./answer.ts";
 import type { Authenticated } from "./authenticate.ts";
 import type { Receipts, SignedReceipt } from "./receipts.ts";
 
-/** Everything of an answer; it is nobody's before its receipt is kept. */
+/** Everything in an answer; it is not handed out before its receipt is kept. */
 export interface Prepared {
   readonly body: string;
   readonly receipt: SignedReceipt;
@@ -16,7 +17,7 @@ export interface Prepared {
 
 const headers = Object.freeze({ "content-type": "application/json", "cache-control": "no-store" });
 
-/** What `prepare` refuses instead is said once the nonce is claimed. */
+/** If `prepare` refuses, that refusal is returned once the nonce is claimed. */
 export async function answerWithReceipt(
   receipts: Receipts,
   claimNonce: Authenticated["claimNonce"],
@@ -31,7 +32,7 @@ export async function answerWithReceipt(
   return (await claimed) ?? { kind: "answer", status: 200, headers, body: prepared.body };
 }
 
-/** The same without a body, of the length that it would have: nothing leaves, so there is no receipt to keep. */
+/** The same without a body, with the length that it would have: nothing is delivered, so there is no receipt to keep. */
 export async function answerWithoutBody(
   claimNonce: Authenticated["claimNonce"],
   measure: () => Promise<number | Refused>,

@@ -1,9 +1,9 @@
 // What operators take out of force while there are no portals for it: keys, mandates, certificates and sandbox grants.
-//   V1. Everything is decided by the party's actor, so it counts for publishing at once, whichever node was asked; readers of
-//       every region follow within `freshMs` of their register once their store has it.
-//   V2. Whatever was taken out of force before, from an earlier moment on, stays as it is: asking again changes nothing, and
-//       the answer says since when.
-//   V3. Who and why are kept by the party's actor with what they changed.
+//   V1. Everything is decided by the party's actor, so it counts for publishing at once, whichever node was asked;
+//       readers of every region follow within `freshMs` of their register once their store has it.
+//   V2. Whatever was already taken out of force, from an earlier instant on, stays as it is: asking again changes
+//       nothing, and the answer says since when.
+//   V3. The operator and the reason are kept by the party's actor together with the change.
 
 import type {
   CertificateFacts,
@@ -48,7 +48,7 @@ export type CertificateState = Omit<CertificateFacts, "envelope"> & {
   readonly legal_name: string;
 };
 
-/** What became of what was asked for. `changed` is false where it was so before; `since` is when it began. */
+/** The result of a request. `changed` is false if it was already so; `since` is when it started. */
 export interface Done<T> {
   readonly changed: boolean;
   readonly since: string;
@@ -62,7 +62,7 @@ type Outcome<T> = Promise<Result<Done<T>, "unknown" | "refused">>;
 
 export interface Revocations {
   key(keyId: string): Found<KeyState>;
-  /** `compromised_from` null for a key that was not known to anybody else. */
+  /** `compromised_from` is null for a key that nobody else had access to. */
   revokeKey(request: {
     readonly key_id: string;
     readonly compromised_from: string | null;
@@ -75,7 +75,10 @@ export interface Revocations {
     readonly act: RegisterAct;
   }): Outcome<MandateState>;
   certificate(uuid: string): Found<CertificateState>;
-  /** From `effective_from` on, now where it is null; what is revoked already stays revoked, from an earlier moment if told. */
+  /**
+   * Takes effect at `effective_from`, or now if that is null; what is already revoked stays revoked, from an earlier
+   * instant if one is given.
+   */
   endCertificate(request: {
     readonly uuid: string;
     readonly status: EndedStatus;
@@ -83,13 +86,13 @@ export interface Revocations {
     readonly status_reason: string;
     readonly act: RegisterAct;
   }): Outcome<CertificateState>;
-  /** The key that the grant is for is refused from now on, also where nobody has used the grant yet. */
+  /** The key that the grant is for is refused from now on, even if the grant has not been used yet. */
   revokeGrant(request: { readonly grant: string; readonly act: RegisterAct }): Outcome<KeyState>;
-  /** What was done to a party's register with a name and a reason, oldest first, after that change of it. */
+  /** The changes made to a party's register with a name and a reason, oldest first, after the given change. */
   acts(uuid: string, after: number): Promise<readonly KeptAct[]>;
 }
 
-/** Acts that one answer has. */
+/** Maximum number of acts in one answer. */
 export const actsPageMax = 100;
 
 export function createRevocations(deps: RevocationDeps): Revocations {
@@ -148,7 +151,7 @@ export function createRevocations(deps: RevocationDeps): Revocations {
 
 const noCertificate = refuse("unknown", "No certificate was issued to this uuid.");
 
-/** An entry of the register as its owner has it. A party that nobody opened is not asked, for that would make it. */
+/** An entry of the register as its owner has it. A party that was never opened is not asked, since that would create it. */
 async function entryOf<T>(
   { register, actors }: RevocationDeps,
   uuid: string,
@@ -226,7 +229,7 @@ async function endCertificate(
   const from = effective_from ?? formatTimestamp(deps.clock.now());
   if (facts.status === "revoked" && status !== "revoked")
     return refuse("refused", "The certificate is already revoked, which is stronger than being ended.");
-  // Timestamps are of one fixed width, so their text orders as their instants do.
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
   if (facts.status === status && facts.status_effective_from <= from)
     return ok({ changed: false, since: facts.status_effective_from, subject: certificateState(before) });
   const { legal_name, country, verified_since, subject } = certificate;
@@ -250,7 +253,7 @@ async function revokeGrant(
   const opened = openGrant(request.grant, { grantKey: grants.signer.publicJwk, crypto });
   if (!opened.ok) return refuse("unknown", opened.detail);
   const { grant, keyId: key_id } = opened.value;
-  // A key that is not known yet is made known first: what does not exist could not be refused.
+  // A key that is not known yet is registered first: what does not exist could not be refused.
   if ((await deps.register.key(key_id)) === null) {
     const registered = await grants.register(grant, key_id);
     if (registered.status === "refused") return refuse("refused", registered.detail);

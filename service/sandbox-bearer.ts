@@ -1,6 +1,6 @@
-// Sandbox bearer tokens: `svc_sbxb1.<base64url of {expires_ms, key_id}>.<base64url signature>`, accepted in place of
-// a signature for one hour after a key is registered, by the retrieval sandbox alone (specification, «Sandbox»). The
-// grant key signs them, so no node keeps one, and every node of the sandbox knows them.
+// Sandbox bearer tokens: `svc_sbxb1.<base64url of {expires_ms, key_id}>.<base64url signature>`, accepted in place of a
+// signature for one hour after a key is registered, by the retrieval sandbox alone (specification, «Sandbox»). The grant
+// key signs them, so no node stores them, and every node of the sandbox recognises them.
 
 import type { CryptoPort, Signer } from "../crypto/port.ts";
 import { parseBase64Url, toBase64Url, utf8 } from "../protocol/bytes.ts";

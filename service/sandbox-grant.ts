@@ -1,5 +1,6 @@
-// Sandbox grants: `svc_sbxk1.<base64url of canonical JSON>.<base64url signature>`. A grant says which party a key is
-// of and what it is for; it holds no secret, and the sandbox's grant key vouches for it (specification, «Sandbox»).
+// Sandbox grants: `svc_sbxk1.<base64url of canonical JSON>.<base64url signature>`. A grant says which party a key
+// belongs to and what it is for; it contains no secret, and the sandbox's grant key vouches for it (specification,
+// «Sandbox»).
 
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import type { CryptoPort, Signer } from "../crypto/port.ts";
@@ -32,14 +33,14 @@ export interface SandboxGrant {
     readonly legal_name: string;
     readonly country: string;
   };
-  /** `integration` keys are a business's, `retrieval` keys an AI company's. */
+  /** `integration` keys belong to a business, `retrieval` keys to an AI company. */
   readonly role: "integration" | "retrieval";
   readonly public_key: PublicJwk;
-  /** The mandate under which an integration key publishes, where it was sealed beforehand. */
+  /** The mandate under which an integration key publishes, if it was sealed beforehand. */
   readonly mandate_id: string | null;
 }
 
-/** What registering a granted key came to. `isNew` for the one registration that made the key known. */
+/** The outcome of registering a granted key. `isNew` is set for the one registration that made the key known. */
 export type GrantRegistration =
   | {
       readonly status: "registered";
@@ -49,7 +50,7 @@ export type GrantRegistration =
     }
   | { readonly status: "refused"; readonly detail: string };
 
-/** Opens the party where it is not known, registers the key and, for an integration key, its sandbox mandate; repeatable. */
+/** Opens the party if it is not known, registers the key and, for an integration key, its sandbox mandate; idempotent. */
 export type RegisterGrantedKey = (grant: SandboxGrant, keyId: string) => Promise<GrantRegistration>;
 
 const format: PayloadFormat<SandboxGrant> = {
@@ -81,7 +82,10 @@ interface GrantTrust {
   readonly crypto: CryptoPort;
 }
 
-/** Reads a grant and its signature; `grant_invalid` for one that the grant key did not sign or that is not for `keyId`. */
+/**
+ * Parses a grant and checks its signature; `grant_invalid` for one that the grant key did not sign or that is not for
+ * `keyId`.
+ */
 export function parseGrant(
   value: string,
   trust: GrantTrust & { readonly keyId: string },
@@ -91,7 +95,7 @@ export function parseGrant(
   return opened.ok ? ok(opened.value.grant) : opened;
 }
 
-/** As {@link parseGrant}, for whichever key the grant is for. */
+/** Like {@link parseGrant}, for whichever key the grant is for. */
 export function openGrant(
   value: string,
   trust: GrantTrust,

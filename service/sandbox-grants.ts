@@ -1,10 +1,11 @@
-// Sandbox: grants for keys of newcomers. A grant says of whom a key is, so nobody gets one for somebody else's party.
-//   S1. The key that the grant is for has signed: the request itself, or a proof of possession that names this very request.
-//   S2. A key that nobody has registered gets a party of its own, whose uuid follows from the key and from a secret: asked
-//       again, it is the same one, and nobody can choose it.
-//   S3. A grant of a party that there is, is given only to a request that a live key of this party has signed.
-//   S4. Nothing is stored, so the nonce is not claimed: who repeats a request gets what was answered before, which is no
-//       secret. What registers the key is the first request with its grant.
+// Sandbox: grants for keys of newcomers. A grant says whose a key is, so nobody gets one for somebody else's party.
+//   S1. The key that the grant is for has signed: the request itself, or a proof of possession that names this very
+//       request.
+//   S2. A key that nobody has registered gets a party of its own, whose uuid is derived from the key and a secret: it is
+//       the same on every request, and nobody can choose it.
+//   S3. A grant of an existing party is given only to a request signed by a live key of that party.
+//   S4. Nothing is stored, so the nonce is not claimed: repeating a request returns the same answer, which is no secret.
+//       The key is registered by the first request that carries its grant.
 
 import type { KeyFacts, PartyFacts } from "../actors/messages/business.ts";
 import type { Signer } from "../crypto/port.ts";
@@ -44,7 +45,7 @@ export interface SandboxGrantsDeps {
 
 export type IssueSandboxGrant = (request: GrantRequest) => Promise<Outcome>;
 
-/** Ends every legal name of a newcomer: nobody passes for a party that was verified, nor takes a word for a name of their own. */
+/** Ends every legal name of a newcomer, so that nobody passes for a verified party or claims a common word as a name. */
 export const sandboxNameEnding = " (sandbox)";
 
 export function createSandboxGrants(deps: SandboxGrantsDeps): IssueSandboxGrant {
@@ -100,7 +101,7 @@ async function partyOf(
     : { party: partyInGrant(party), isRegistered: registered !== null };
 }
 
-/** A party's further key: a live key of it signs the request, and the new one its proof (S1, S3). */
+/** A party's further key: a live key of the party signs the request, and the new key its proof (S1, S3). */
 async function joinedParty(
   deps: SandboxGrantsDeps,
   request: GrantRequest,
@@ -138,7 +139,7 @@ async function joinedParty(
 
 type Known = { readonly facts: KeyFacts; readonly party: PartyFacts };
 
-/** Checks 1 to 6 of a signed request, by the keys that `known` knows. */
+/** Makes checks 1 to 6 of a signed request, using the keys that `known` knows. */
 async function signedBy(
   { authentication }: SandboxGrantsDeps,
   { head, body, question, accepted }: GrantRequest,
@@ -155,7 +156,7 @@ async function signedBy(
       },
       party: () => signer?.party ?? null,
     },
-    // A grant that the request brings is for another key, and the rate is judged by address.
+    // A grant in the request is for another key, and the rate is judged by address.
     grantSigner: null,
     requestRate: null,
   };
@@ -194,7 +195,10 @@ function partyInGrant({ uuid, kind, legal_name, country }: PartyFacts): SandboxG
   return { uuid, kind, legal_name, country };
 }
 
-/** A version 4 UUID of bits that only who has the grant key can know (S2): Ed25519 signs the same text the same way. */
+/**
+ * A version 4 UUID of bits that only the holder of the grant key can know (S2): Ed25519 is deterministic, so the same
+ * text gives the same signature.
+ */
 async function newUuid(grantKey: Signer, role: string, keyId: string): Promise<string> {
   const signature = await grantKey.sign(utf8(`svc_sandbox_party\n${role}\n${keyId}`));
   const bytes = signature.slice(0, 16);

@@ -16,11 +16,11 @@ describe("the key that the sandbox holds for a business", () => {
     } as unknown as Parties;
     const deps = { parties, clock: { now: Date.now }, hostedSigner: async () => hosted };
     const askedMs = Date.UTC(2026, 0, 1);
-    // The one that registers it read the clock last.
+    // The caller that registers it was the last to read the clock.
     await ensureHostedKey(deps, "b", askedMs + 50);
     await ensureHostedKey(deps, "b", askedMs);
     expect(validFrom).toHaveLength(1);
-    // What the other one seals is valid from here on (a mandate's valid_from may not lie before its sealer's).
+    // What the other caller seals is valid from here on (a mandate's valid_from may not precede its sealer's).
     expect((validFrom[0] ?? "") <= formatTimestamp(askedMs)).toBe(true);
   });
 });

@@ -15,7 +15,7 @@ export interface SandboxKeysDeps {
   readonly hostedSigner: (businessUuid: string) => Promise<Signer>;
 }
 
-/** Everything, with caps that are generous: a sandbox is for trying. */
+/** Everything, with generous caps: a sandbox is for trying things out. */
 export const sandboxScope: MandateScopeFacts = {
   record_types: collectionNames,
   countries: [...countries.codes],
@@ -24,7 +24,7 @@ export const sandboxScope: MandateScopeFacts = {
   source_ip_allow_list: null,
 };
 
-/** A key that signs plainly, valid from `validFrom` (a timestamp) on and until further notice. */
+/** A key that signs plainly, valid from `validFrom` (a timestamp) until further notice. */
 export function sandboxKeyFacts(key: {
   readonly keyId: string;
   readonly partyUuid: string;
@@ -46,15 +46,19 @@ export function sandboxKeyFacts(key: {
   };
 }
 
-/** How long before it is asked for a hosted key is valid already. */
+/** How long before the request a hosted key is already valid. */
 const hostedBeforeMs = 3_600_000;
 
-/** The key that the sandbox holds for the business, registered by `sinceMs` at the latest and with its custody stated; repeatable. */
+/**
+ * The key that the sandbox holds for the business, registered at `sinceMs` at the latest and with its custody stated;
+ * idempotent.
+ */
 export async function ensureHostedKey(deps: SandboxKeysDeps, uuid: string, sinceMs: number): Promise<Signer> {
   const hosted = await deps.hostedSigner(uuid);
   const { key } = await deps.parties.facts(uuid, hosted.keyId);
   if (key === "unknown") {
-    // Of several who ask for it at once the first registers it, and another may have begun before: theirs must count, too.
+    // If several callers ask at once, the first registers the key, and another may have started earlier: its seal must
+    // count as well.
     const since = formatTimestamp(sinceMs - hostedBeforeMs);
     const { keyId, publicJwk: jwk } = hosted;
     await deps.parties.registerKey(

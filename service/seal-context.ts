@@ -11,7 +11,7 @@ import { type FindMandateDeps, findMandate } from "./find-mandate.ts";
 
 /**
  * Any live integration key of the business may read it. Besides the specified members it names the mandate that lets the
- * key publish now, null where none does.
+ * key publish now, null if there is none.
  */
 export async function sealContext(
   deps: FindMandateDeps & { readonly clock: Clock },

@@ -1,8 +1,10 @@
-// What the service itself received of a seal, and when: until there is a transparency log, nothing else tells a genuine old
-// seal from one that whoever took the key made today.
-//   R1. A seal is known by its signed payload. Of a batch that was received every leaf was sealed, whatever became of it.
+// What the service itself received of a seal, and when: until there is a transparency log, nothing else distinguishes a
+// genuine old seal from one made today with a stolen key.
+//   R1. A seal is identified by its signed payload. For a batch that was received, every leaf was sealed, whatever
+//       became of it.
 //   R2. Nothing is looked up for a seal that the business did not make.
-//   R3. Where the answer decides whether a seal stands, who cannot be asked is a failure: it never counts as «not received».
+//   R3. Where the answer decides whether a seal is valid, failing to reach the source is an error: it never counts as
+//       «not received».
 
 import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
@@ -25,16 +27,16 @@ export interface SealReceiptDeps {
 
 export interface SealReceipt {
   readonly received_at: string;
-  /** Whether a version was published of these bytes under this seal. */
+  /** Whether a version with these bytes was published under this seal. */
   readonly isPublished: boolean;
 }
 
-/** A verification waits no longer for the push's actor, which may live in another region. */
+/** The maximum time that a verification waits for the push's actor, which may live in another region. */
 const askMs = 2_000;
 
 /**
- * Null when the service never received the seal; undefined when there is no need to know, or nothing depends on it and who
- * knows cannot be asked. `verdict` is what is said of the seal by the documents at hand alone.
+ * Null when the service never received the seal; undefined when there is no need to know, or nothing depends on it and
+ * the source cannot be reached. `verdict` is the verdict on the seal from the documents at hand alone.
  */
 export async function askedReceipt(
   deps: SealReceiptDeps,

@@ -1,8 +1,9 @@
-// What the service itself knows of a leaf of a batch, so that a verification tells altered bytes from a wrong path.
-//   L1. Nothing is looked up for a batch seal that the business did not make: nobody learns from one of their own making.
-//   L2. What is told is that the path of a record seal is that leaf's own. A caller who has that path was served the
-//       record; which leaves of a batch were published cannot be asked for.
-//   L3. A store or an actor that is away, and a version of which too little is left, is a leaf that is not known.
+// What the service itself knows about a leaf of a batch, so that a verification can distinguish altered bytes from a
+// wrong path.
+//   L1. Nothing is looked up for a batch seal that the business did not make: a forged seal reveals nothing.
+//   L2. All that is revealed is that the path of a record seal is that leaf's own. A caller who has that path was served
+//       the record; it is not possible to ask which leaves of a batch were published.
+//   L3. If a store or an actor is unreachable, or too little is left of a version, the leaf counts as unknown.
 
 import type { PushCommand } from "../actors/messages/push.ts";
 import { pushRef } from "../actors/messages/refs.ts";
@@ -24,7 +25,7 @@ export interface SealedLeafDeps {
   readonly actors: Pick<ActorSystem, "ask">;
 }
 
-/** A verification waits no longer for the push's actor, which may live in another region. */
+/** The maximum time that a verification waits for the push's actor, which may live in another region. */
 const askMs = 2_000;
 
 interface Leaf {
@@ -34,7 +35,7 @@ interface Leaf {
   readonly inclusion: InclusionSeal;
 }
 
-/** Hash of the record at the leaf whose own path the record seal carries; null where it is not known to be that. */
+/** The hash of the record at the leaf whose own path the record seal carries; null if that is not known. */
 export async function findLeafHash(deps: SealedLeafDeps, evidence: SealEvidence): Promise<string | null> {
   const leaf = genuineLeaf(deps.trust, evidence);
   if (leaf === null) return null;
@@ -81,7 +82,7 @@ async function publishedHash(
   return null;
 }
 
-/** Of a push that is not over: its leaves are staged, whatever will become of them. */
+/** For a push that is not finished: its leaves are staged, whatever becomes of them. */
 async function stagedHash({ records, trust }: SealedLeafDeps, leaf: Leaf): Promise<string | null> {
   const { id } = pushRef(leaf.businessUuid, leaf.pushId);
   const [bytes] = await records.loadLeaves(id, leaf.inclusion.leaf_index, 1);

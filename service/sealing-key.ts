@@ -1,5 +1,5 @@
-// What the service alone knows of a key that seals: whether it is alive now, and whose it is. Whoever verifies a seal judges the
-// key as it was at the sealing, and is never told of persons.
+// What only the service knows about a sealing key: whether it is live now, and who holds it. Verifiers judge the key as
+// it was at sealing, and are never informed about persons.
 
 import type { KeyFacts } from "../actors/messages/business.ts";
 import { bindsBusiness } from "../actors/messages/person-role.ts";
@@ -7,7 +7,7 @@ import { formatTimestamp } from "../protocol/identifiers.ts";
 import { ok, type Result, refuse } from "../protocol/result.ts";
 import { windowFault } from "../verifier/key-window.ts";
 
-/** A key that was revoked takes part in nothing new, whatever it sealed before; nor does one that is not valid now. */
+/** A revoked key takes part in nothing new, whatever it sealed before; nor does one that is not valid now. */
 export function judgeLive(
   key: KeyFacts,
   nowMs: number,
@@ -17,7 +17,7 @@ export function judgeLive(
   return windowFault(key, formatTimestamp(nowMs)) ?? ok(undefined);
 }
 
-/** As {@link judgeLive}, for a seal that binds the whole business: a mandate or an AI policy. */
+/** Like {@link judgeLive}, for a seal that binds the whole business: a mandate or an AI policy. */
 export function mayBind(key: KeyFacts, nowMs: number): ReturnType<typeof judgeLive> {
   const live = judgeLive(key, nowMs);
   if (!live.ok || bindsBusiness(key)) return live;

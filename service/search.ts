@@ -1,10 +1,12 @@
-// POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval API»).
-//   S1. Rows are served as they were signed: only the serve-time members are put in.
-//   S2. The nonce is claimed while the index works, or together with the receipt where both share a commit. No answer
-//       leaves before the claim is durable, and no receipt is kept without it. A replay is told
-//       `nonce_reused` even when its body is wrong too.
-//   S3. Rows of businesses that blocked the caller's group are absent, and nothing says so.
-//   S4. A search beyond its key's budget is refused before the index is asked; its nonce is claimed, and no receipt kept.
+// POST /v1/search and the typed addresses: candidates in one collection, as signed rows (specification, «Retrieval
+// API»).
+//   S1. Rows are served as they were signed: only the serve-time members are inserted.
+//   S2. The nonce is claimed while the index works, or together with the receipt if both share a commit. No answer
+//       leaves before the claim is durable, and no receipt is kept without it. A replay is refused with `nonce_reused`
+//       even when its body is also wrong.
+//   S3. Rows of businesses that blocked the caller's group are absent, and nothing indicates it.
+//   S4. A search beyond its key's budget is refused before the index is queried; its nonce is claimed, and no receipt is
+//       kept.
 
 import { toRowQuery } from "../collections/row-query.ts";
 import type { SearchRefusal } from "../collections/search-refusal.ts";
@@ -23,21 +25,21 @@ import { type Receipts, receiptRow, signedRowFacts } from "./receipts.ts";
 import type { Register } from "./register.ts";
 import { answerWithReceipt, type Prepared } from "./retrieval-answer.ts";
 
-/** Deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
+/** The deepest search body: {filter: {all: [{field: {operator: {lat}}}]}}. */
 const bodyDepthMax = 8;
 
 export interface SearchDeps {
   readonly index: RowIndex;
   readonly register: Register;
   readonly receipts: Receipts;
-  /** Null for no limit. */
+  /** Null if there is no limit. */
   readonly budget: QueryBudget | null;
 }
 
 export interface SearchCall {
   readonly authenticated: Authenticated;
   readonly body: Uint8Array;
-  /** The collection of a typed address; null where the body names it. */
+  /** The collection of a typed address; null if the body names it. */
   readonly collection: CollectionName | null;
 }
 

@@ -1,5 +1,5 @@
-// The working keys of one node, behind the signing port. Made and loaded by the composition root, which takes over newer
-// ones while the node runs.
+// The working keys of one node, behind the signing port. They are created and loaded by the composition root, which
+// adopts newer ones while the node runs.
 
 import type { Issuance, Signer, SignerAt } from "../crypto/port.ts";
 
@@ -7,16 +7,16 @@ export type Environment = "production" | "sandbox";
 
 export interface ServiceKeys {
   readonly environment: Environment;
-  /** The region this node serves, for example `eu-west1`. */
+  /** The region that this node serves, for example `eu-west1`. */
   readonly region: string;
   readonly projection: SignerAt;
-  /** This region's receipt key. */
+  /** The receipt key of this region. */
   readonly receipt: SignerAt;
   readonly sidecar: SignerAt;
   readonly statement: SignerAt;
   /** Signs sandbox grants; null in production. */
   readonly grant: Signer | null;
   readonly issuance: Issuance;
-  /** JSON text of the signed key set answer `{keys, signed}` that is in force. */
+  /** The JSON text of the signed key set answer `{keys, signed}` that is in force. */
   readonly keySet: () => string;
 }

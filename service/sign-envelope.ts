@@ -1,4 +1,4 @@
-// Envelopes that the service signs: by one working key, or by both halves of a pair.
+// Envelopes that the service signs, with one working key or with both halves of a pair.
 
 import type { Signer } from "../crypto/port.ts";
 import { type Envelope, makeEnvelope, pae } from "../protocol/dsse.ts";

@@ -8,10 +8,13 @@ const octets = fc.array(octet, { minLength: 4, maxLength: 4 });
 const group = fc.oneof(fc.constantFrom(0, 0, 1, 0x8000, 0xffff), fc.integer({ min: 0, max: 0xffff }));
 const groups = fc
   .array(group, { minLength: 8, maxLength: 8 })
-  // What is mapped has tests of its own below.
+  // Mapped addresses have tests of their own below.
   .filter((all) => !(all.slice(0, 5).every((each) => each === 0) && all[5] === 0xffff));
 
-/** Every way to write the same IPv6 address: capitals, zeros in front, a run of zero groups left out, an IPv4 address at the end. */
+/**
+ * Every way to write the same IPv6 address: capitals, leading zeros, an omitted run of zero groups, an IPv4 address at
+ * the end.
+ */
 const spelled = (all: readonly number[], how: readonly boolean[]): string => {
   const [capitals, padded, shortened, ending] = how;
   const words = all.map((each) => each.toString(16).padStart(padded ? 4 : 1, "0"));

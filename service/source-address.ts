@@ -1,16 +1,17 @@
-// Source allow-lists of mandates: CIDR ranges (RFC 4632, RFC 4291) and AS numbers. An AS number needs a routing
-// table that a node alone does not have, so it never matches here: the list is honoured only from inside it.
-// It is written here, for the service knows neither packages nor the platform: it runs in the simulator too. What it takes
-// for an address and what it lets match is held to Node's own `net.isIP` and `net.BlockList` by random tests. The one place
-// where it is stricter: an IPv4-mapped address is the IPv4 address and lies in no IPv6 range, and no range is written so.
-//   X1. X-Forwarded-For is believed only as far as trusted proxies wrote it: from its right end to the first address
-//       that is no trusted proxy's, which is the caller's. What stands left of that anybody may have written.
-//   X2. A hop that is no address ends the reading without a source, and a trusted proxy is no source: then no list lets
-//       the request in.
+// Source allow-lists of mandates: CIDR ranges (RFC 4632, RFC 4291) and AS numbers. An AS number needs a routing table
+// that a single node does not have, so it never matches here: such an entry admits nobody.
+// It is implemented here because the service uses neither packages nor the platform: it runs in the simulator as well.
+// Random tests compare what it accepts as an address and what it matches with Node's own `net.isIP` and `net.BlockList`.
+// It is stricter in one respect: an IPv4-mapped address is treated as the IPv4 address and is in no IPv6 range; a range
+// written that way is an IPv4 range, with a prefix of at most 32.
+//   X1. X-Forwarded-For is trusted only as far as trusted proxies wrote it: from its right end to the first address that
+//       is not a trusted proxy's, which is the caller's. Anything to the left of that could have been forged.
+//   X2. A hop that is not an address ends the reading without a source, and a trusted proxy is not a source: in both
+//       cases no list admits the request.
 
 export interface AddressRange {
   readonly network: AddressBits;
-  /** Leading bits that an address has in common with the network. */
+  /** The number of leading bits that an address shares with the network. */
   readonly prefix: number;
 }
 
@@ -19,7 +20,7 @@ interface AddressBits {
   readonly width: 32 | 128;
 }
 
-/** True when the address lies in one of the CIDR ranges. Malformed ranges and addresses never match. */
+/** True when the address is in one of the CIDR ranges. Malformed ranges and addresses never match. */
 export function addressAllowed(address: string, allowList: readonly string[]): boolean {
   const bits = parseAddress(address);
   if (bits === null) return false;
@@ -30,8 +31,8 @@ export function addressAllowed(address: string, allowList: readonly string[]): b
 }
 
 /**
- * The address that a request comes from: `peer`, which is the connection's, unless that is a trusted proxy's; then the
- * address that the proxies say in `forwardedFor` (X1). Null when there is none to judge (X2).
+ * The address that a request comes from: `peer`, the address of the connection, unless that is a trusted proxy's; then
+ * the address that the proxies give in `forwardedFor` (X1). Null when there is none to judge (X2).
  */
 export function sourceOf(
   peer: string | undefined,
@@ -49,8 +50,8 @@ export function sourceOf(
 }
 
 /**
- * Whose an address is, for bounds of what each may take up: an IPv4 address by itself, an IPv6 address with all of its /64,
- * which is what one customer gets. What is no address is its own.
+ * The block an address is counted under, for per-client limits: an IPv4 address on its own, an IPv6 address with its
+ * whole /64, which is what one customer gets. Anything that is not an address is its own block.
  */
 export function addressBlock(address: string): string {
   const bits = parseAddress(address);
@@ -58,13 +59,13 @@ export function addressBlock(address: string): string {
   return bits.width === 32 ? `4/${bits.value}` : `6/${bits.value >> 64n}`;
 }
 
-/** Some proxies write the port that the connection came from as well. */
+/** Some proxies also write the port that the connection came from. */
 function withoutPort(hop: string): string {
   const [, v6, v4] = /^(?:\[([^\]]*)\]|([0-9.]+))(?::[0-9]{1,5})?$/.exec(hop) ?? [];
   return v6 ?? v4 ?? hop;
 }
 
-/** A CIDR range, or an address, which is a range of one; null for anything else. */
+/** A CIDR range, or a single address as a range of one; null for anything else. */
 export function parseRange(text: string): AddressRange | null {
   const [base = "", prefixText, ...rest] = text.split("/");
   const network = parseAddress(base);

@@ -1,4 +1,4 @@
-// What is stored of a batch before its push is accepted, and goes when it is not (W2 in publish.ts).
+// What is stored of a batch before its push is accepted, and removed if it is not (W2 in publish.ts).
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -16,9 +16,9 @@ export interface StagingDeps {
 export interface StagedBatch {
   /** Read before anything was staged. */
   readonly stagingAtMs: number;
-  /** Takes it away again. */
+  /** Removes it again. */
   drop(): Promise<void>;
-  /** The same, but for what the same batch, sent again, staged since. */
+  /** The same, except for what a resend of the same batch has staged since. */
   dropOwn(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// What the service knows of a business, in the form in which evidence is judged: its certificates, verified like anyone
-// would, its keys, AI policy versions and mandates.
+// What the service knows about a business, in the form in which evidence is judged: its certificates, verified as by
+// anyone else, its keys, AI policy versions and mandates.
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
@@ -20,7 +20,7 @@ export interface Standing {
 }
 
 export interface Standings {
-  /** Null for a party that is unknown, is no business, or has no certificate. */
+  /** Null for a party that is unknown, is not a business, or has no certificate. */
   read(uuid: string, at: string): Promise<Standing | null>;
 }
 
@@ -28,13 +28,13 @@ const historiesMax = 10_000;
 
 export interface StandingsDeps {
   readonly register: Register;
-  /** Trust in this service's own keys, as it is now. */
+  /** The current trust in this service's own keys. */
   readonly trust: () => Trust;
 }
 
 export function createStandings(deps: StandingsDeps): Standings {
-  // Verifying a history costs both halves of every issuance; it changes only when one is added, or another key set says
-  // what its signatures are worth.
+  // Verifying a history costs both halves of every issuance; the result changes only when an issuance is added, or
+  // another key set changes what its signatures are worth.
   const histories = new BoundedMap<string, CertificateHistory>(historiesMax);
   let judgedUnder: Trust | null = null;
   const historyOf = async (uuid: string): Promise<CertificateHistory | null> => {

@@ -31,7 +31,7 @@ export interface VerificationDeps {
 }
 
 export interface ConditionalRead {
-  /** `If-None-Match` of the request. */
+  /** The `If-None-Match` header of the request. */
   readonly ifNoneMatch: string | null;
 }
 
@@ -67,7 +67,7 @@ export function createVerification(deps: VerificationDeps): Verification {
   };
 }
 
-/** The key set in force, as one buffer for all who ask until another one is. */
+/** The key set in force, as one buffer shared by all readers until another key set replaces it. */
 function keySetBytes(textInForce: () => string): () => Uint8Array {
   let known: { readonly text: string; readonly bytes: Uint8Array } = { text: "", bytes: new Uint8Array() };
   return () => {
@@ -77,7 +77,7 @@ function keySetBytes(textInForce: () => string): () => Uint8Array {
   };
 }
 
-/** Documents of this release: the same bytes for all who ask, so that what waits to be read by many is in memory once. */
+/** Documents of this release: the same bytes for all readers, so that what is being sent to many is in memory once. */
 const documents = new Map<string, Uint8Array>();
 
 function sameBytes(name: string, make: () => unknown): Uint8Array {
@@ -130,7 +130,7 @@ async function readKeyCustody(deps: VerificationDeps, uuid: string): Promise<Out
   return cacheable(`{"uuid":"${uuid}","statements":[${statements.join(",")}]}`, 30);
 }
 
-/** A company is listed only if it chose to be, and this version gives it no way to choose: the list is empty. */
+/** A company is listed only if it chose to be, and this version offers no way to choose: the list is empty. */
 async function readKeyDirectory(deps: VerificationDeps): Promise<Outcome> {
   const issuedAt = formatTimestamp(deps.clock.now());
   const payload = { v: 1, issued_at: issuedAt, companies: [] };

@@ -47,7 +47,7 @@ function mandate(id: string, from: string, revokedAt: string | null = null): Man
   };
 }
 
-/** A sidecar of the version that the seal is over, published under a mandate. */
+/** A sidecar of the version that the seal covers, published under a mandate. */
 function sidecarUnder(mandateId: string): Sidecar {
   return {
     ...{ v: 2, action: "publish", ai_policy_version: 0, batch_id: null, business_uuid: uuid },
@@ -75,7 +75,7 @@ function mandateOf(
     mandates,
   };
   const claimed = { seal, sidecar: sidecar === null ? null : ok(sidecar), row: null };
-  // Its mandates are no envelopes: none of them gets as far as being verified.
+  // Its mandates are not envelopes: none of them gets as far as being verified.
   const receipt = receivedAt === undefined ? undefined : { received_at: receivedAt, isPublished: true };
   return sealEvidence({} as Trust, input, { claimed, standing }, receipt).mandate?.envelope;
 }
@@ -99,7 +99,7 @@ it("a sidecar names the mandate of its own seal, and of no other", () => {
     const sidecar = { ...sidecarUnder("earlier"), ...other };
     expect(mandateOf([newest, earlier], sidecar)).toEqual({ of: "newest" });
   }
-  // One that the register here has not heard of is no reason to judge by another.
+  // A mandate that this register has not heard of is no reason to judge by another.
   expect(mandateOf([newest, earlier], sidecarUnder("elsewhere"))).toBeUndefined();
 });
 
@@ -107,7 +107,7 @@ it("a mandate that the register took later, though it begins earlier, is not the
   const then = mandate("then", "2026-03-01T00:00:00.000Z");
   const late = { ...mandate("late", "2026-03-05T00:00:00.000Z"), accepted_at: "2026-03-11T00:00:00.000Z" };
   expect(mandateOf([late, then])).toEqual({ of: "then" });
-  // Sealed before the mandate was taken, and pushed afterwards: then it is.
+  // Sealed before the mandate was accepted but pushed afterwards: the mandate counts.
   expect(mandateOf([late, then], null, "2026-03-11T00:00:00.000Z")).toEqual({ of: "late" });
   expect(mandateOf([late])).toEqual({ of: "late" });
 });

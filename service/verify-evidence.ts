@@ -1,5 +1,5 @@
-// The evidence that the service adds to what the caller of a verification holds: whose seal it is, and all that the
-// register knows of that business.
+// The evidence that the service adds to what the caller of a verification holds: whose seal it is, and everything that
+// the register knows about that business.
 
 import type { MandateFacts } from "../actors/messages/business.ts";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
@@ -19,7 +19,7 @@ import type { Standing, Standings } from "./standing.ts";
 
 export interface VerifyInput {
   readonly bytes: Uint8Array;
-  /** Of the bytes. */
+  /** The hash of the bytes. */
   readonly hash: string;
   readonly seal: JsonValue | null;
   readonly sidecar: JsonValue | null;
@@ -29,7 +29,7 @@ export interface VerifyInput {
 }
 
 /**
- * What the caller's documents say. Of a seal it is what was read; a sidecar and a row are here only where the service
+ * What the caller's documents say. For a seal it is what was read; a sidecar and a row are here only if the service
  * signed them, and each may be about anything.
  */
 export interface Claimed {
@@ -53,8 +53,8 @@ function readSeal(value: JsonValue): Seal | BatchSeal | null {
 }
 
 /**
- * The business that the documents are about: the one that the sealing key is registered to. What else the caller brought
- * says nothing of who sealed; it counts where there is no seal.
+ * The business that the documents are about: the one to which the sealing key is registered. The caller's other
+ * documents say nothing about who sealed; they count if there is no seal.
  */
 export async function findStanding(
   deps: { readonly register: Register; readonly standings: Standings },
@@ -69,7 +69,10 @@ export async function findStanding(
   return uuid === undefined ? null : deps.standings.read(uuid, at);
 }
 
-/** Evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the sealing. */
+/**
+ * The evidence for {@link verifySeal}; the mandate is the one that the sidecar names, or the one in force at the
+ * sealing.
+ */
 export function sealEvidence(
   trust: Trust,
   input: VerifyInput,
@@ -95,7 +98,7 @@ export function sealEvidence(
   };
 }
 
-/** Another hash than that of the bytes, when all that the service signed of the caller's documents names others. */
+/** A hash other than that of the bytes, if every hash named by the caller's service-signed documents differs from it. */
 export function otherHash({ sidecar, row }: Claimed, hash: string): string | null {
   const named = [heldOf(sidecar)?.sha256, heldOf(row)?.adl_origin].filter((each) => each !== undefined);
   return named.includes(hash) ? null : (named[0] ?? null);
@@ -115,16 +118,16 @@ function findMandate(
   const ofKey = mandates.filter((mandate) => mandate.key_id === seal.key_id);
   const stated = heldOf(sidecar);
   if (stated !== null && sidecarFault(stated, { hash, seal }) === null) {
-    // Where the register here has not heard of that mandate, its authority is what the sidecar states.
+    // If this register has not heard of that mandate, its authority is what the sidecar states.
     return ofKey.find((mandate) => mandate.mandate_id === stated.scope.mandate_id) ?? null;
   }
   const covers = ({ valid_from: from, valid_until: until, revoked_at: revoked }: MandateFacts): boolean =>
     from <= seal.sealed_at && seal.sealed_at < until && (revoked === null || seal.sealed_at < revoked);
-  // A batch is published under the one that began last (actors/business/facts.ts) and stands (find-mandate.ts).
+  // A batch is published under the mandate that started last (actors/business/facts.ts) and is valid (find-mandate.ts).
   const stands = ({ envelope }: MandateFacts): boolean =>
     verifyMandate(trust, keys, JSON.parse(envelope) as JsonValue).ok;
   const newestFirst = ofKey.toSorted((a, b) => (a.valid_from < b.valid_from ? 1 : -1));
-  // One that the register took later, whatever moment it begins with, was not what publishing asked.
+  // A mandate that the register accepted later, whenever it starts, was not the one that publishing used.
   const wasKnown = ({ accepted_at: at = "" }: MandateFacts): boolean => at <= (receivedAt ?? seal.sealed_at);
   const [known, later] = [newestFirst.filter(wasKnown), newestFirst.filter((each) => !wasKnown(each))];
   const covering = [...known, ...later].filter(covers);

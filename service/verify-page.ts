@@ -1,5 +1,6 @@
-// GET /v1/verify/{record_id}: did the business publish a record with this id and these exact bytes, was it the one
-// served then, and what is the business's certificate today. An unknown id and a hash that does not match answer alike.
+// GET /v1/verify/{record_id}: whether the business published a record with this id and these exact bytes, whether it was
+// the one served at that time, and what the business's certificate is today. An unknown id and a hash that does not
+// match give the same answer.
 
 import type { CertificateFacts } from "../actors/messages/business.ts";
 import type { Clock, SignerAt } from "../crypto/port.ts";
@@ -31,7 +32,7 @@ export interface VerifyPageDeps {
   readonly register: Register;
   readonly statement: SignerAt;
   readonly clock: Clock;
-  /** Public base of the verification surface, without trailing slash. */
+  /** The public base of the verification surface, without trailing slash. */
   readonly verifyUrl: string;
 }
 
@@ -93,13 +94,13 @@ function notFound(format: PageFormat): Outcome {
   return { kind: "answer", status: 404, headers, body: page("Not found", [`<p>${notFoundText}</p>`]) };
 }
 
-/** What the statement is over. */
+/** The findings that the statement covers. */
 type Findings = Omit<VerifyPageAnswer, "statement">;
 
 interface Version {
   readonly businessUuid: string;
   readonly type: Findings["record_type"];
-  /** `current` where the bytes served now are these. */
+  /** `current` if these are the bytes served now. */
   readonly status: "current" | "superseded" | "withdrawn";
   readonly certId: string;
   readonly published: PublishedVersion;
@@ -128,8 +129,8 @@ async function findVersion(
 }
 
 /**
- * Of these bytes; null once others are served. No domain assurance runs in this version: the addresses are as the business
- * sealed them, and nothing confirmed them since.
+ * The endpoints of these bytes; null once others are served. This version has no domain assurance: the addresses are as
+ * the business sealed them, and nothing has confirmed them since.
  */
 async function readEndpoints(
   records: VerifyPageDeps["records"],
@@ -212,7 +213,7 @@ function certCheck(cert: string | null, version: Version): "matches" | "differs"
   return cert === version.certId ? "matches" : "differs";
 }
 
-/** `unknown` where a withdrawal ended the version: when that was is not kept at hand. */
+/** `unknown` if a withdrawal ended the version: the time of that is not kept in memory. */
 function servedAtCheck(
   servedAt: string | null,
   version: PublishedVersion,

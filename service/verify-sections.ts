@@ -1,7 +1,7 @@
-// The sections of a verification: what is said of the seal, of the sidecar, of the row and of the AI policy bits.
-//   S1. A section says only what is true of its own document. That two documents are each good and not of one version is
-//       said by the section of the sidecar or the row, never by that of the seal.
-//   S2. What a refused seal says of itself is under `claimed`, and nowhere else.
+// The sections of a verification: the findings on the seal, the sidecar, the row and the AI policy bits.
+//   S1. A section says only what is true of its own document. If two documents are each valid but belong to different
+//       versions, the section of the sidecar or the row says so, never that of the seal.
+//   S2. What a refused seal claims appears under `claimed`, and nowhere else.
 
 import type { CustodyFacts } from "../actors/messages/business.ts";
 import { blockedNames } from "../protocol/ai-policy.ts";
@@ -34,7 +34,7 @@ export interface Judged {
   readonly input: VerifyInput;
   readonly claimed: Claimed;
   readonly standing: Standing | null;
-  /** What the service itself received of the seal; undefined where nothing depended on it, or it could not be asked. */
+  /** What the service itself received of the seal; undefined if nothing depended on it, or it could not be determined. */
   readonly receipt: SealReceipt | null | undefined;
   readonly warnings: string[];
 }
@@ -68,7 +68,10 @@ export async function judgeSeal(
   };
 }
 
-/** What can be said of a seal by a key that no business here has: what is wrong with its form, else that. */
+/**
+ * The verdict on a seal by a key that no business here has: a fault in its form if there is one, otherwise that the key
+ * is unknown.
+ */
 function sealOfNobody({ trust }: SectionDeps, { bytes, seal }: VerifyInput): SealRefusal {
   const verdict = verifySeal(trust, {
     ...{ bytes, seal },
@@ -109,7 +112,7 @@ function claimedMembers({ leaf, ...claims }: SealClaims) {
   return { ...members, ...versionMember(policy, terms), leaf };
 }
 
-/** Each format of a seal names one of both. */
+/** Each format of a seal names one of the two. */
 function versionMember(policy: number | null, terms: number | null) {
   if (policy !== null) return { ai_policy_version: policy };
   return terms === null ? {} : { terms_version: terms };
@@ -131,7 +134,7 @@ function sealFound(report: SealReport, businessUuid: string, custody: CustodySta
     hash: report.hash,
     leaf: report.leaf,
     checks: report.checks,
-    // Where the log has the leaf of the key's registration; null while it is in no log.
+    // The position in the log of the leaf of the key's registration; null while it is in no log.
     key_event: null,
   };
 }
@@ -149,7 +152,7 @@ function custodyOf(facts: readonly CustodyFacts[], uuid: string, report: SealRep
   return custodyInForce(statements, about)?.custody ?? "unstated";
 }
 
-/** Against the record; and against the seal only where that stands, for one that does not is no measure. */
+/** Judged against the record, and against the seal only if that is valid, since an invalid seal is not a reference. */
 export function sidecarSection(
   { input, claimed }: Pick<Judged, "input" | "claimed">,
   seal: SealVerdict | null,

@@ -1,9 +1,9 @@
 // POST /v1/verify: the record in the caller's hands, judged by the same pure functions that anyone can run, with what
-// only the service knows added. A check that fails is an answer, not an error.
+// only the service knows added. A failed check is an answer, not an error.
 //   V1. The record's bytes are required: a bare id or hash is never accepted, so nobody learns which ids exist.
 //   V2. The statement says what the answer says, and nothing else is signed.
-//   V3. A seal is refused for what the register does not have only by a register that was followed since the request
-//       came: a key, a certificate or an AI policy that this node had not heard of is no reason.
+//   V3. A seal is refused for something missing from the register only if the register was refreshed since the request
+//       came: a key, a certificate or an AI policy that this node has not heard of yet is no reason.
 
 import type { Clock, CryptoPort, SignerAt } from "../crypto/port.ts";
 import { parseBase64 } from "../protocol/bytes.ts";
@@ -35,14 +35,14 @@ import {
 export interface VerifyDeps extends Omit<SectionDeps, "trust"> {
   readonly environment: Environment;
   readonly standings: Standings;
-  /** Trust in this service's own keys, as it is now. */
+  /** The current trust in this service's own keys. */
   readonly trust: () => Trust;
   readonly statement: SignerAt;
   readonly crypto: Pick<CryptoPort, "sha256">;
   readonly clock: Clock;
 }
 
-/** Of one request: it is judged by one trust, whatever key set comes meanwhile. */
+/** The dependencies of one request: it is judged with one trust, even if the key set changes in the meantime. */
 type RequestDeps = Omit<VerifyDeps, "trust"> & SectionDeps;
 
 /** `request` fits its shape. */
@@ -128,7 +128,7 @@ async function judge(
   return once();
 }
 
-/** What a register that has heard too little refuses a good seal with. */
+/** The reasons with which a stale register refuses a good seal. */
 const registerReasons: readonly ReasonCode[] = [
   "key_unknown",
   "certificate_unknown",

@@ -2,26 +2,29 @@ import type { JsonValue } from "../protocol/canonical-json.ts";
 import type { Receipt } from "../protocol/receipt.ts";
 import type { ReceiptSubject } from "./receipt.ts";
 
-/** What a caller may hold beside an answer; parsed JSON of the verification surface, except where stated. */
+/**
+ * Evidence that a caller may hold in addition to an answer. It is parsed JSON of the verification surface unless stated
+ * otherwise.
+ */
 export interface AnswerEvidence {
   /** The caller's own key: the receipt must name it. */
   readonly callerKeyId?: string;
   /** SHA-256 of the signature base that the caller sent. */
   readonly requestHash?: string;
-  /** Answer of `GET /v1/certificates/{uuid}`. */
+  /** The answer of `GET /v1/certificates/{uuid}`. */
   readonly certificate?: JsonValue;
-  /** Answer of `GET /v1/certificates/{uuid}/keys`. */
+  /** The answer of `GET /v1/certificates/{uuid}/keys`. */
   readonly businessKeys?: JsonValue;
-  /** Answer of `GET /v1/certificates/{uuid}/key-custody`. */
+  /** The answer of `GET /v1/certificates/{uuid}/key-custody`. */
   readonly keyCustody?: JsonValue;
-  /** Mandate envelope. */
+  /** The mandate envelope. */
   readonly mandate?: JsonValue;
-  /** Exact bytes of the record and of the AI policy record, where the answer's text is no longer the one served. */
+  /** The exact bytes of the record and of the AI policy record, for an answer whose text is no longer the one served. */
   readonly record?: Uint8Array;
   readonly policyRecord?: Uint8Array;
 }
 
-/** What the receipt is held against because of who presents it. */
+/** What the receipt is checked against, given who presents it. */
 export function presenterOf({ callerKeyId, requestHash }: AnswerEvidence): ReceiptSubject {
   return {
     ...(callerKeyId === undefined ? {} : { callerKeyId }),
@@ -29,7 +32,7 @@ export function presenterOf({ callerKeyId, requestHash }: AnswerEvidence): Recei
   };
 }
 
-/** What a receipt that holds says, for a person. */
+/** A human-readable summary of a valid receipt. */
 export function receiptFound(receipt: Receipt): string {
   return `Served at ${receipt.served_at} by ${receipt.region} to ${receipt.ai_company_uuid}.`;
 }

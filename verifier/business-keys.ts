@@ -1,4 +1,4 @@
-// Published keys of a business, and the seals that they make.
+// The published keys of a business, and the seals made with them.
 
 import { type BusinessKey, type BusinessKeys, openBusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -11,8 +11,9 @@ import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 
 /**
- * Verifies a business's published keys: the parsed answer of `GET /v1/certificates/{uuid}/keys`, of which only `signed`
- * counts, or that envelope. Signed by a statement key valid at `issued_at`; a list of another business is `key_unknown`.
+ * Verifies a business's published keys. `value` is the parsed answer of `GET /v1/certificates/{uuid}/keys`, of which
+ * only `signed` counts, or that envelope itself. It must be signed by a statement key valid at `issued_at`; a list of
+ * another business is `key_unknown`.
  */
 export function verifyBusinessKeys(trust: Trust, uuid: string, value: JsonValue): Verdict<BusinessKeys> {
   const envelope = parseEnvelope(isObject(value) && Object.hasOwn(value, "signed") ? value["signed"] : value);
@@ -25,17 +26,17 @@ export function verifyBusinessKeys(trust: Trust, uuid: string, value: JsonValue)
   return keys.value.uuid === uuid ? keys : refuse("key_unknown", "The keys are those of another business.");
 }
 
-/** Who may make a seal: which kinds of key, named by the document itself. */
+/** Who may make a seal: the kinds of key that may, and the key that the document itself names. */
 export interface SealerRule {
-  /** The `key_id` in the sealed payload; null where the payload names no sealer. */
+  /** The `key_id` in the sealed payload; null if the payload names no sealer. */
   readonly keyId: string | null;
   readonly kinds: readonly BusinessKey["kind"][];
 }
 
 /**
- * Verifies the one signature of a seal by a key of the business. Refuses `envelope_malformed` for more than one
- * signature, `key_mismatch` when the payload names another key, `key_unknown` for a key that is not the business's or
- * may not seal this, `signature_invalid`. Says nothing of when the key was valid.
+ * Verifies that a seal carries exactly one signature, made by a key of the business. Refuses with `envelope_malformed`
+ * for more than one signature, `key_mismatch` when the payload names another key, `key_unknown` for a key that does not
+ * belong to the business or may not make this seal, and `signature_invalid`. It does not check when the key was valid.
  */
 export function verifySealer(
   trust: Trust,

@@ -110,7 +110,7 @@ function mandateFor(uuid: string, key: TestKey): Mandate {
   };
 }
 
-/** Signed answer of the published keys, with changes to the list. */
+/** The signed answer of the published keys, with changes to the list. */
 export function publishedKeys(
   service: TestService,
   business: TestBusiness,
@@ -127,7 +127,7 @@ export function publishedKeys(
   return asJson({ ...payload, signed: document("business-keys.v1", payload, soleKey(service.statement)) });
 }
 
-/** Mandate envelope sealed by the business's passkey. */
+/** A mandate envelope sealed by the business's passkey. */
 export function sealedMandate(
   business: TestBusiness,
   facts: Partial<Mandate> = {},
@@ -171,7 +171,7 @@ export function sealFacts(business: TestBusiness, key: TestKey, bytes: Uint8Arra
   };
 }
 
-/** A record seal by the passkey; facts and type may be changed before it is sealed. */
+/** A record seal made with the passkey; facts and type may be changed before sealing. */
 export function passkeySeal(
   business: TestBusiness,
   bytes: Uint8Array,
@@ -260,7 +260,7 @@ export function sidecarEnvelope(
   return document("sidecar.v2", facts, key);
 }
 
-/** A policy that grants everything but what is named, blocking alcohol and politics. */
+/** A policy that grants everything except the named bits, and blocks alcohol and politics. */
 export function policyRecord(
   changes: Partial<Pick<AiPolicyRecord, "use" | "action" | "blocked">> = {},
 ): AiPolicyRecord {
@@ -276,7 +276,7 @@ export function policyRecord(
   };
 }
 
-/** An AI policy record's exact bytes and its own seal, which names the version that it creates. */
+/** The exact bytes of an AI policy record and its own seal, which names the version that it creates. */
 export function sealedPolicy(
   business: TestBusiness,
   record: AiPolicyRecord = policyRecord(),

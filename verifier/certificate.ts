@@ -1,4 +1,5 @@
-// Certificates of a party: each issuance verified, ordered into one history, and asked whether a seal stood under it.
+// The certificates of a party: each issuance is verified, they are ordered into one history, and a seal is judged
+// against it.
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -10,13 +11,16 @@ import { isObject } from "../std/is-object.ts";
 import { instantOf } from "./instant.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
-/** Every issuance that is known of one party's certificate, newest first, each naming the one after it as previous. */
+/** All known issuances of one party's certificate, newest first; each names the next in this list as its previous one. */
 export interface CertificateHistory {
   readonly uuid: string;
   readonly issuances: readonly IssuedCertificate[];
 }
 
-/** Verifies one certificate envelope: both halves, the issuance key valid at `issued_at`, the sandbox mark. */
+/**
+ * Verifies one certificate envelope: both signature halves, that the issuance key was valid at `issued_at`, and the
+ * sandbox mark.
+ */
 export function verifyCertificate(trust: Trust, value: JsonValue): Verdict<IssuedCertificate> {
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
@@ -30,8 +34,9 @@ export function verifyCertificate(trust: Trust, value: JsonValue): Verdict<Issue
 }
 
 /**
- * Verifies all known certificate envelopes of one party, in any order. Issuances that do not form one chain by their
- * `previous`, or name another party, are `certificate_unknown`: one that is left out could be the one that revokes.
+ * Verifies all known certificate envelopes of one party, in any order. If the issuances do not form a single chain
+ * through `previous`, or name another party, they are refused with `certificate_unknown`: the missing one could be the
+ * revocation.
  */
 export function verifyCertificates(
   trust: Trust,
@@ -48,8 +53,8 @@ export function verifyCertificates(
 }
 
 /**
- * Orders issuances that are already verified; refuses as {@link verifyCertificates}. Each names at most one before it, by
- * a hash, so if only one is named by no other, the walk from it meets them all.
+ * Orders issuances that have already been verified; refuses like {@link verifyCertificates}. Each issuance names at most
+ * one predecessor, by hash, so if exactly one is named by no other, walking back from it visits them all.
  */
 export function orderHistory(
   uuid: string,
@@ -69,8 +74,8 @@ export function orderHistory(
 }
 
 /**
- * Envelopes in the parsed answer of `GET /v1/certificates/{uuid}`: the newest issuance and its history. Refuses
- * `payload_malformed` for anything that is no such answer.
+ * The envelopes in the parsed answer of `GET /v1/certificates/{uuid}`: the newest issuance and its history. Anything
+ * else is refused with `payload_malformed`.
  */
 export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonValue[]> {
   if (!isObject(answer)) return refuse("payload_malformed", "The certificate answer is not an object.");
@@ -84,22 +89,22 @@ export function certificateEnvelopes(answer: JsonValue): Verdict<readonly JsonVa
   return ok([certificate, ...earlier]);
 }
 
-/** What is needed of an issuance to judge a seal by it. */
+/** The members of an issuance that are needed to judge a seal by it. */
 export type CertificateStanding = Pick<
   Certificate,
   "status" | "status_effective_from" | "status_reason" | "issued_at"
 >;
 
-/** Issuances of one party, newest first, without a gap down to the last. */
+/** The issuances of one party, newest first, with no gap down to the oldest one listed. */
 export interface Issuances<C extends CertificateStanding = CertificateStanding> {
   readonly issuances: readonly { readonly certId: string; readonly certificate: C }[];
 }
 
 /**
- * The certificate that a seal names, if that seal stood under it: it must be the issuance in force at `sealed_at`, and
- * no later issuance may have ended it by then, whenever that was decided; by `by`, where the seal is known to have been
- * made by an earlier instant than it says. Otherwise `certificate_unknown`,
- * `certificate_not_in_force` or `certificate_withdrawn`.
+ * The certificate that a seal names, provided it covered that seal: it must be the issuance in force at `sealed_at`, and
+ * no later issuance may have ended it by then, regardless of when that was decided. Where the seal is known to have been
+ * made before its stated time, `by` is that earlier instant and ends are judged by it. Otherwise refuses with
+ * `certificate_unknown`, `certificate_not_in_force` or `certificate_withdrawn`.
  */
 export function certificateAt<C extends CertificateStanding>(
   history: Issuances<C>,
@@ -111,7 +116,7 @@ export function certificateAt<C extends CertificateStanding>(
   if (named === undefined)
     return refuse("certificate_unknown", "The seal names a certificate that the business does not have.");
   if (named.status !== "active") return ended(named);
-  // The clock that set sealed_at may be behind the clock that set issued_at, by what publishing allows.
+  // The clock that set sealed_at may lag behind the clock that set issued_at, by the skew that publishing allows.
   if (instantOf(seal.sealed_at) < instantOf(named.issued_at) - sealedAtSkewMs) {
     return refuse("certificate_not_in_force", "The seal is older than the certificate that it names.");
   }
@@ -125,8 +130,8 @@ export function certificateAt<C extends CertificateStanding>(
 }
 
 /**
- * Null when the issuances go up to the one that the business's published keys name, which the service signed with a date:
- * where that one is missing, so is what it says. Issuances that are newer than the keys take nothing away.
+ * Null when the issuances include the one that the business's published keys name. The service signed those keys with a
+ * date, so if that issuance is missing, whatever it says has been withheld. Issuances newer than the keys do no harm.
  */
 export function withheldFault(
   { issuances }: Issuances,

@@ -1,4 +1,4 @@
-// Evidence files: an answer together with everything that verifying it offline needs (format `svc-evidence/1`).
+// Evidence files: an answer together with everything needed to verify it offline (format `svc-evidence/1`).
 
 import { parseBase64, parseUtf8, toBase64, utf8 } from "../protocol/bytes.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -11,7 +11,7 @@ import type { AnswerEvidence } from "./answer-evidence.ts";
 
 export const evidenceFormat = "svc-evidence/1";
 
-/** Members of an evidence file. Exactly one of `fetched` and `search` is there, as it was answered. */
+/** The members of an evidence file. Exactly one of `fetched` and `search` is present, verbatim as answered. */
 interface EvidenceFile {
   readonly format: string;
   readonly environment: "production" | "sandbox";
@@ -22,7 +22,7 @@ interface EvidenceFile {
   readonly business_keys?: JsonValue;
   readonly key_custody?: JsonValue;
   readonly mandate?: JsonValue;
-  /** Exact bytes, so that a file that was printed anew still verifies. */
+  /** The exact bytes, so that a reformatted file still verifies. */
   readonly record_base64?: string;
   readonly ai_policy_record_base64?: string;
   readonly caller_key_id?: string;
@@ -53,7 +53,7 @@ const shape = closed<EvidenceFile>({
   request_hash: optional(matching(isHash, "a hash")),
 });
 
-/** Reads an evidence file; `payload_malformed` for anything else. Judges nothing in it. */
+/** Reads an evidence file without judging its content; anything else is refused with `payload_malformed`. */
 export function parseEvidence(bytes: Uint8Array): Verdict<Evidence> {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return parsed;
@@ -87,7 +87,7 @@ function evidenceOf(file: EvidenceFile): AnswerEvidence {
   };
 }
 
-/** What goes into an evidence file: exact texts of answers, as they were received. */
+/** The contents of an evidence file: the exact texts of answers as received. */
 export interface EvidenceTexts {
   readonly environment: "production" | "sandbox";
   readonly answer: { readonly kind: "fetched" | "search"; readonly text: string };
@@ -100,7 +100,7 @@ export interface EvidenceTexts {
   readonly requestHash?: string;
 }
 
-/** Text of an evidence file. Answers go in character by character; the record's bytes also as base64. */
+/** The text of an evidence file. Answers are included verbatim; the bytes of the record are added as base64. */
 export function evidenceText(texts: EvidenceTexts): string {
   const { answer } = texts;
   const record = answer.kind === "fetched" ? exactMember(answer.text, "record") : null;

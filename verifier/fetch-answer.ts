@@ -1,5 +1,5 @@
-// The whole answer of a fetch: receipt, sidecar, source line, and with what the verification surface publishes of the
-// business its certificate, keys, custody, the seal and the AI policy now in force.
+// The whole answer of a fetch: receipt, sidecar and source line, plus, with what the verification surface publishes
+// about the business, its certificate, keys, custody, the seal and the AI policy now in force.
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -29,9 +29,10 @@ import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 /**
- * Checks the body of a fetch answer, exactly as it was received. The checks are `receipt`, `sidecar`, `source_line`,
+ * Checks the body of a fetch answer, exactly as received. The checks are `receipt`, `sidecar`, `source_line`,
  * `certificate`, `business_keys`, `seal`, `ai_policy` and `key_custody`; those whose evidence is missing are
- * `not_checked`. There is a failed check `answer` where the body is no such answer or calls the record another type.
+ * `not_checked`. A failed check `answer` is reported if the body is not a fetch answer or names a different type for the
+ * record.
  */
 export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: AnswerEvidence = {}): Report {
   const parsed = parseFetched(body, { record: evidence.record, policyRecord: evidence.policyRecord });
@@ -51,7 +52,7 @@ export function verifyFetchAnswer(trust: Trust, body: Uint8Array, evidence: Answ
   ]);
 }
 
-/** Nobody signed what the answer calls the record: a check is made of it only where it is wrong. */
+/** The type that the answer gives for the record is not signed, so a check is reported only when it is wrong. */
 function typeCheck(
   { type }: FetchedRecord,
   sidecar: Verdict<Sidecar>,
@@ -63,7 +64,7 @@ function typeCheck(
   return [checkOf("answer", refuse("record_type_mismatch", detail, "/type"))];
 }
 
-/** A sidecar is held against the record, and against its seal where that stands. */
+/** A sidecar is checked against the record, and against its seal if that seal is valid. */
 function fetchSidecar(
   trust: Trust,
   { sidecar, recordId, businessUuid }: FetchedRecord,
@@ -76,7 +77,7 @@ function fetchSidecar(
   return stated.ok && underSeal?.ok === false ? underSeal : stated;
 }
 
-/** The receipt of a fetch lists the one record. */
+/** The receipt of a fetch must list exactly the one record. */
 function fetchReceipt(
   trust: Trust,
   fetched: FetchedRecord,
@@ -114,19 +115,19 @@ interface Business {
 
 interface BusinessChecks {
   readonly checks: readonly Check[];
-  /** Null where it was not checked. */
+  /** Null if the seal was not checked. */
   readonly seal: Verdict<SealReport> | null;
 }
 
-/** How much older than the answer what is published of the business may be: caches of a day are nobody's deceit. */
+/** How far the published data of the business may lag behind the answer: caches of up to a day are legitimate. */
 const lagMs = 86_400_000;
 
 type DatedEvidence = AnswerEvidence & {
-  /** By a receipt that stands; null without one. */
+  /** The time of serving according to a valid receipt; null without one. */
   readonly servedAt: string | null;
 };
 
-/** Why keys say nothing of the moment when the answer was served; null when they do. */
+/** Why the keys say nothing about the moment when the answer was served; null when they do. */
 function staleness({ issued_at: issuedAt }: BusinessKeys, { servedAt }: DatedEvidence): string | null {
   if (servedAt === null || instantOf(issuedAt) >= instantOf(servedAt) - lagMs) return null;
   return `They are as of ${issuedAt}, more than a day before the answer was served (${servedAt}): what was revoked since is not in them.`;
@@ -169,7 +170,7 @@ function businessChecks(trust: Trust, fetched: FetchedRecord, evidence: DatedEvi
   return { checks, seal };
 }
 
-/** Where the keys of the business are known, up to the issuance that they name. */
+/** The certificates of the business; where its keys are known, the history must include the issuance that they name. */
 function certificatesOf(
   trust: Trust,
   uuid: string,
@@ -220,8 +221,8 @@ function recordSeal(
 }
 
 /**
- * An answer carries only the AI policy in force when it was served: what was in force before is not in it. One that does
- * not stand, or that the answer says there is none, tells nothing of the record's seal.
+ * An answer carries only the AI policy in force when it was served, not the earlier ones. If that policy is invalid, or
+ * the answer states that there is none, it says nothing about the record's seal.
  */
 function timelineOf(policy: Verdict<SealReport | null>): PolicyTimeline | null {
   if (!policy.ok || policy.value === null || policy.value.ai_policy_version === null) return null;
@@ -229,7 +230,7 @@ function timelineOf(policy: Verdict<SealReport | null>): PolicyTimeline | null {
   return { versions: [{ version, live_from: from }], isComplete: false, uncertainMs: sealedAtSkewMs };
 }
 
-/** The seal of the AI policy; null where the answer says that there is none. */
+/** The seal of the AI policy; null if the answer states that there is none. */
 function policySeal(trust: Trust, policy: FetchedPolicy, business: Business): Verdict<SealReport | null> {
   if (policy.version === 0) return ok(null);
   if (policy.bytes === null) return refuse("payload_malformed", "The AI policy record is missing.");
@@ -243,7 +244,10 @@ function policySeal(trust: Trust, policy: FetchedPolicy, business: Business): Ve
     : seal;
 }
 
-/** Versions only rise: the one in force when a record is served is no older than the one that it was sealed under. */
+/**
+ * Versions only increase, so the version in force when a record is served cannot be older than the one it was sealed
+ * under.
+ */
 function policyCheck(
   { version }: FetchedPolicy,
   policy: Verdict<SealReport | null>,

@@ -1,5 +1,5 @@
-// A fetched record's parts. The record and the AI policy record are taken as the exact characters of the answer:
-// their hashes are over those, and parsing and printing them again could change them.
+// The parts of a fetched record. The record and the AI policy record are taken verbatim from the answer: their hashes
+// cover those exact characters, which parsing and re-serialising could change.
 
 import { parseUtf8, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
@@ -18,7 +18,7 @@ export interface FetchedRecord {
   readonly seal: JsonValue;
   readonly sidecar: JsonValue;
   readonly receipt: JsonValue;
-  /** Null where the answer has none. */
+  /** Null if the answer has none. */
   readonly sourceLine: string | null;
   readonly policy: FetchedPolicy;
 }
@@ -31,15 +31,15 @@ export interface FetchedPolicy {
 }
 
 /**
- * Bytes for an answer whose text is no longer the one served. They count only where they say what the answer shows:
- * whoever reads the answer must not be shown something else than what verifies.
+ * The bytes for an answer whose text is no longer the one served. They count only if they have the same content as the
+ * answer: the reader must not be shown anything other than what is verified.
  */
 export interface ExactBytes {
   readonly record?: Uint8Array | undefined;
   readonly policyRecord?: Uint8Array | undefined;
 }
 
-/** Reads the answer of `GET /v1/records/{record_id}`; `payload_malformed` for anything else. */
+/** Reads the answer of `GET /v1/records/{record_id}`; anything else is refused with `payload_malformed`. */
 export function parseFetched(body: Uint8Array, exact: ExactBytes = {}): Verdict<FetchedRecord> {
   const parsed = parseObject(body);
   const text = parseUtf8(body);

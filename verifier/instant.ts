@@ -1,6 +1,6 @@
 import { parseTimestamp } from "../protocol/identifiers.ts";
 
-/** Unix milliseconds of a timestamp that a document's format already checked. */
+/** The Unix milliseconds of a timestamp whose format has already been checked. */
 export function instantOf(timestamp: string): number {
   const instant = parseTimestamp(timestamp);
   if (instant === null) throw new RangeError(`Not a timestamp: ${timestamp}`);

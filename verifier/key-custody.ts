@@ -1,4 +1,4 @@
-// Who holds a key: the service for the business, or the business itself.
+// Who holds a key: the service on behalf of the business, or the business itself.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope, payloadTypes } from "../protocol/dsse.ts";
@@ -12,7 +12,10 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
 import { sandboxFault, type Trust, verifyIssued } from "./trust.ts";
 
-/** Verifies one custody statement: both halves, the issuance key valid at `issued_at`, the sandbox mark. */
+/**
+ * Verifies one custody statement: both signature halves, that the issuance key was valid at `issued_at`, and the sandbox
+ * mark.
+ */
 export function verifyKeyCustody(trust: Trust, value: JsonValue): Verdict<KeyCustody> {
   const envelope = parseEnvelope(value);
   if (!envelope.ok) return envelope;
@@ -26,9 +29,9 @@ export function verifyKeyCustody(trust: Trust, value: JsonValue): Verdict<KeyCus
 }
 
 /**
- * Custody of a key at an instant, from the statements of a business: the parsed answer of
- * `GET /v1/certificates/{uuid}/key-custody`, or a list of envelopes. A statement that does not verify refuses the whole:
- * it could be the one in force. Without a statement the state is `unstated`.
+ * The custody of a key at an instant, derived from the statements of a business: the parsed answer of `GET
+ * /v1/certificates/{uuid}/key-custody`, or a list of envelopes. A single statement that does not verify refuses the
+ * whole list, since it could be the one in force. Without a statement the state is `unstated`.
  */
 export function custodyAt(
   trust: Trust,

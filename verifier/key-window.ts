@@ -1,4 +1,4 @@
-// The instants that bound a key, and what they say about something signed at a given one.
+// The instants that bound a key's validity, and what they mean for something signed at a given time.
 
 import { type Refusal, refuse } from "../protocol/result.ts";
 
@@ -10,16 +10,17 @@ export interface KeyWindow {
 }
 
 /**
- * Null when the key stood at `at` (a timestamp); `by` is the instant by which the signature is known to have been made,
- * where that is earlier: what began is judged by the former, what ended by the latter. From `compromised_from` on nothing stands (`key_compromised`); before
- * `valid_from`, and from `valid_until` or `revoked_at` on, the key was not valid (`key_not_valid`).
+ * Null when the key was valid at `at` (a timestamp). `by` is the instant by which the signature is known to have been
+ * made, if that is earlier: the start of validity is judged by `at`, the end by `by`. From `compromised_from` on,
+ * nothing is valid (`key_compromised`); before `valid_from`, and from `valid_until` or `revoked_at` on, the key is not
+ * valid (`key_not_valid`).
  */
 export function windowFault(
   key: KeyWindow,
   at: string,
   by = at,
 ): Refusal<"key_compromised" | "key_not_valid"> | null {
-  // Timestamps are of one fixed width, so their text orders as their instants do.
+  // Timestamps have a fixed width, so comparing them as text orders them in time.
   if (key.compromised_from !== null && by >= key.compromised_from) {
     return refuse("key_compromised", `The key is compromised from ${key.compromised_from} on.`);
   }
@@ -28,7 +29,7 @@ export function windowFault(
   return end !== null && by >= end ? refuse("key_not_valid", `The key was valid until ${end}.`) : null;
 }
 
-/** The earlier of two timestamps, where null is never. */
+/** The earlier of two timestamps, where null means never. */
 export function earliest(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;

@@ -1,4 +1,4 @@
-// Mandates: under what authority an integration key sealed.
+// Mandates: the authority under which an integration key made a seal.
 
 import type { BusinessKeys } from "../protocol/business-keys.ts";
 import type { JsonValue } from "../protocol/canonical-json.ts";
@@ -9,12 +9,16 @@ import { verifySealer } from "./business-keys.ts";
 import { windowFault } from "./key-window.ts";
 import type { Trust } from "./trust.ts";
 
-/** A person seals a mandate; only in the sandbox does the service do it for the business, so that trying needs no portal. */
+/**
+ * A mandate is sealed by a person; only in the sandbox may the service do it for the business, so that trying it out
+ * needs no portal.
+ */
 const mandateSealers = { production: ["passkey"], sandbox: ["passkey", "hosted"] } as const;
 
 /**
- * Verifies a mandate: sealed by a passkey of the business (under sandbox anchors also by a hosted key) that stood at
- * `valid_from`. One that a machine's key signed is `key_unknown`; one changed after sealing `signature_invalid`.
+ * Verifies a mandate: it must be sealed by a passkey of the business (under sandbox anchors a hosted key is also
+ * allowed) that was valid at `valid_from`. A mandate signed by a machine's key is `key_unknown`; one changed after
+ * sealing is `signature_invalid`.
  */
 export function verifyMandate(trust: Trust, keys: BusinessKeys, value: JsonValue): Verdict<Mandate> {
   const envelope = parseEnvelope(value);

@@ -1,4 +1,4 @@
-// An envelope says what it carries. Whatever document a verifier expects, another type is `payload_type_mismatch`.
+// An envelope states its payload type. Whichever document a verifier expects, any other type is `payload_type_mismatch`.
 
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../protocol/canonical-json.ts";
@@ -27,7 +27,7 @@ const custody = {
 };
 const pushedSeal = batchSeal(business, [bytes], 0) as JsonObject;
 
-/** Each document with its verification. */
+/** Each document with the function that verifies it. */
 const documents: readonly (readonly [string, JsonValue, (envelope: JsonValue) => string])[] = [
   ["certificate", business.issued.envelope, (envelope) => codeOf(verifier.certificate(envelope))],
   [

@@ -1,4 +1,4 @@
-// AI policy bits: whether the masks on a row are those of the booleans that the business sealed.
+// AI policy bits: whether the masks on a row match the booleans that the business sealed.
 
 import {
   type AiPolicyRecord,
@@ -21,17 +21,18 @@ export interface PolicyBitsReport {
   readonly bits: PolicyBits;
   /** Contexts in which the business does not want to appear. */
   readonly blocked: readonly BlockedName[];
-  /** Whether the purchase bit is withheld although the sealed record grants it. */
+  /** Whether the purchase bit is withheld even though the sealed record grants it. */
   readonly isPurchaseWithheld: boolean;
-  /** Null for version 0, which nothing seals. */
+  /** Null for version 0, which has no seal. */
   readonly seal: SealReport | null;
 }
 
 /**
- * Verifies served bits against the sealed AI policy record that they come from; `policy` is null when the caller has
- * none, which only version 0 bears. Refuses `ai_policy_bits_mismatch` for any bit that the record does not give (only
- * purchase may be withheld) and for bits of version 0 that permit anything, `ai_policy_version_mismatch` when the seal
- * creates another version than the bits name, 0 included, and the reasons of seals.
+ * Verifies the served bits against the sealed AI policy record from which they derive. `policy` is null when the caller
+ * has none, which is acceptable only for version 0. Refuses with `ai_policy_bits_mismatch` for any bit that the record
+ * does not imply (only purchase may be withheld) and for bits of version 0 that permit anything, with
+ * `ai_policy_version_mismatch` when the seal creates a version other than the one the bits name (including 0), and with
+ * the reasons of seals.
  */
 export function verifyPolicyBits(
   trust: Trust,

@@ -1,28 +1,32 @@
-// When each AI policy version of a business came into force: what a seal's `ai_policy_version` is judged by.
+// When each AI policy version of a business came into force; a seal's `ai_policy_version` is judged by this.
 
 import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { instantOf } from "./instant.ts";
 
 export interface PolicyVersion {
   readonly version: number;
-  /** From when the version was in force. */
+  /** The instant from which the version was in force. */
   readonly live_from: string;
 }
 
 export interface PolicyTimeline {
   readonly versions: readonly PolicyVersion[];
-  /** Whether every version there ever was is listed; if not, an unlisted version older than all listed ones may have been in force. */
+  /**
+   * Whether every version that ever existed is listed; if not, an unlisted version older than all the listed ones may
+   * have been in force.
+   */
   readonly isComplete: boolean;
   /**
-   * How far, in milliseconds, a `live_from` may be from the instant at which the version came into force; nothing unless
-   * stated. A version is in force from when the service received it, and its own seal only says when it was sealed.
+   * How far, in milliseconds, a `live_from` may be from the instant at which the version came into force (default 0). A
+   * version is in force from the moment the service received it, whereas its own seal only says when it was sealed.
    */
   readonly uncertainMs?: number;
 }
 
 /**
- * Whether `version` was the one in force at an instant; otherwise `ai_policy_version_mismatch`. 0 is in force before the
- * first version. Where the timeline is uncertain, any version that may have been the one is taken.
+ * Checks that `version` was the one in force at an instant; otherwise refuses with `ai_policy_version_mismatch`. Version
+ * 0 is in force before the first version. Where the timeline is uncertain, any version that may have been in force is
+ * accepted.
  */
 export function judgePolicyVersion(timeline: PolicyTimeline, version: number, at: string): Verdict<void> {
   const { uncertainMs = 0 } = timeline;

@@ -7,7 +7,7 @@ import { codeOf, makeScene } from "./scene.fixture.ts";
 
 const { verifier } = makeScene();
 
-/** A document with its own, right hash. */
+/** A document with its own, correct hash. */
 function hashed({ sha256: _, ...rest }: JsonObject): JsonObject {
   return { ...rest, sha256: hashOf(canonicalBytes(rest)) };
 }

@@ -1,4 +1,4 @@
-// Projection specifications as they are published: a version has one specification, and one hash, for ever.
+// Published projection specifications: a version has one specification, and one hash, permanently.
 
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
 import type { ProjectionSpecification } from "../protocol/projection/specification.ts";
@@ -7,9 +7,10 @@ import { ok, refuse, type Verdict } from "../protocol/result.ts";
 import { isObject } from "../std/is-object.ts";
 
 /**
- * Holds the parsed answer of `GET /v1/projections/{type}/{version}` against the specification that this verifier has of
- * the version: rows name a version, not a hash, so one that says otherwise is of no row. Refuses `payload_malformed`,
- * `projection_unknown` for a version that is not known here, and `hash_mismatch` for another text under a known one.
+ * Compares the parsed answer of `GET /v1/projections/{type}/{version}` with this verifier's own specification of that
+ * version: rows name a version, not a hash, so a specification that differs applies to no row. Refuses with
+ * `payload_malformed`, with `projection_unknown` for a version not known here, and with `hash_mismatch` for a different
+ * text under a known version.
  */
 export function verifyProjectionDocument(value: JsonValue): Verdict<ProjectionSpecification> {
   const version = isObject(value) ? value["version"] : undefined;

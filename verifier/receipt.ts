@@ -1,4 +1,4 @@
-// Receipts: what the service stated that it served, to whom and when.
+// Receipts: the service's statement of what it served, to whom and when.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
@@ -8,23 +8,23 @@ import type { IndexRow } from "../protocol/row.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 
-/** What a receipt is held against; whatever is left out is not compared. */
+/** What a receipt is checked against; omitted members are not compared. */
 export interface ReceiptSubject {
-  /** The presenter: the receipt must name this key. */
+  /** The key of the presenter, which the receipt must name. */
   readonly callerKeyId?: string;
   /** SHA-256 of the signature base that the presenter sent. */
   readonly requestHash?: string;
   readonly retrievalId?: string;
-  /** Each must be in the receipt as it is. */
+  /** The rows, each of which must be in the receipt unchanged. */
   readonly rows?: readonly IndexRow[];
-  /** Whether `rows` are all that was served: then the receipt lists these, in this order, and nothing else. */
+  /** Whether `rows` is everything that was served: the receipt must then list exactly these, in this order. */
   readonly isWhole?: boolean;
 }
 
 /**
- * Verifies a receipt: signed by a receipt key of the region it names that stood at `served_at`. Another region's key is
- * `key_unknown`; another caller, or a format 1 receipt where a caller must be named, `receipt_caller_mismatch`; a row
- * that is not in it as it is `receipt_row_mismatch`.
+ * Verifies a receipt: it must be signed by a receipt key of the region it names that was valid at `served_at`. A key of
+ * another region is `key_unknown`; another caller, or a format 1 receipt where a caller must be named, is
+ * `receipt_caller_mismatch`; a row that is not in it unchanged is `receipt_row_mismatch`.
  */
 export function verifyReceipt(
   trust: Trust,

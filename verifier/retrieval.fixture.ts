@@ -1,4 +1,4 @@
-// Test support: what a region serves: rows, receipts and whole answers.
+// Test support: the rows, receipts and whole answers that a region serves.
 
 import { policyBits, policyBitsText } from "../protocol/ai-policy.ts";
 import { toBase64, utf8 } from "../protocol/bytes.ts";
@@ -69,7 +69,7 @@ export function receiptFacts(
   };
 }
 
-/** Body of a search answer with one row. */
+/** The body of a search answer with one row. */
 export function searchBody(service: TestService, business: TestBusiness, bytes: Uint8Array): string {
   const row = servedRowText(service, business, bytes);
   const receipt = document(
@@ -80,7 +80,7 @@ export function searchBody(service: TestService, business: TestBusiness, bytes: 
   return `{"retrieval_id":"ret_1","collection":"products","country":"DE","rows":[${row}],"receipt":${JSON.stringify(receipt)}}`;
 }
 
-/** Body of a fetch answer: the record and the AI policy record stand in it verbatim. */
+/** The body of a fetch answer, which contains the record and the AI policy record verbatim. */
 export function fetchBody(
   service: TestService,
   business: TestBusiness,

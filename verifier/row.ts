@@ -1,5 +1,5 @@
-// Rows: that the service projected exactly this from the record (signature), and that the projection specification,
-// run again on the record, gives the same row.
+// Rows: that the service projected exactly this row from the record (signature), and that running the projection
+// specification on the record again gives the same row.
 
 import { parseBase64, utf8 } from "../protocol/bytes.ts";
 import { canonicalize, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
@@ -15,9 +15,10 @@ import { type IndexRow, parseRow, rowSigningText, serveTimeMembers } from "../pr
 import { type Trust, workingKey } from "./trust.ts";
 
 /**
- * Verifies the signature of a row, as served or as stored: parsed JSON. `servedAt` is the instant that a verified
- * receipt gives, if there is one; without it a row by a key that was ever compromised is refused. Refuses
- * `payload_malformed`, `projection_unknown`, `key_unknown`, `row_signature_invalid`, `key_not_valid`, `key_compromised`.
+ * Verifies the signature of a row, as served or as stored (parsed JSON). `servedAt` is the instant given by a verified
+ * receipt, if there is one; without it, a row signed by a key that was ever compromised is refused. Refuses with
+ * `payload_malformed`, `projection_unknown`, `key_unknown`, `row_signature_invalid`, `key_not_valid` or
+ * `key_compromised`.
  */
 export function verifyRowSignature(trust: Trust, value: JsonValue, servedAt?: string): Verdict<IndexRow> {
   const row = parseRow(value);
@@ -36,8 +37,9 @@ export function verifyRowSignature(trust: Trust, value: JsonValue, servedAt?: st
 }
 
 /**
- * Runs the row's projection again on the exact record bytes. Other bytes than the row's origin are `hash_mismatch`, and so
- * is a row that the projection does not give, at the member that differs; `projection_unknown` is never guessed.
+ * Runs the row's projection again on the exact record bytes. Bytes other than the row's origin are `hash_mismatch`; so
+ * is a row that differs from the projection, reported at the differing member. An unknown projection is
+ * `projection_unknown`, never guessed.
  */
 export function verifyProjection(trust: Trust, row: IndexRow, bytes: Uint8Array): Verdict<void> {
   const specification = specificationOf(row);
@@ -81,9 +83,9 @@ function specificationOf(row: IndexRow): Verdict<ProjectionSpecification> {
 }
 
 /**
- * A row does not say when it was signed: it may be projected again, by a later key, long after its publication. So the
- * key must not have ended before the publication nor begun after the serving, and a compromised key is believed only
- * for rows that were demonstrably served before.
+ * A row does not say when it was signed: it may be projected again, with a later key, long after its publication. So the
+ * key must not have ended before publication nor started after serving, and a compromised key is accepted only for rows
+ * that were demonstrably served before the compromise.
  */
 function keyFault(key: KeyEntry, row: IndexRow, servedAt: string | undefined): Verdict<never> | null {
   if (key.compromised_from !== null && (servedAt === undefined || servedAt >= key.compromised_from)) {

@@ -1,4 +1,4 @@
-// Test support: a service, a business that it verified, and a verifier that trusts the service.
+// Test support: a service, a business that it has verified, and a verifier that trusts the service.
 
 import type { Environment } from "../protocol/anchors.ts";
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
@@ -42,7 +42,7 @@ export function held<T>(verdict: Outcome<T>): T {
   return verdict.value;
 }
 
-/** `ok`, or the reason. */
+/** Returns `ok`, or the reason code. */
 export function codeOf(verdict: Outcome<unknown>): string {
   return verdict.ok ? "ok" : verdict.code;
 }

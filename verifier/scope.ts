@@ -13,19 +13,19 @@ export interface ScopeEvidence {
   readonly payload: Seal | BatchSeal;
   readonly key: BusinessKey;
   readonly keys: BusinessKeys;
-  /** Instant by which the seal was made: `sealed_at`, or before that when it was received. */
+  /** The instant by which the seal was made: the earlier of `sealed_at` and the time it was received. */
   readonly by: string;
-  /** The sealed record, for its countries. */
+  /** The sealed record, used for its countries. */
   readonly content: JsonObject;
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
-  /** Verified. */
+  /** The verified sidecar. */
   readonly sidecar: Sidecar | null;
 }
 
 /**
- * Judges the authority of the sealing key: of an integration key by its mandate, or where that is not at hand by what
- * the service stated in the sidecar; a passkey and a hosted key seal by their own right. Refuses `out_of_scope` and the
- * reasons of a mandate; without either piece of evidence the state is `not_checked`.
+ * Judges the authority of the sealing key. For an integration key it is the mandate or, where that is not available,
+ * what the service stated in the sidecar; a passkey and a hosted key seal in their own right. Refuses with
+ * `out_of_scope` and the reasons of a mandate; without either piece of evidence the state is `not_checked`.
  */
 export function judgeScope(trust: Trust, evidence: ScopeEvidence): Verdict<"ok" | "not_checked"> {
   const { payload, key, sidecar } = evidence;
@@ -72,7 +72,7 @@ function judgeStatement(
     : outOfScope(`The sidecar does not state a permission to publish ${payload.record_type}.`);
 }
 
-/** Every record type lists the countries that it is published for. */
+/** The countries for which a record is published; every record type lists them. */
 function countriesOf(record: JsonObject): readonly string[] {
   const { countries } = record;
   return Array.isArray(countries)

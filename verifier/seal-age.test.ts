@@ -19,7 +19,7 @@ const facts = sidecarFacts(business, bytes);
 const receivedAt = facts.received_at;
 const afterReceipt = "2026-03-01T12:00:01.001Z";
 
-/** The system's key ended as told; it sealed at `sealedAt`, before all of these ends. */
+/** The system's key ended as given; it sealed at `sealedAt`, before all of these ends. */
 const under = (ended: Parameters<typeof listedKey>[2], evidence: Partial<SealEvidence> = {}): string =>
   codeOf(
     verifier.seal({

@@ -1,21 +1,21 @@
-// How old a seal is, where its key ended afterwards. Whoever took a key writes what they like into `sealed_at`: once a key
-// is said to be compromised, only what the service received before that moment is known to be the business's.
+// How old a seal is when its key ended afterwards. A thief can write anything into `sealed_at`: once a key is declared
+// compromised, only what the service received before that moment is known to come from the business.
 
 import { type Refusal, refuse } from "../protocol/result.ts";
 import { earliest, type KeyWindow } from "./key-window.ts";
 
-/** What is known of when the service received a seal. */
+/** What is known about when the service received a seal. */
 export interface SealAge {
-  /** As a sidecar that counts states it; null without one. */
+  /** The time stated by a sidecar that counts; null without one. */
   readonly stated: string | null;
-  /** As the service itself has it on record, null where it has nothing; absent where it was not asked. */
+  /** The time in the service's own records, null if it has none; absent if the service was not asked. */
   readonly received?: { readonly at: string | null } | undefined;
 }
 
 /**
- * Null when the key did not end after the sealing, or the seal was received before. Of a key that is said to be compromised
- * everything else is `key_compromised`. Of one that was only revoked, which nobody says was ever in other hands, it is
- * `key_not_valid`, and only where the service was asked.
+ * Null when the key has not ended, or the seal was received before the end. Otherwise a seal of a compromised key is
+ * `key_compromised`. A seal of a key that was only revoked, with no claim that it was ever in other hands, is
+ * `key_not_valid`, and only if the service was asked.
  */
 export function ageFault(
   key: KeyWindow,

@@ -1,19 +1,19 @@
-// What is said of a seal: of one that stands what it proves, of one that is refused what it claims, and of both which
-// checks were made. A claim is under a name of its own, so that nobody takes it for something that was verified.
+// What is reported about a seal: what a valid seal proves, what a refused one claims, and for both, which checks were
+// made. Claims have a name of their own, so that nobody mistakes them for verified facts.
 
 import type { BusinessKey } from "../protocol/business-keys.ts";
 import type { Ok, ReasonCode, Refusal, Verdict } from "../protocol/result.ts";
 import type { BatchSeal, InclusionSeal, Seal } from "../protocol/seal.ts";
 import type { Sidecar } from "../protocol/sidecar.ts";
 
-/** `not_checked`: there was no evidence for the check, or an earlier one had failed. */
+/** `not_checked` means that there was no evidence for the check, or that an earlier one had failed. */
 export type CheckState = "ok" | "missing" | "not_checked";
 
 export interface SealChecks {
   readonly certificate: "ok" | "failed" | "not_checked";
   readonly ai_policy: "ok" | "failed" | "not_checked";
   readonly scope: "ok" | "failed" | "not_checked";
-  /** `missing` with and without `key_event_missing`: whether that refuses the seal was the caller's choice. */
+  /** `missing`, with or without a refusal `key_event_missing`: whether it refuses the seal is the caller's choice. */
   readonly key_event: CheckState;
 }
 
@@ -34,33 +34,33 @@ interface SealMembers {
   readonly ai_policy_version: number | null;
   /** Null under format 2. */
   readonly terms_version: number | null;
-  /** Null for a record sealed alone. */
+  /** Null for a record that was sealed alone. */
   readonly leaf: SealedLeaf | null;
 }
 
-/** What a seal that stands proves. */
+/** What a valid seal proves. */
 export interface SealReport extends SealMembers {
   readonly path: "A" | "B";
   readonly key_kind: BusinessKey["kind"];
-  /** Hash of the bytes. */
+  /** The hash of the bytes. */
   readonly hash: string;
   readonly checks: SealChecks;
   /**
-   * What the sidecar that was given is worth; null where none was. Only one that stands, and is about these bytes under
-   * this seal, counted as evidence.
+   * The verdict on the given sidecar; null if none was given. A sidecar counts as evidence only if it is valid and
+   * concerns these bytes under this seal.
    */
   readonly sidecar: Verdict<Sidecar> | null;
 }
 
-/** What the text of a seal says. Nothing vouches for it. */
+/** What the text of a seal says, unverified. */
 export interface SealClaims extends SealMembers {
-  /** Null for a batch: it names a root. */
+  /** Null for a batch, which names a root instead. */
   readonly hash: string | null;
 }
 
-/** A refusal of a seal: why, what the seal claims, and how far the checks came. */
+/** The refusal of a seal: the reason, what the seal claims, and how far the checks got. */
 export interface SealRefusal extends Refusal<ReasonCode> {
-  /** As read, believed by nobody; null where the envelope or its payload could not be read. */
+  /** The claims as read, unverified; null if the envelope or its payload could not be read. */
   readonly claimed: SealClaims | null;
   readonly checks: SealChecks;
 }
@@ -78,7 +78,7 @@ export const nothingChecked: SealChecks = {
   key_event: "not_checked",
 };
 
-/** What a seal claims, as it was read. */
+/** What a seal claims, as read. */
 export function sealClaims(seal: OpenedSeal): SealClaims {
   const { payload } = seal;
   return {

@@ -241,7 +241,7 @@ describe("the key that sealed", () => {
 
   it("is judged as it was when it sealed", () => {
     expect(listed({ revoked_at: justAfter, valid_until: justAfter })).toBe("ok");
-    // A compromise makes the moment of sealing itself doubtful: seal-age.test.ts.
+    // A compromise casts doubt on the moment of sealing itself: see seal-age.test.ts.
     expect(listed({ compromised_from: justAfter })).toBe("key_compromised");
     expect(listed({ valid_from: justAfter })).toBe("key_not_valid");
     expect(listed({ valid_until: sealedAt })).toBe("key_not_valid");

@@ -36,7 +36,7 @@ const pushed: SealEvidence = {
 
 const code = (evidence: SealEvidence) => codeOf(verifier.seal(evidence));
 
-/** The same record, printed anew. */
+/** The same record, re-serialised. */
 function reserialised(text: Uint8Array): Uint8Array {
   return canonicalBytes(JSON.parse(new TextDecoder().decode(text)) as JsonValue);
 }

@@ -1,7 +1,8 @@
-// Seals: that a business published exactly these bytes, by a key of its own, under its certificate, its AI policy and
+// Seals: that a business published exactly these bytes, with a key of its own, under its certificate, its AI policy and
 // the authority of that key, all as they were when it sealed.
-//   Every check is against the moment of sealing; what happened later changes nothing unless it is stated to reach
-//   back (a revocation's effective date), or makes that moment doubtful (a key's `compromised_from`, see seal-age.ts).
+//   Every check is made as of the moment of sealing; later events change nothing unless they are declared to be
+//   retroactive (a revocation's effective date) or cast doubt on that moment (a key's `compromised_from`, see
+//   seal-age.ts).
 
 import type { BusinessKey, BusinessKeys } from "../protocol/business-keys.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -39,38 +40,39 @@ import { verifySidecar } from "./sidecar.ts";
 import type { Trust } from "./trust.ts";
 
 export interface SealEvidence {
-  /** What the bytes are; a record unless stated. */
+  /** What the bytes are (default: a record). */
   readonly document?: SealedDocument;
   /** The exact bytes that were sealed. */
   readonly bytes: Uint8Array;
   /** An envelope, or for a pushed record `{batch_seal, leaf_index, tree_size, proof[]}`; parsed JSON. */
   readonly seal: JsonValue;
-  /** Verified, complete back to the certificate that the seal names. */
+  /** The verified issuances, complete back to the certificate that the seal names. */
   readonly certificates: Issuances;
-  /** Verified. */
+  /** The verified keys of the business. */
   readonly keys: BusinessKeys;
   /**
-   * Hash of the record as learned elsewhere, from something verified: where the path does not lead to the root it tells
-   * altered bytes (`hash_mismatch`) from a wrong path (`inclusion_invalid`). It never refuses a seal by itself.
+   * The hash of the record, learned from another verified source: if the path does not lead to the root, it
+   * distinguishes altered bytes (`hash_mismatch`) from a wrong path (`inclusion_invalid`). On its own it never refuses a
+   * seal.
    */
   readonly expectedHash?: string;
-  /** Mandate envelope of an integration key, and when it was revoked. */
+  /** The mandate envelope of an integration key, and when it was revoked. */
   readonly mandate?: { readonly envelope: JsonValue; readonly revoked_at: string | null };
-  /** Sidecar envelope; see {@link verifySeal} for what it counts. */
+  /** The sidecar envelope; see {@link verifySeal} for when it counts. */
   readonly sidecar?: JsonValue;
-  /** Absent: the AI policy version is compared with nothing but the sidecar. */
+  /** If absent, the AI policy version is compared only with the sidecar. */
   readonly policies?: PolicyTimeline;
-  /** When the service received the seal, by its own records, null if it never did; absent when it was not asked. */
+  /** When the service received the seal according to its own records, null if it never did; absent if it was not asked. */
   readonly received?: { readonly at: string | null };
-  /** Where the log has the leaf of the sealing key's registration; absent when the log was not asked. */
+  /** Whether the log has the leaf of the sealing key's registration; absent if the log was not asked. */
   readonly keyEvent?: { readonly found: boolean; readonly isRequired: boolean };
 }
 
 /**
- * Verifies a seal over bytes with the evidence given. The first failed check is the reason: envelope and payload, hash
- * or inclusion, key, signature, the key's window, record type, certificate, AI policy version, scope, key event
- * (specification, «Errors», verification reason codes). A sidecar is evidence where it stands and is about these bytes
- * under this seal; one that is not takes nothing from the seal.
+ * Verifies a seal over bytes with the given evidence. The first failed check is the reason, in this order: envelope and
+ * payload, hash or inclusion, key, signature, the key's window, record type, certificate, AI policy version, scope, key
+ * event (specification, «Errors», verification reason codes). A sidecar is evidence if it is valid and concerns these
+ * bytes under this seal; otherwise it does not affect the seal.
  */
 export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
   const parsed = parseRecordSeal(evidence.seal);
@@ -82,7 +84,10 @@ export function verifySeal(trust: Trust, evidence: SealEvidence): SealVerdict {
   return report.ok ? report : { ...report, claimed: sealClaims(opened.value), checks };
 }
 
-/** Whether a key of the business made a seal, whatever bytes that is over: the key, its signature and its window. */
+/**
+ * Whether a key of the business made a seal, regardless of the bytes it covers: checks the key, its signature and its
+ * window.
+ */
 export function verifySealMaker(
   trust: Trust,
   { keys, document = "record" }: Pick<SealEvidence, "keys" | "document">,
@@ -98,7 +103,7 @@ export function verifySealMaker(
     : opened;
 }
 
-/** Reads the payload of a seal of either kind, and judges nothing. */
+/** Reads the payload of a seal of either kind without judging it. */
 export function openRecordSeal(seal: RecordSeal): Verdict<OpenedSeal> {
   if (seal.kind === "single") {
     const payload = openSeal(seal.envelope);
@@ -113,7 +118,7 @@ type Checks = { -readonly [Name in keyof SealChecks]: SealChecks[Name] };
 interface Judged {
   readonly seal: RecordSeal;
   readonly opened: OpenedSeal;
-  /** Kept up to date check by check, so that a refusal says how far they came. */
+  /** Updated check by check, so that a refusal can report how far the checks got. */
   readonly checks: Checks;
 }
 
@@ -129,8 +134,9 @@ function judgeSeal(
   if (!bound.ok) return bound;
   const sidecar = sidecarOf(trust, evidence, payload, hash);
   const stated = sidecar?.ok ? sidecar.value.received_at : null;
-  // What was received had been made: a clock that is ahead writes a later sealed_at, and what ended in between took nothing.
-  // Only what everybody can see counts, or a seal would be accepted that nobody else verifies.
+  // A seal that has been received must already have been made: a fast clock writes a later sealed_at, and whatever ended
+  // in between does not affect the seal. Only evidence visible to everyone counts; otherwise a seal could be accepted
+  // that nobody else can verify.
   const by = stated !== null && stated < payload.sealed_at ? stated : payload.sealed_at;
   const key = judgeKey(trust, evidence.keys, seal, { payload, document, by });
   if (!key.ok) return key;
@@ -159,7 +165,7 @@ function judgeSeal(
   });
 }
 
-/** That the seal is over these bytes; for a batch, that the path leads from them to the sealed root. */
+/** Checks that the seal covers these bytes; for a batch, that the path leads from them to the sealed root. */
 function judgeBytes(trust: Trust, evidence: SealEvidence, opened: OpenedSeal, hash: string): Verdict<void> {
   if (opened.kind === "single") {
     return opened.payload.hash === hash ? ok(undefined) : otherBytes();
@@ -179,7 +185,7 @@ function judgeBytes(trust: Trust, evidence: SealEvidence, opened: OpenedSeal, ha
       );
 }
 
-/** Whether the path of a record seal leads from a leaf hash to the root that the batch seal is over. */
+/** Whether the path of a record seal leads from a leaf hash to the root that the batch seal covers. */
 export function leadsToRoot(
   trust: Pick<Trust, "sha256">,
   { payload, inclusion }: { readonly payload: BatchSeal; readonly inclusion: InclusionSeal },
@@ -196,7 +202,7 @@ function otherBytes(): Verdict<never> {
   return refuse("hash_mismatch", "The seal is over other bytes than these.");
 }
 
-/** Batches are sealed by systems; single records by people and hosted keys; withdrawals by any key of the business. */
+/** Batches are sealed by systems, single records by people and hosted keys, and withdrawals by any key of the business. */
 function judgeKey(
   trust: Trust,
   keys: BusinessKeys,
@@ -216,9 +222,9 @@ interface Standing {
   readonly document: SealedDocument;
   readonly key: BusinessKey;
   readonly content: JsonObject;
-  /** Instant by which the seal was made. */
+  /** The instant by which the seal was made. */
   readonly by: string;
-  /** One that counts. */
+  /** A sidecar that counts as evidence. */
   readonly sidecar: Sidecar | null;
   readonly checks: Checks;
 }
@@ -253,8 +259,8 @@ function judgePolicy(timeline: PolicyTimeline | undefined, seal: Standing): Verd
   if (payload.v === 1 || seal.document === "ai_policy") return ok("not_checked");
   if (timeline === undefined) return ok(sidecar === null ? "not_checked" : "ok");
   const atSealing = judgePolicyVersion(timeline, payload.ai_policy_version, payload.sealed_at);
-  // The sealer's clock may differ from the service's by what publishing allows: what was in force when the service
-  // received the seal, by its own signed word, is as good.
+  // The sealer's clock may differ from the service's by the skew that publishing allows, so the version in force when
+  // the service received the seal, according to its own signed statement, is equally acceptable.
   const verdict =
     atSealing.ok || sidecar === null
       ? atSealing

@@ -1,4 +1,4 @@
-// What sealed bytes are: a record of a collection, an AI policy record, or a withdrawal document.
+// The kinds of sealed bytes: a record of a collection, an AI policy record, or a withdrawal document.
 
 import { parseAiPolicy } from "../protocol/ai-policy.ts";
 import type { JsonObject } from "../protocol/canonical-json.ts";
@@ -10,13 +10,13 @@ import { parseWithdrawal } from "../protocol/withdrawal.ts";
 
 export type SealedDocument = "record" | "ai_policy" | "withdrawal";
 
-/** `record_type` in the seal of an AI policy record. */
+/** The `record_type` in the seal of an AI policy record. */
 export const aiPolicyRecordType = "ai_policy";
 
 /**
- * Reads sealed bytes and holds them against the seal's `record_type`. Refuses `payload_malformed`,
- * `record_type_mismatch` and, for a schema version that is not known, `version_unknown`. Whether a record's own members
- * are right is judged when it is published, not here.
+ * Reads sealed bytes and checks them against the seal's `record_type`. Refuses with `payload_malformed`,
+ * `record_type_mismatch` and, for an unknown schema version, `version_unknown`. The record's own members are validated
+ * when it is published, not here.
  */
 export function sealedDocument(
   document: SealedDocument,

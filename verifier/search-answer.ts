@@ -23,7 +23,7 @@ export function verifySearchAnswer(trust: Trust, body: Uint8Array, evidence: Ans
   const servedAt = stated.ok ? stated.value.served_at : undefined;
   const verdicts = (rows as readonly JsonValue[]).map((row) => verifyRowSignature(trust, row, servedAt));
   const held = rowsOf(verdicts);
-  // A row that does not verify is its own failure; the receipt is then held against the presenter alone.
+  // A row that does not verify fails its own check; the receipt is then checked against the presenter alone.
   const over =
     held === null ? stated : verifyReceipt(trust, receipt, { ...subject, rows: held, isWhole: true });
   return reportOf([

@@ -1,4 +1,4 @@
-// Test support: a service with its whole chain of keys, offline, and the documents that it signs.
+// Test support: an offline service with its whole chain of keys, and the documents that it signs.
 
 import type { Anchors, Environment } from "../protocol/anchors.ts";
 import { canonicalBytes, type JsonObject, type JsonValue } from "../protocol/canonical-json.ts";
@@ -36,7 +36,7 @@ export interface TestService {
   readonly sidecar: ServiceKey;
   readonly statement: ServiceKey;
   readonly log: ServiceKey;
-  /** Key certificates, as parts that a test may change before signing. */
+  /** The key certificates, in parts that a test may change before signing. */
   readonly links: readonly Link[];
 }
 
@@ -44,7 +44,7 @@ export interface Link {
   readonly certified: ServiceKey;
   readonly issuer: ServiceKey;
   readonly facts?: Partial<KeyCertificate>;
-  /** Signing keys, where they are not the issuer's. */
+  /** The signing keys, if they are not the issuer's. */
   readonly signers?: readonly TestKey[];
 }
 
@@ -76,7 +76,7 @@ export function makeServiceKey(use: KeyUse, place: string | null = null): Servic
   };
 }
 
-/** The only key of a working key. */
+/** The single key of a working key. */
 export function soleKey({ halves: [key] }: ServiceKey): TestKey {
   if (key === undefined) throw new Error("A service key has a key");
   return key;
@@ -103,7 +103,7 @@ function otherHalf({ halves }: ServiceKey, half: TestKey): string | null {
 
 export interface KeySetParts {
   readonly links?: readonly Link[];
-  /** Changes to the entries of a key, by any of its key ids. */
+  /** Changes to the entries of a key, looked up by any of its key ids. */
   readonly entries?: (key: ServiceKey) => Partial<KeyEntry>;
   readonly facts?: Partial<KeySet>;
   readonly signers?: readonly TestKey[];
@@ -162,7 +162,7 @@ export function keyCertificate(service: TestService, link: Link): Envelope {
   );
 }
 
-/** A signed document of any kind from its members, by the keys of one service key. */
+/** A signed document of any kind, built from its members and signed with the keys of one service key. */
 export function document(kind: PayloadKind, payload: object, ...signers: readonly TestKey[]): JsonValue {
   return asJson(seal(payloadTypes[kind], canonicalBytes(asJson(payload)), ...signers));
 }
@@ -185,7 +185,7 @@ export function issueCertificate(
   };
 }
 
-/** As it would arrive: parsed from JSON text. */
+/** The value as it would arrive: parsed from JSON text. */
 export function asJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }

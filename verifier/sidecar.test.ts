@@ -60,7 +60,7 @@ describe("a sidecar", () => {
     const under = (changes: object) => {
       const seal = held(verifier.seal({ ...evidence, sidecar: sidecar(changes) }));
       if (seal.sidecar === null) throw new Error("A sidecar was given.");
-      // Only one that counted as evidence tells the authority of the key.
+      // Only a sidecar that counts as evidence establishes the authority of the key.
       expect(seal.checks.scope).toBe(seal.sidecar.ok ? "ok" : "not_checked");
       return codeOf(seal.sidecar);
     };

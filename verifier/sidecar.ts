@@ -1,4 +1,4 @@
-// Sidecars: what the service stated about the version of a record when it published it.
+// Sidecars: the service's statement about a version of a record when it published it.
 
 import type { JsonValue } from "../protocol/canonical-json.ts";
 import { parseEnvelope } from "../protocol/dsse.ts";
@@ -8,19 +8,19 @@ import { openSidecar, type Sidecar } from "../protocol/sidecar.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorking } from "./working-signature.ts";
 
-/** What a sidecar is held against; whatever is left out is not compared. */
+/** What a sidecar is checked against; omitted members are not compared. */
 export interface SidecarSubject {
   readonly record_id?: string;
   readonly business_uuid?: string;
-  /** Hash of the exact record bytes. */
+  /** The hash of the exact record bytes. */
   readonly hash?: string;
   readonly seal?: Seal | BatchSeal;
 }
 
 /**
- * Verifies a sidecar: signed by a sidecar key that stood at `published_at`, and about this record under this seal.
- * About other bytes, another record or another moment of sealing it is `hash_mismatch`; naming another sealing key
- * `key_mismatch`, another certificate `certificate_unknown`, another type `record_type_mismatch`, another AI policy
+ * Verifies a sidecar: it must be signed by a sidecar key that was valid at `published_at`, and concern this record under
+ * this seal. Other bytes, another record or another sealing time is `hash_mismatch`; another sealing key is
+ * `key_mismatch`, another certificate `certificate_unknown`, another type `record_type_mismatch`, and another AI policy
  * version `ai_policy_version_mismatch`.
  */
 export function verifySidecar(
@@ -38,7 +38,7 @@ export function verifySidecar(
   return sidecarFault(sidecar.value, subject) ?? sidecar;
 }
 
-/** Why a sidecar that stands is not about this subject, with the reasons of {@link verifySidecar}; null when it is. */
+/** Why a valid sidecar does not concern this subject, with the reasons of {@link verifySidecar}; null when it does. */
 export function sidecarFault(sidecar: Sidecar, subject: SidecarSubject): Refusal<ReasonCode> | null {
   return (
     compareSubject(sidecar, subject) ??
@@ -78,7 +78,7 @@ function compareSeal(sidecar: Sidecar, seal: Seal | BatchSeal): Refusal<ReasonCo
   return undefined;
 }
 
-/** AI policy versions and terms versions are told apart, so that one never passes for the other. */
+/** AI policy versions and terms versions are distinguished, so that one can never pass for the other. */
 function versionNamed(document: Sidecar | Seal | BatchSeal): string {
   return document.v === 2 ? `policy ${document.ai_policy_version}` : `terms ${document.terms_version}`;
 }

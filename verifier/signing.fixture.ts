@@ -1,4 +1,4 @@
-// Test support: keys that sign with node:crypto, so that the portable verifier is held against other code than its own.
+// Test support: keys that sign with node:crypto, so that the portable verifier is tested against independent code.
 
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { toBase64Url, utf8 } from "../protocol/bytes.ts";
@@ -34,7 +34,7 @@ function pairOf(alg: KeyAlgorithm): { readonly publicKey: KeyObject; readonly pr
   return generateKeyPairSync("ml-dsa-65");
 }
 
-/** Raw signature: r‖s for P-256. */
+/** A raw signature: r‖s for P-256. */
 export function signBytes(key: TestKey, message: Uint8Array): Uint8Array {
   const algorithm = key.alg === "ES256" ? "sha256" : null;
   return new Uint8Array(sign(algorithm, message, { key: key.privateKey, dsaEncoding: "ieee-p1363" }));
@@ -53,13 +53,13 @@ export function seal(payloadType: string, payload: Uint8Array, ...keys: readonly
 export const testOrigin = "https://portal.test";
 export const testRpId = "portal.test";
 
-/** What an authenticator and a browser said; each part can be told otherwise. */
+/** What an authenticator and a browser reported; each part can be overridden. */
 export interface AssertionParts {
   readonly origin?: string;
   readonly rpId?: string;
   readonly flags?: number;
   readonly type?: string;
-  /** The message whose hash is the challenge, when it is not the one to seal. */
+  /** The message whose hash is the challenge, if it is not the one being sealed. */
   readonly challengeOf?: Uint8Array;
   readonly crossOrigin?: boolean;
   readonly extraBytes?: number;
@@ -90,7 +90,7 @@ export function assertion(message: Uint8Array, key: TestKey, parts: AssertionPar
   authenticatorData.set(nativeSha256(utf8(parts.rpId ?? testRpId)));
   authenticatorData[32] = parts.flags ?? presentAndVerified;
   const signed = new Uint8Array([...authenticatorData, ...nativeSha256(clientDataJSON)]);
-  // WebAuthn signatures by P-256 keys are DER (Web Authentication Level 3, §6.5.5).
+  // WebAuthn signatures made with P-256 keys are DER (Web Authentication Level 3, §6.5.5).
   const sig =
     key.alg === "ES256" ? new Uint8Array(sign("sha256", signed, key.privateKey)) : signBytes(key, signed);
   return { keyid: key.keyId, sig, authenticatorData, clientDataJSON };

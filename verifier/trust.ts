@@ -1,8 +1,9 @@
 // Trust: which keys of the service count, and for what. It starts at the pinned roots and nowhere else.
-//   V1. A key is trusted only with a certificate whose issuer is trusted, may issue it, and stood when it was issued.
+//   V1. A key is trusted only with a certificate whose issuer is trusted, may issue it, and was valid when it was
+//       issued.
 //   V2. Both halves of an issuer must have signed; one half alone proves nothing.
-//   V3. Sandbox marks and anchors agree: sandbox keys count under sandbox anchors only, and no others do there.
-//   V4. A key set is believed as a whole or not at all: one key without a chain refuses it.
+//   V3. Sandbox marks and anchors agree: sandbox keys count only under sandbox anchors, and no other keys count there.
+//   V4. A key set is accepted as a whole or not at all: one key without a chain refuses it.
 
 import type { Anchors } from "../protocol/anchors.ts";
 import { canonicalize, type JsonValue } from "../protocol/canonical-json.ts";
@@ -24,7 +25,7 @@ import { ok, type Refusal, refuse, type Verdict } from "../protocol/result.ts";
 import type { SignatureVerifier } from "../protocol/signatures.ts";
 import { earliest, windowFault } from "./key-window.ts";
 
-/** The primitives that verification runs on: portable ones, or a node's native ones. */
+/** The primitives used for verification: portable ones, or a node's native ones. */
 export interface Primitives {
   readonly verify: SignatureVerifier;
   readonly sha256: Sha256;
@@ -33,7 +34,7 @@ export interface Primitives {
 export interface Trust extends Primitives {
   readonly anchors: Anchors;
   readonly keySet: KeySet;
-  /** Trusted keys by key_id; `compromised_from` is the earliest that anything trusted names. */
+  /** Trusted keys by key_id; `compromised_from` is the earliest that any trusted source names. */
   readonly keys: ReadonlyMap<string, KeyEntry>;
 }
 
@@ -49,8 +50,8 @@ const mayCertify: Readonly<Partial<Record<KeyUse, readonly KeyUse[]>>> = {
 };
 
 /**
- * Verifies a key set against the anchors. `value` is the parsed answer of `GET /.well-known/keys` or the envelope in
- * it. Refuses `key_unknown` for a set of another environment or an unknown signer, `post_quantum_required` where a half
+ * Verifies a key set against the anchors. `value` is the parsed answer of `GET /.well-known/keys` or the envelope in it.
+ * Refuses with `key_unknown` for a set of another environment or an unknown signer, `post_quantum_required` where a half
  * is missing, `trust_chain_broken` where a key has no chain to an anchor, and the reasons of envelopes and payloads.
  */
 export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Primitives): Verdict<Trust> {
@@ -73,9 +74,9 @@ export function verifyKeySet(anchors: Anchors, value: JsonValue, primitives: Pri
 }
 
 /**
- * Verifies an envelope that both halves of one issuance key must have signed, each valid at `at`. Refuses
+ * Verifies an envelope that both halves of one issuance key must have signed, each valid at `at`. Refuses with
  * `post_quantum_required` for one half alone, `key_unknown` for a key that may not issue, `signature_invalid`,
- * `key_not_valid`, `key_compromised`.
+ * `key_not_valid` or `key_compromised`.
  */
 export function verifyIssued(
   trust: Trust,
@@ -86,20 +87,20 @@ export function verifyIssued(
   return verifyPair({ keyOf: issuer, verify: trust.verify }, envelope, expected);
 }
 
-/** A key that signs alone, for one use; a receipt key also for one region. */
+/** The use of a key that signs alone; a receipt key is also bound to one region. */
 export interface WorkingUse {
   readonly use: KeyUse;
   /** Null unless the use is `receipt`. */
   readonly region: string | null;
 }
 
-/** The trusted key with this id and use, or null. A keyid selects a candidate and proves nothing. */
+/** The trusted key with this id and use, or null. A keyid only selects a candidate and proves nothing. */
 export function workingKey(trust: Trust, keyId: string, wanted: WorkingUse): KeyEntry | null {
   const key = keyForUse(trust.keys, keyId, wanted.use);
   return key !== null && key.region === wanted.region ? key : null;
 }
 
-/** Whether a document's sandbox mark fits the anchors (V3); otherwise `key_unknown`. */
+/** Checks that a document's sandbox mark fits the anchors (V3); otherwise refuses with `key_unknown`. */
 export function sandboxFault(anchors: Anchors, mark: true | undefined): Refusal<"key_unknown"> | null {
   const isSandbox = anchors.environment === "sandbox";
   if ((mark === true) === isSandbox) return null;
@@ -123,7 +124,10 @@ function parseCertificates(
   return ok(parsed);
 }
 
-/** Walks from the anchors along the certificates until nothing new is trusted (V1), then demands every key (V4). */
+/**
+ * Follows the certificates from the anchors until nothing new is trusted (V1), then requires every key to be trusted
+ * (V4).
+ */
 function followChains(
   anchors: Anchors,
   keySet: KeySet,
@@ -159,7 +163,7 @@ function followChains(
   return ok(trusted);
 }
 
-/** The earliest compromise that the entry or any certificate of the key names. */
+/** The key's entry, with the earliest compromise that it or any of its certificates names. */
 function withCompromise(entry: KeyEntry, certificates: readonly ParsedCertificate[]): KeyEntry {
   let compromised = entry.compromised_from;
   for (const { certificate } of certificates) {
@@ -184,7 +188,7 @@ function verifyKeyCertificate(
   return broken(`A certificate for a ${certificate.use} key does not hold: ${verdict.detail}`);
 }
 
-/** The entries of the keys that a certificate is for, when they say what the certificate says. */
+/** The entries of the keys that a certificate covers, if they agree with the certificate. */
 function certifiedEntries(
   certificate: KeyCertificate,
   entries: ReadonlyMap<string, KeyEntry>,
@@ -192,7 +196,7 @@ function certifiedEntries(
   const found: KeyEntry[] = [];
   for (const key of certificate.keys) {
     const entry = entries.get(key.key_id);
-    // A certificate of a key that the set does not list vouches for nothing that anyone will ask for.
+    // A certificate of a key that is not in the set vouches for nothing that anyone will ask for.
     if (entry === undefined) continue;
     const pair = certificate.keys.find((other) => other.key_id !== key.key_id)?.key_id ?? null;
     const agrees =

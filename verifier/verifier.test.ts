@@ -25,7 +25,7 @@ const created = createVerifier({ anchors: service.anchors, keySet });
 if (!created.ok) throw new Error(created.detail);
 const verifier: Verifier = created.value;
 
-// Not canonical, with white space at its end: only the exact characters have its hash.
+// Not canonical, with trailing white space: only the exact characters have its hash.
 const bytes = new TextEncoder().encode(
   `${JSON.stringify(JSON.parse(new TextDecoder().decode(recordBytes())), null, 1)}\n`,
 );
@@ -110,7 +110,7 @@ describe("a fetch answer", () => {
       evidence,
     );
     expect(reasonOf(report, "ai_policy")).toBe("ai_policy_version_mismatch");
-    // The answer was changed, and the record's seal was not.
+    // The answer was changed, but the record's seal was not.
     expect(reasonOf(report, "seal")).toBe("ok");
   });
 
@@ -316,7 +316,7 @@ describe("the primitives", () => {
       },
     });
     expect(counted.ok).toBe(true);
-    // Every certificate and the set itself by both halves; every thumbprint.
+    // Every certificate and the set itself are verified with both halves, plus every thumbprint.
     expect(seen.verified).toBe(2 * (service.links.length + 1));
     expect(seen.hashed).toBeGreaterThan(0);
   });

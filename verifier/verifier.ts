@@ -1,5 +1,5 @@
 // The offline verifier: everything that can be checked with pinned anchors and what the caller holds, in Node and in
-// browsers alike. It fetches nothing, keeps nothing and reads no clock.
+// browsers alike. It fetches nothing, stores nothing and reads no clock.
 
 import type { Anchors } from "../protocol/anchors.ts";
 import type { BusinessKeys } from "../protocol/business-keys.ts";
@@ -40,9 +40,9 @@ import { type Primitives, type Trust, verifyKeySet } from "./trust.ts";
 
 export interface VerifierOptions {
   readonly anchors: Anchors;
-  /** The answer of `GET /.well-known/keys`, or the envelope in it: its text, or parsed. */
+  /** The answer of `GET /.well-known/keys`, or the envelope in it, as text or parsed. */
   readonly keySet: JsonValue | Uint8Array;
-  /** Portable unless given; a node passes its native ones. */
+  /** The signature primitives (default: portable); a node passes its native ones. */
   readonly verify?: SignatureVerifier;
   readonly sha256?: Sha256;
 }
@@ -63,24 +63,27 @@ export interface Verifier {
     about: { readonly business_uuid: string; readonly key_id: string; readonly at: string },
   ): Verdict<CustodyState>;
   mandate(keys: BusinessKeys, envelope: JsonValue): Verdict<Mandate>;
-  /** A refusal says what the seal claims, under a name of its own, and which checks were made. */
+  /** A refusal reports what the seal claims, under a name of its own, and which checks were made. */
   seal(evidence: SealEvidence): SealVerdict;
   sidecar(envelope: JsonValue, subject?: SidecarSubject): Verdict<Sidecar>;
   receipt(envelope: JsonValue, subject?: ReceiptSubject): Verdict<Receipt>;
-  /** Signature of a row; `servedAt` from a verified receipt. */
+  /** Verifies the signature of a row; `servedAt` comes from a verified receipt. */
   rowSignature(row: JsonValue, servedAt?: string): Verdict<IndexRow>;
   /** Runs the row's projection again on the exact record bytes. */
   projection(row: IndexRow, bytes: Uint8Array): Verdict<void>;
-  /** A specification as `GET /v1/projections/{type}/{version}` answers it; one of another hash than its version has is refused. */
+  /**
+   * Checks a specification as `GET /v1/projections/{type}/{version}` answers it; one whose hash is not that of its
+   * version is refused.
+   */
   projectionDocument(document: JsonValue): Verdict<ProjectionSpecification>;
   policyBits(bits: JsonValue, policy: Omit<SealEvidence, "document"> | null): Verdict<PolicyBitsReport>;
-  /** Body of a search answer, exactly as received. */
+  /** Checks the body of a search answer, exactly as received. */
   searchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
-  /** Body of a fetch answer, exactly as received. */
+  /** Checks the body of a fetch answer, exactly as received. */
   fetchAnswer(body: Uint8Array, evidence?: AnswerEvidence): Report;
 }
 
-/** Verifies the key set against the anchors; all other verification starts from its result. */
+/** Verifies the key set against the anchors; all other verification builds on the result. */
 export function createVerifier(options: VerifierOptions): Verdict<Verifier> {
   const primitives: Primitives = {
     verify: options.verify ?? verifySignature,

@@ -1,4 +1,4 @@
-// Evidence is given by whoever wants to be believed: a newer certificate, or newer keys, that are left out are noticed.
+// Evidence comes from a party that wants to be believed: leaving out a newer certificate, or newer keys, is detected.
 
 import { describe, expect, it } from "vitest";
 import type { BusinessKeys } from "../protocol/business-keys.ts";

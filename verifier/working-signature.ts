@@ -1,4 +1,4 @@
-// Documents that one working key of the service signs alone: receipts, sidecars, statements, published keys.
+// Documents signed by a single working key of the service: receipts, sidecars, statements, published keys.
 
 import { type Envelope, openEnvelope, pae } from "../protocol/dsse.ts";
 import { verifyOne } from "../protocol/hybrid.ts";
@@ -8,14 +8,14 @@ import { windowFault } from "./key-window.ts";
 import { type Trust, type WorkingUse, workingKey } from "./trust.ts";
 
 export interface ExpectedSignature extends WorkingUse {
-  /** Instant at which the key must have stood. */
+  /** The instant at which the key must have been valid. */
   readonly at: string;
 }
 
 /**
- * Verifies the single signature of an envelope whose payload was already read as the expected type. Refuses
+ * Verifies the single signature of an envelope whose payload has already been read as the expected type. Refuses with
  * `envelope_malformed` for more than one signature, `key_unknown` for a key that may not sign this (another use, another
- * region, not in the key set), `signature_invalid`, `key_not_valid`, `key_compromised`. Answers the key.
+ * region, not in the key set), `signature_invalid`, `key_not_valid` or `key_compromised`. Returns the key.
  */
 export function verifyWorking(
   trust: Trust,

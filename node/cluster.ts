@@ -157,7 +157,7 @@ function noteTo(
   return (level, event, detail) => log({ level, event, actor: "", detail });
 }
 
-/** Opens and ends actor system and transport with each incarnation (U1). */
+/** The node's membership, which opens and ends an actor system and a transport with each incarnation (U1). */
 function membershipOf(
   options: ClusterOptions,
   parts: RegionStatusOptions,

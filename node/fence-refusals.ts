@@ -84,7 +84,7 @@ export class FenceWitness {
     return this.refusals().reduce((sum, { refusals }) => sum + refusals, 0);
   }
 
-  /** Writes increased counts (R2). Never rejects. */
+  /** Stops the periodic work and tries one last write (R2). Never rejects. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();

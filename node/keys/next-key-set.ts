@@ -164,7 +164,7 @@ function windowOf({ certificate: { valid_from, valid_until } }: Certified): stri
   return `${valid_from} ${valid_until}`;
 }
 
-/** Drops and replaces certificates that no verifier accepts any more (S2). */
+/** Leaves out certificates whose issuer was compromised when they were issued (S2). */
 function withoutFallen(
   known: readonly Certified[],
   marks: ReadonlyMap<string, string>,

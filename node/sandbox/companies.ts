@@ -1,4 +1,4 @@
-// Sample: two AI companies, each with a key of either algorithm.
+// Sample: two AI companies, each with one key per algorithm.
 
 import { everydayKey, type SampleCompany } from "./sample.ts";
 

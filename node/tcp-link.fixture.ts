@@ -54,7 +54,7 @@ export class TcpLink implements AsyncDisposable {
     this.#state = "held";
   }
 
-  /** Holds from the `times`-th piece with this text on, on its way to the target; resolves when it does. */
+  /** Starts to hold at the `times`-th piece that contains this text on its way to the target; resolves when it does. */
   holdAt(text: string, times: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#trigger = { text, left: times, caught: resolve };
@@ -101,7 +101,7 @@ export class TcpLink implements AsyncDisposable {
       to.destroySoon();
     };
     from.on("data", (chunk: Buffer) => this.#pass(() => write(chunk)));
-    // Who is cut off does not hear that the other end has gone.
+    // The client that is cut off does not learn that the other end has gone.
     from.on("close", () => this.#pass(end));
   }
 

@@ -166,7 +166,7 @@ function parseSecret(setting: string, text: string): string {
 
 const distinctMin = 10;
 
-/** Typical text that a person types to fill 32 characters. A random one of 32 hexadecimal digits matches about once in 10,000. */
+/** What a person might type to fill 32 characters. Of random texts of 32 hexadecimal digits, about 1 in 10,000 matches. */
 function isGuessable(secret: string): boolean {
   const period = `${secret}${secret}`.indexOf(secret, 1);
   return period < secret.length || new Set(secret).size < distinctMin;

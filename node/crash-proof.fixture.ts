@@ -149,7 +149,7 @@ async function proveOutcomes(services: NodeServices, scenario: Scenario): Promis
   const [second = [], third = []] = await Promise.all(overtaken);
   for (const { leaf_index: leaf, outcome, version, errors } of second) {
     if (outcome === "rejected") {
-      // Only a record that was withdrawn in the meantime may be.
+      // Only a record that was withdrawn in the meantime may be rejected.
       expect([leaf, errors.map((error) => error.code)]).toEqual([5, ["superseded"]]);
     } else expect([outcome, version], String(leaf)).toEqual(leaf < 190 ? ["updated", 2] : ["accepted", 1]);
   }

@@ -1,4 +1,4 @@
-// What the pages tell operators to watch is what a node really says.
+// A node really emits what the pages tell operators to watch.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Names that one node shows, a node of a cluster among others. */
+/** Names that one kind of node shows, such as a cluster node. */
 function emitted(): readonly string[] {
   const alone = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name);
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };

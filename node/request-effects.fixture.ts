@@ -157,7 +157,7 @@ export const orderOf: Readonly<Record<CollectionName, { readonly key: string; re
 export interface EffectsWorld extends Verifiable {
   readonly company: TestCaller;
   readonly pusher: TestCaller;
-  /** The ids of two products. */
+  /** The id of a push of two products. */
   readonly pushId: string;
   /** The ids that the search finds, in its order; or the code of the refusal. */
   found(collection: CollectionName, changes: Readonly<Record<string, unknown>>): Promise<unknown>;

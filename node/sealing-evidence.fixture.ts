@@ -42,7 +42,7 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
   };
 }
 
-/** Verdict on the key that sealed. */
+/** The mandate of the key that sealed. */
 async function mandateOf(world: SealingWorld, { uuid, mandateId }: PastBusiness, keyId: string | undefined) {
   const mandates = await world.services.register.mandates(uuid);
   const found = mandates.find((each) => each.mandate_id === mandateId && each.key_id === keyId);

@@ -15,7 +15,7 @@ export interface ClusterConfig {
     /** The number of replicas of every row, by data centre. */
     readonly replication: Readonly<Record<string, number>>;
     readonly username: string | null;
-    /** Null for connections without TLS. */
+    /** The TLS settings; null if connections do not use TLS. */
     readonly tls: {
       /** The PEM file of the authority that the servers' certificates are checked against. */
       readonly caFile: string;

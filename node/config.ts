@@ -55,7 +55,7 @@ export interface NodeConfig {
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
-  /** Null for a standalone node with the embedded default. */
+  /** The cluster settings; null for a standalone node with the embedded default. */
   readonly cluster: ClusterConfig | null;
   /** The channels that are unencrypted in production because settings allow it. */
   readonly plainText: readonly string[];

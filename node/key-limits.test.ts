@@ -39,7 +39,7 @@ const newCompany = (): Promise<TestCaller> => {
 
 const search = (caller: TestCaller, nonce = freshNonce(), body = JSON.stringify(productSearch)) =>
   send(node.running.urls.base_url, caller, { path: "/v1/products/search", body, nonce });
-/** Costs 1, and only the request itself if the id is not one. */
+/** Costs 1; if the id is malformed, only the request itself counts. */
 const fetchOne = (caller: TestCaller, recordId = `svc_${"a".repeat(26)}`, nonce = freshNonce()) =>
   send(node.running.urls.base_url, caller, { path: `/v1/records/${recordId}`, nonce });
 

@@ -35,7 +35,7 @@ async function open(retention = { logDays: 30, logMebibytes: 8 }): Promise<LogFi
 
 async function write({ destination }: LogFile, lines: readonly string[]): Promise<void> {
   const text = lines.map((line) => `${line}\n`).join("");
-  // Writing the file and opening its successor happen in the background; the byte counter learns of them first.
+  // The file is written, and its successor opened, in the background; the log's byte counter hears of it before this does.
   let left = Buffer.byteLength(text);
   const count = (written: number): void => {
     left -= written;

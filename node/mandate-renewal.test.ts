@@ -135,7 +135,7 @@ describe("the mandate of a sandbox key in use", () => {
 
   it("is followed again and again for years", async () => {
     const caller = await keyInUse();
-    // More than one read of a key returns, and within the life of the sandbox's own keys.
+    // More mandates than one read of a key returns, within the life of the sandbox's own keys.
     for (let day = 62; day <= 62 * 52; day += 62) {
       movedMs = day * dayMs;
       expect(await createMandateRenewal(node.services)(uuid, caller.key.keyId)).not.toBeNull();

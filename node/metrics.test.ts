@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Names that one kind of node shows, such as a cluster node. */
+/** The names of all metrics that a standalone node or a cluster node exposes. */
 function emitted(): readonly string[] {
   const alone = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name);
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };

@@ -12,7 +12,7 @@ import { parseHosts } from "./host-list.ts";
 
 export interface OpsConfig {
   readonly host: string;
-  /** Null for the fifth of the node's ports. */
+  /** The port to listen on; null selects the fifth of the node's ports. */
   readonly port: number | null;
   /** Further values of Host that it answers, in lower case with the port. */
   readonly hosts: readonly string[];

@@ -71,7 +71,7 @@ async function mandateFor(business: TestBusiness, mandate_id: string, countries:
   return signEnvelope(payloadTypes["mandate.v1"], payload, [signer]);
 }
 
-/** The mandates that this node's register lists, once it has been updated with this one. */
+/** The mandates that this node's register lists, once one of them satisfies `isThere`. */
 async function mandatesOnce(
   business: TestBusiness,
   isThere: (mandate: MandateFacts) => boolean,

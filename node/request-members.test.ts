@@ -265,7 +265,7 @@ async function replayed(isSame: boolean): Promise<unknown> {
   return world.published(undefined, { "idempotency-key": isSame ? key : freshNonce() });
 }
 
-/** The same holds for the address of grants. */
+/** The address of grants has its own tests. */
 const grants = (): Readonly<Record<string, Proof>> => {
   const keys = members.map(({ key }) => key).filter((key) => key.startsWith("POST /v1/sandbox/grants "));
   const shownBy = "node/sandbox-grants.test.ts: is answered by each of its members";

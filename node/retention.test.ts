@@ -48,9 +48,7 @@ async function serveMinute(minute: number, perMinute: number): Promise<void> {
   );
 }
 
-/**
- * Runs the region's every-minute task, `days` of retention after the first of `minutes` minutes, and then minute by minute.
- */
+/** What the region does each minute, at `atMs` and with a retention of `days` days. */
 function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
   return {

@@ -217,7 +217,7 @@ describe("an operator ends a certificate", () => {
     expect(runs.filter(({ code }) => code === 0).length).toBeGreaterThan(0);
     const acts = (await ops(`/ops/acts/${uuid}`))["acts"] as readonly object[];
     const { register } = node.running.services;
-    // The first one was issued without the name of an issuer.
+    // The first one was not issued by a named operator.
     const issued = acts.length + 1;
     await expect
       .poll(async () => (await register.certificates(uuid)).length, { timeout: patienceMs })

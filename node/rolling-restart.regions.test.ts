@@ -31,7 +31,7 @@ describe("a rolling restart of all nodes under load", () => {
       for (const node of shuffled(cluster.nodes)) {
         const beganMs = performance.now();
         await node.stop();
-        // It asked nothing of what it had closed: that would cause a warning.
+        // It must not have used anything that it had already closed: that would log a warning.
         expect(node.logTail()).not.toMatch(/session is closed|Cannot convert/);
         await node.start();
         if (process.env.DBG) console.log(node.logTail().slice(-3000));

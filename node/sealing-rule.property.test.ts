@@ -299,7 +299,7 @@ describe("the rule of sealing", () => {
         0,
       );
       const accepted = tally.get(`${path}: accepted`) ?? 0;
-      // Both sides occur often enough not to be there by accident.
+      // Neither outcome occurs only by chance.
       expect(accepted, path).toBeGreaterThan(total / 50);
       expect(accepted, path).toBeLessThan((total * 2) / 3);
     }

@@ -61,7 +61,7 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   /** The key set and signers in force. */
   readonly currentKeys: CurrentKeys;
   readonly actors: LocalActorSystem;
-  /** Null for a standalone node. */
+  /** The cluster side of the node; null if it is standalone. */
   readonly cluster: NodeCluster | null;
   /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;

@@ -26,7 +26,7 @@ export interface OpsRequest {
 const openPaths = ["/healthz", "/readyz"];
 const reads = ["GET", "HEAD"];
 
-/** Null for a request that may proceed; otherwise the error code with which it is refused. */
+/** The error code with which a request is refused; null if it may proceed. */
 export function judgeOpsRequest(
   { hosts, token, isLoopback }: OpsAccess,
   { method, path, host, authorization }: OpsRequest,

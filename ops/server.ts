@@ -46,7 +46,7 @@ export interface OpsDeps {
   readonly revocations: Revocations;
   /** Where actions are recorded. */
   readonly audit: AuditLog;
-  /** Null for a standalone node. */
+  /** What operators may do to the cluster; null if the node is standalone. */
   readonly cluster: ClusterOps | null;
 }
 

@@ -148,7 +148,7 @@ describe("a production configuration that is safe", () => {
     ["setting_refused SVC_RECEIPT_RETENTION_DAYS", { SVC_RECEIPT_RETENTION_DAYS: "forever" }],
   ])("%s is named, and nothing else", async (finding, changes) => {
     const others = await found(changes);
-    // A missing password also means a user who cannot be told from a stranger.
+    // A missing password also means a user who cannot be distinguished from a stranger.
     expect(others.filter((each) => each !== finding)).toEqual([]);
     expect(others).toContain(finding);
   });

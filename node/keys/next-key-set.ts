@@ -26,7 +26,7 @@ import { certify, entriesOf, type KeyRequest, type Pair } from "./key-certificat
 
 export interface NextKeySet {
   readonly anchors: Anchors;
-  /** Null for the first key set. */
+  /** The preceding key set; null if this is the first. */
   readonly previous: KeySet | null;
   readonly issuance: Pair;
   /** Key certificates from roots. */

@@ -50,7 +50,7 @@ function quiet(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(env), NO_COLOR: "1" };
 }
 
-/** Replaces the previous one. */
+/** Starts the node that `script` runs, in place of the previous one. */
 async function serve(script: string): Promise<void> {
   await stop();
   const command = script

@@ -37,7 +37,7 @@ export interface Answer {
 /** The key that signs a request. */
 export interface Caller {
   readonly key: SigningKey;
-  /** Null for a key that has no grant, or whose grant is not sent. */
+  /** The grant that is sent; null if the key has none or does not send it. */
   readonly grant: string | null;
 }
 

@@ -59,9 +59,9 @@ export type Published = readonly (readonly Uint8Array[])[];
 export interface Publication {
   readonly business: string;
   readonly published: Published;
-  /** The products that are checked (default: all). */
+  /** The regions whose indexes are checked (default: all). */
   readonly regions?: readonly string[];
-  /** The generation that a product's version must have, by its position (default: one more than the previous version's). */
+  /** The generation that a product's version must have, by its position (default: the position plus one). */
   readonly isGeneration?: (generation: number, place: number) => boolean;
 }
 

@@ -1,7 +1,7 @@
 // A cluster node: its membership, the placement of actors, and the route to those on other nodes.
 //   U1. Each incarnation has its own actor system and its own transport; both stop before its lease is reported lost.
 //   U2. A view change counts as followed only after the actors that it places elsewhere are released; those it places here
-//       are then activated.
+//       are woken up.
 //   U3. The region's actor is opened wherever it is placed, again after every change: its previous owner may be gone.
 
 import { setTimeout as wait } from "node:timers/promises";

@@ -38,7 +38,7 @@ export interface NodeConfig {
   readonly auditTo: "file" | "stdout";
   /** Absolute path of the folder with private keys and the key set; the nodes of a region share it. */
   readonly keys: string;
-  /** Where the node has documents issued. */
+  /** The issuance process, which signs documents for the node. */
   readonly issuance: KeyConfig["issuance"];
   /** The public URLs of the surfaces, without trailing slash, where they differ from where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;

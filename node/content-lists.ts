@@ -144,7 +144,7 @@ function refused(path: string, pointer: string, fault: string): ConfigError {
   return new ConfigError(setting, `${pointer === "" ? path : `${pointer} in ${path}`} ${fault}`);
 }
 
-/** The text of the member, no longer than a name may be. */
+/** A pointer to the member, whose name is cut to the maximum length of a name. */
 function pointerTo(pointer: string, name: string): string {
   return joinPointer(pointer, name.slice(0, nameLengthMax));
 }

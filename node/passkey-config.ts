@@ -14,7 +14,7 @@ const sandboxPortal: PasskeyOrigins = {
 const originsSetting = "SVC_PASSKEY_ORIGINS";
 const rpIdsSetting = "SVC_PASSKEY_RP_IDS";
 
-/** The form in which the anchors have them. */
+/** The limits are those of the anchors' format. */
 const bounds = { origins: { count: 64, length: 512 }, rpIds: { count: 16, length: 253 } };
 
 /** Throws {@link ConfigError}: a seal made at a portal that is not named here is valid nowhere. */

@@ -242,7 +242,7 @@ describe("batches sent at once under a cap that one of them uses up", () => {
     await giveMandate(node, business, {
       scope: { caps: { records_per_hour: 60, bytes_per_day: 10_000_000 } },
     });
-    // It is queued, so that accepted work may still be staged meanwhile; each request passes the check of the caps
+    // The batches are queued, so that accepted work may still be staged meanwhile; each request passes the check of the caps
     // beforehand.
     const batches = await Promise.all(
       [1, 2, 3, 4].map((seq) => batchBody(business, products(`capped-${seq}`, 60), { seq })),

@@ -204,13 +204,13 @@ function holdRefused(
 ): void {
   const { reason, code } = answer;
   if (code === "out_of_scope" && reason === null) {
-    // A record of the batch, for its countries.
+    // A record of the batch is out of scope because of its countries.
     expect(finding).toBe("out_of_scope");
     return;
   }
   const { mandate } = scenario.past;
   const isInForce = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
-  // The key's authorisation has become invalid, and with it what the key sealed; it never authorised another key's seal.
+  // If the key's mandate is no longer valid, neither is what the key sealed; it never authorised another key's seal.
   const isCovered = isInForce && !scenario.plan.byOther;
   if (code === "mandate_missing" && isCovered) expect(finding).not.toBe("ok");
   if (reason === null || reason === finding) return;

@@ -91,7 +91,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
   const methods = methodsByPath(server);
-  // This applies to an address that defines no query of its own.
+  // The default for an address that defines no query of its own.
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });

@@ -53,7 +53,7 @@ export async function loadHeldKeys(
     const jwk = await store.loadOfAlgorithm(name, "Ed25519");
     if (jwk === null) continue;
     const { keyId } = createSigner(jwk);
-    // A signer may have signatures under way.
+    // A known key keeps its signer, which may have signatures under way.
     const same = known.find((each) => each.name === name && each.signer.keyId === keyId);
     held.push(same ?? { name, use, signer: signerOf[use](jwk) });
   }

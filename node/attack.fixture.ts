@@ -130,7 +130,7 @@ export async function awaitPush(
     const { actors } = node.running.services;
     const report = await actors.ask(push, { type: "push.await" }, { timeoutMs: 60_000 });
     if (report === null) throw new Error(`${pushId} was never accepted`);
-    // It is settled: only the confirmation of the index is still missing.
+    // A push that is still processing here is settled and awaits only the confirmation of the index.
     if (report.state !== "processing") return report;
   }
 }

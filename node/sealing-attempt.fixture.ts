@@ -176,7 +176,7 @@ function sealed(
   const own = keyOf(business, plan);
   const key = has("unregistered_key") ? makeKey(own.alg) : own;
   const isPasskey = business.kind === "passkey" && own === business.key;
-  // The other kind of signature than the one that the key makes.
+  // The fault asks for the kind of signature that the key does not make.
   const asserts = isPasskey !== has("assertion");
   const parts: AssertionParts = {
     ...(has("origin") ? { origin: "https://portal.test.evil" } : {}),

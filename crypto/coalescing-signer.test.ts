@@ -9,7 +9,7 @@ import type { SigningThread } from "./worker-signer.ts";
 const jwk = generatePrivateJwk("Ed25519");
 const plain = createSigner(jwk);
 
-/** Messages of one byte. */
+/** Messages of one byte each. */
 function messagesOf(first: number, count: number): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, index) => Uint8Array.of(first + index));
 }
@@ -18,7 +18,7 @@ function signAll(messages: readonly Uint8Array[]): Promise<readonly Uint8Array[]
   return plain.signMany(packMessages(messages));
 }
 
-/** A signer whose thread gives a list back when it is told to. */
+/** A signer whose thread returns a list only when the test releases it. */
 function heldSigner() {
   const lists: { readonly first: number; readonly length: number }[] = [];
   const held: (() => void)[] = [];
@@ -36,7 +36,7 @@ function heldSigner() {
   return { signer: createCoalescingSigner(jwk, thread), lists, held, giveBack };
 }
 
-/** Turns until `condition` holds. */
+/** Lets the event loop turn until `condition` holds. */
 async function turnsUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await turnEnd();
 }

@@ -1,11 +1,11 @@
-// A signer for whoever signs one message a request. The first message of a turn of the event loop is signed at once, on
-// this thread: that takes less time than asking another one, and whoever is alone waits for nothing. The others of the
-// turn are signed together when it ends, in the signing thread (worker-signer.ts) when they are enough for the way there.
-// What is signed together is committed together afterwards. So where many come in every turn none is signed ahead of the
-// others, and while a list is in the thread the next one gathers.
+// A signer for callers that sign one message per request. The first message of an event-loop turn is signed at once on this
+// thread: that is quicker than asking another thread, and a lone caller waits for nothing. The other messages of the turn
+// are signed together when it ends, in the signing thread (worker-signer.ts) if there are enough of them to be worth the
+// round trip. Messages that are signed together are then committed together. So when many arrive in every turn, none is
+// signed ahead of the others, and while a list is in the thread the next one gathers.
 //   G1. Every promise settles: a list that cannot be signed rejects each of its messages.
-//   G2. A turn signs `onLoopMax` + 1 messages at most on this thread.
-//   G3. A message waits for the lists that are in the thread at most, and for none once `listMax` have gathered.
+//   G2. A turn signs at most `onLoopMax` + 1 messages on this thread.
+//   G3. A message waits at most for the lists that are already in the thread, and for none once `listMax` have gathered.
 
 import { sign as signNative } from "node:crypto";
 import { packMessages } from "../protocol/packed-messages.ts";
@@ -13,9 +13,9 @@ import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf } from "./private-jwk.ts";
 import { createWorkerSigner, type SigningThread } from "./worker-signer.ts";
 
-/** Messages gathered in a turn up to which they are signed here when it ends; so many make it a busy one. */
+/** Up to this many gathered messages are signed on this thread when the turn ends; a turn with this many is busy. */
 const onLoopMax = 2;
-/** Messages of one list for the thread: more are several lists, so that the first answers need not wait for the last. */
+/** Messages per list sent to the thread. More make several lists, so that the first answers need not wait for the last. */
 const listMax = 32;
 
 interface Waiting {
@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** As {@link createWorkerSigner}: for an Ed25519 key only, throws for any other. */
+/** Like {@link createWorkerSigner}, it takes only an Ed25519 key and throws for any other. */
 export function createCoalescingSigner(jwk: PrivateJwk, thread?: SigningThread): Signer {
   const signer = createWorkerSigner(jwk, thread);
   const key = privateKeyOf(jwk);

@@ -70,11 +70,11 @@ describe("a durable file", () => {
   });
 });
 
-/** Steps of any of the functions here, and some. */
+/** More steps than any of the functions here takes. */
 const stepsMax = 12;
 const path = "/keys/a.json";
 
-/** Runs `write` to its end, or until the process ends before its step `steps`; answers whether it came to its end. */
+/** Runs `write` until it finishes or the process dies before step `steps`; returns whether it finished. */
 async function runs(disk: LossyDisk, steps: number, write: () => Promise<unknown>): Promise<boolean> {
   disk.stepsLeft = steps;
   try {
@@ -96,7 +96,7 @@ describe.each([false, true])("after a loss of power (names kept by chance: %s)",
       disk.losePower(keepsNames);
       expect(isTold ? ["new"] : ["old", "new"]).toContain(disk.read(path));
       outcomes.add(isTold);
-      // A draft that was left is in nobody's way.
+      // A leftover draft is in nobody's way.
       await replaceFile(path, "next", { disk });
       expect([disk.read(path), disk.names()]).toEqual(["next", [path]]);
     }

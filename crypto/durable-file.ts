@@ -1,14 +1,15 @@
-// Small files that are whole or absent, whenever the process or the power ends. Keys are kept so, and what nodes and the
-// program must find again.
-//   D1. What is written goes to a draft beside the file and is flushed before it takes the name: no crash leaves half of it
-//       under that name. A crash may leave the draft; nobody reads it.
-//   D2. Whoever is told that a file has its text, or that another was first, may rely on it: the name is flushed, too.
+// Small files that are either whole or absent, whenever the process dies or the power fails. Keys are stored this way, as
+// is everything that nodes and the program must find again.
+//   D1. Content goes to a draft beside the file and is flushed before the draft takes the name: no crash leaves half of it
+//       under that name. A crash may leave the draft behind; nobody reads it.
+//   D2. A caller that learns that a file has its text, or that another writer was first, may rely on it: the name is
+//       flushed as well.
 
 import { randomUUID } from "node:crypto";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** What is asked of the file system. */
+/** The operations that are needed of a file system. */
 export interface Disk {
   open(path: string, flags: "r" | "w" | "wx", mode?: number): Promise<OpenFile>;
   link(path: string, name: string): Promise<void>;
@@ -22,16 +23,16 @@ export interface OpenFile extends AsyncDisposable {
 }
 
 export interface WriteOptions {
-  /** Of a new file: its owner's alone unless told otherwise. */
+  /** Mode of a newly created file (default: only the owner has access). */
   readonly mode?: number;
-  /** The platform's unless given. */
+  /** The file system to use (default: the platform's). */
   readonly disk?: Disk;
 }
 
 const platform: Disk = { open, link, rename, rm };
 const ownerOnly = 0o600;
 
-/** Replaces the file, or makes it. One writer at a time. */
+/** Replaces the file, or creates it. Only one writer at a time is allowed. */
 export async function replaceFile(path: string, text: string, options: WriteOptions = {}): Promise<void> {
   const { disk = platform, mode = ownerOnly } = options;
   const draft = `${path}.new`;
@@ -41,8 +42,8 @@ export async function replaceFile(path: string, text: string, options: WriteOpti
 }
 
 /**
- * Makes the file unless it is there; answers whether it did. Any number of writers, also of other processes, may do so at
- * once: for all of them the file has the text of one.
+ * Creates the file unless it exists; returns whether it did. Any number of writers, including other processes, may do so
+ * concurrently: all of them then find the text of one writer in the file.
  */
 export async function createFile(path: string, text: string, options: WriteOptions = {}): Promise<boolean> {
   const { disk = platform, mode = ownerOnly } = options;
@@ -56,7 +57,7 @@ export async function createFile(path: string, text: string, options: WriteOptio
         throw error;
       },
     );
-    // Whoever was first may not have come as far.
+    // The writer that was first may not have flushed the name yet.
     await flushFolder(disk, path);
     return isMade;
   } finally {
@@ -64,12 +65,12 @@ export async function createFile(path: string, text: string, options: WriteOptio
   }
 }
 
-/** As {@link createFile}; answers the text that the file has then. */
+/** Creates the file like {@link createFile}; returns the text that the file then has. */
 export async function keepFirst(path: string, text: string, mode = ownerOnly): Promise<string> {
   return (await createFile(path, text, { mode })) ? text : await readFile(path, "utf8");
 }
 
-/** Null when there is no such file. */
+/** Reads the file; returns null if it does not exist. */
 export async function readFileIfThere(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
@@ -91,7 +92,7 @@ async function writeDraft(
 
 /** A name survives a loss of power only once its folder is on the disk. */
 async function flushFolder(disk: Disk, path: string): Promise<void> {
-  // Windows cannot open a folder; its names are durable by themselves.
+  // Windows cannot open a folder; its file names are durable without this.
   if (process.platform === "win32") return;
   await using folder = await disk.open(dirname(path), "r");
   await folder.sync();

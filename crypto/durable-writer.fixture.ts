@@ -1,4 +1,4 @@
-// A process that replaces one file again and again until it is killed. Arguments: the file. It prints each number once
+// A process that replaces one file again and again until it is killed. Its argument is the file. It prints each number once
 // the file holds it.
 
 import { replaceFile } from "./durable-file.ts";

@@ -9,10 +9,10 @@ import { unpackMessages } from "../protocol/packed-messages.ts";
 import type { Signer } from "./port.ts";
 import { type PrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts";
 
-/** Signatures of one call that wait in the pool at once: more would keep out everybody else's work. */
+/** Signatures of one call that may wait in the pool at once: more would crowd out everybody else's work. */
 const inPoolMax = 256;
 
-/** Makes a signer of a private key. Ed25519 signatures are deterministic, the others are not. */
+/** Makes a signer from a private key. Ed25519 signatures are deterministic, the others are not. */
 export function createSigner(jwk: PrivateJwk): Signer {
   const publicJwk = publicHalfOf(jwk);
   const key = privateKeyOf(jwk);

@@ -1,6 +1,7 @@
-// Private keys as files: one JWK a file, readable by the owner of the process alone.
-//   F1. A key that others could have read is refused, never used: nobody can know who signs with it.
-//   F2. A key file is complete or absent, whenever the process ends; of two that create the same key one wins for both.
+// Private keys as files: one JWK per file, readable only by the owner of the process.
+//   F1. A key that others could have read is refused and never used: nobody can know who else signs with it.
+//   F2. A key file is complete or absent, whenever the process dies; when two writers create the same key, one wins for
+//       both.
 
 import { type FileHandle, mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ export type KeyStoreErrorCode =
   | "name_taken"
   | "name_invalid";
 
-/** What keeps a key from being used; the message names the file and what to do. */
+/** The reason why a key may not be used; the message names the file and the remedy. */
 export class KeyStoreError extends Error {
   readonly code: KeyStoreErrorCode;
   constructor(code: KeyStoreErrorCode, message: string) {
@@ -30,7 +31,7 @@ const extension = ".jwk";
 const ownerOnlyFolder = 0o700;
 const ownerOnlyFile = 0o600;
 const groupAndWorld = 0o077;
-/** Windows keeps access in lists that these bits do not show. */
+/** Windows keeps access rights in lists that these bits do not show. */
 const hasModes = process.platform !== "win32";
 
 export class FileKeyStore {
@@ -40,14 +41,14 @@ export class FileKeyStore {
     this.#folder = folder;
   }
 
-  /** Opens the store in `folder`, making the folder when it is missing. Throws {@link KeyStoreError}. */
+  /** Opens the store in `folder`, creating the folder if it is missing. Throws {@link KeyStoreError}. */
   static async open(folder: string): Promise<FileKeyStore> {
     await mkdir(folder, { recursive: true, mode: ownerOnlyFolder });
     refuseOpen((await stat(folder)).mode, folder, "700");
     return new FileKeyStore(folder);
   }
 
-  /** Names of the keys held, ascending. */
+  /** The names of the stored keys, in ascending order. */
   async names(): Promise<readonly string[]> {
     const files = await readdir(this.#folder);
     const names = files
@@ -56,13 +57,13 @@ export class FileKeyStore {
     return names.sort();
   }
 
-  /** The key of that name, or null. Throws {@link KeyStoreError} for a file that must not be used (F1). */
+  /** The key with that name, or null. Throws {@link KeyStoreError} for a file that must not be used (F1). */
   async load(name: string): Promise<PrivateJwk | null> {
     const path = this.#path(name);
     const file = await openIfThere(path);
     if (file === null) return null;
     try {
-      // Of the open file, so that it cannot be exchanged between the look and the reading.
+      // Checks the open file, so that it cannot be swapped between the check and the read.
       refuseOpen((await file.stat()).mode, path, "600");
       return parseKey(await file.readFile("utf8"), path);
     } finally {
@@ -70,19 +71,22 @@ export class FileKeyStore {
     }
   }
 
-  /** As {@link load}; throws {@link KeyStoreError} also for a key of another algorithm. */
+  /** Loads a key like {@link load}; also throws {@link KeyStoreError} for a key of another algorithm. */
   async loadOfAlgorithm(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk | null> {
     const key = await this.load(name);
     return key === null ? null : this.#asserted(name, key, algorithm);
   }
 
-  /** The key of that name, made first when there is none. Throws {@link KeyStoreError}, also when it is of another algorithm. */
+  /**
+   * The key with that name, generated first if there is none. Throws {@link KeyStoreError}, also for a key of another
+   * algorithm.
+   */
   async loadOrCreate(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk> {
     const key = (await this.load(name)) ?? (await this.#create(name, generatePrivateJwk(algorithm)));
     return this.#asserted(name, key, algorithm);
   }
 
-  /** Makes a key under a name that has none yet. Throws {@link KeyStoreError} for one that has: no key is written over. */
+  /** Generates a key under an unused name. Throws {@link KeyStoreError} if the name is taken: no key is ever overwritten. */
   async createNew(name: string, algorithm: KeyAlgorithm): Promise<PrivateJwk> {
     const made = generatePrivateJwk(algorithm);
     const path = this.#path(name);
@@ -90,7 +94,7 @@ export class FileKeyStore {
     throw new KeyStoreError("name_taken", `${path} exists, and a key is not overwritten.`);
   }
 
-  /** Keeps `key` under `name` unless that name is taken; gives the key that the name has then (F2). */
+  /** Stores `key` under `name` unless that name is taken; returns the key that the name then has (F2). */
   async #create(name: string, key: PrivateJwk): Promise<PrivateJwk> {
     const path = this.#path(name);
     if (await createFile(path, `${JSON.stringify(key)}\n`, { mode: ownerOnlyFile })) return key;

@@ -1,5 +1,5 @@
-// A disk in memory that loses what was not flushed when the power fails: contents by file, names by folder. It can end
-// the process that writes, before any of its steps.
+// A disk in memory that loses whatever was not flushed when the power fails: contents per file, names per folder. It can
+// also kill the writing process before any of its steps.
 
 import { dirname } from "node:path";
 import type { Disk, OpenFile } from "./durable-file.ts";
@@ -9,21 +9,21 @@ interface Content {
   flushed: string;
 }
 
-/** The process ended here. */
+/** Thrown where the process dies. */
 export class Ended extends Error {}
 
 export class LossyDisk implements Disk {
   readonly #names = new Map<string, Content>();
-  /** Names that a loss of power leaves. */
+  /** The names that survive a power failure. */
   readonly #flushedNames = new Map<string, Content>();
-  /** Steps until the process ends. */
+  /** The number of steps until the process dies. */
   stepsLeft = Number.POSITIVE_INFINITY;
 
   async open(path: string, flags: "r" | "w" | "wx"): Promise<OpenFile> {
     this.#step();
     const known = this.#names.get(path);
     if (flags === "wx" && known !== undefined) throw coded("EEXIST");
-    // A folder.
+    // This is a folder.
     if (flags === "r") return this.#opened(() => this.#flushNames(path));
     const content = known ?? { text: "", flushed: "" };
     content.text = "";
@@ -55,7 +55,7 @@ export class LossyDisk implements Disk {
     this.#names.delete(path);
   }
 
-  /** What the file holds; null when there is none. */
+  /** The content of the file; null if it does not exist. */
   read(path: string): string | null {
     return this.#names.get(path)?.text ?? null;
   }
@@ -64,7 +64,9 @@ export class LossyDisk implements Disk {
     return [...this.#names.keys()].sort();
   }
 
-  /** The power fails. A disk may have written names by itself, before they were flushed: `keepsNames` tells whether. */
+  /**
+   * Fails the power. A disk may have written names on its own before they were flushed: `keepsNames` says whether it did.
+   */
   losePower(keepsNames: boolean): void {
     this.stepsLeft = Number.POSITIVE_INFINITY;
     if (!keepsNames) {

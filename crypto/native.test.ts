@@ -13,7 +13,7 @@ import { generatePrivateJwk, privateKeyOf, publicHalfOf } from "./private-jwk.ts
 
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
 
-/** Both verdicts, which must be the same one (N1). */
+/** The verdicts of both implementations, which must agree (N1). */
 function verdict(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boolean {
   const native = nativeCrypto.verify(jwk, message, signature);
   expect(verifySignature(jwk, message, signature)).toBe(native);
@@ -73,7 +73,7 @@ describe.each(["Ed25519", "ES256", "ML-DSA-65"] as const)(
 );
 
 function flip(bytes: Uint8Array, bit: number): Uint8Array {
-  // A Buffer's slice would be the same memory.
+  // A Buffer's slice would share its memory.
   const copy = new Uint8Array(bytes);
   copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   return copy;
@@ -87,7 +87,7 @@ describe("Ed25519 keys that never verify", () => {
     expect(torsion).toHaveLength(8);
     for (const point of torsion) {
       const jwk: PublicJwk = { kty: "OKP", crv: "Ed25519", x: toBase64Url(point.toBytes()) };
-      // R = identity and S = 0 satisfy the equation for every message when the key is of small order.
+      // R = identity and S = 0 satisfy the equation for every message if the key is of small order.
       for (const r of torsion)
         expect(verdict(jwk, message, concat(r.toBytes(), new Uint8Array(32)))).toBe(false);
     }
@@ -117,9 +117,9 @@ describe("Ed25519 keys that never verify", () => {
 });
 
 describe("Ed25519 signatures with a part of small order", () => {
-  // A verifier may check the equation with or without the cofactor (RFC 8032 §5.1.7): the portable one does with, the
-  // native one without. Only the holder of a key can make a signature that they judge differently, and what a node
-  // accepted every other verifier accepts, which is the direction that matters (N1).
+  // A verifier may check the equation with or without the cofactor (RFC 8032 §5.1.7): the portable one does so with it, the
+  // native one without. Only the holder of a key can make a signature that they judge differently, and every other verifier
+  // accepts what a node accepted, which is the direction that matters (N1).
   const base = ed25519.Point.BASE;
   const torsion = smallOrderPoints().find((point) => !point.multiplyUnsafe(4n).is0()) ?? ed25519.Point.ZERO;
   const [a, r] = [1234567891011n, 1110987654321n];

@@ -1,7 +1,7 @@
-// The fast implementation of the crypto port, over the platform's OpenSSL.
-//   N1. It accepts nothing that protocol/signatures.ts refuses, and both are held against the same vectors.
-//   N2. A key is checked once and kept, as many as `keysMax`; a refused key is kept as refused.
-//   N3. `verify` never throws: what cannot be checked is not valid.
+// The fast implementation of the crypto port, based on the platform's OpenSSL.
+//   N1. It accepts nothing that protocol/signatures.ts refuses; both are tested against the same vectors.
+//   N2. A key is checked once and cached, up to `keysMax` keys; a refused key is cached as refused.
+//   N3. `verify` never throws: whatever cannot be checked is not valid.
 
 import {
   createHmac,
@@ -15,13 +15,13 @@ import { type PublicJwk, parsePublicJwk } from "../protocol/jwk.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
 import type { CryptoPort } from "./port.ts";
 
-/** Public keys held ready; the one used longest ago goes first. */
+/** Maximum number of cached public keys; the least recently used one is evicted first. */
 export const keysMax = 4096;
 
 /** Signature lengths in bytes: RFC 8032 §5.1.6; RFC 7518 §3.4; FIPS 204 table 2. */
 const signatureLengths = { OKP: 64, EC: 64, AKP: 3309 } as const;
 
-/** Key text → imported key, or null for one that no signature is accepted from; in order of use. */
+/** Key text → imported key, or null for a key whose signatures are never accepted; ordered by last use. */
 const keys = new BoundedMap<string, KeyObject | null>(keysMax);
 
 export const nativeCrypto: CryptoPort = {
@@ -45,7 +45,7 @@ function verify(jwk: PublicJwk, message: Uint8Array, signature: Uint8Array): boo
 
 function keyOf(jwk: PublicJwk): KeyObject | null {
   const value = jwk.kty === "OKP" ? jwk.x : jwk.kty === "EC" ? `${jwk.x}.${jwk.y}` : jwk.pub;
-  // A value of one type of key must never find the key of another.
+  // A value of one key type must never find a key of another type.
   const name = `${jwk.kty} ${value}`;
   const known = keys.get(name);
   if (known !== undefined) return known;
@@ -54,7 +54,7 @@ function keyOf(jwk: PublicJwk): KeyObject | null {
   return key;
 }
 
-/** OpenSSL takes keys of small order and encodings that are not canonical; the protocol's own reading refuses them. */
+/** OpenSSL accepts small-order keys and non-canonical encodings; the protocol's own parser refuses them. */
 function importKey(jwk: PublicJwk): KeyObject | null {
   const sound = parsePublicJwk(jwk);
   if (!sound.ok) return null;
@@ -65,7 +65,7 @@ function importKey(jwk: PublicJwk): KeyObject | null {
   }
 }
 
-/** The same bytes without Buffer's own behaviour (`slice` that shares, another `toJSON`). */
+/** The same bytes without Buffer's own behaviour (a `slice` that shares memory, a different `toJSON`). */
 function plain(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
 }

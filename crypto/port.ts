@@ -7,35 +7,35 @@ import type { Result } from "../protocol/result.ts";
 import { Unavailable } from "../std/unavailable.ts";
 
 export interface Signer {
-  /** RFC 7638 thumbprint of the public half. */
+  /** RFC 7638 thumbprint of the public key. */
   readonly keyId: string;
   readonly publicJwk: PublicJwk;
-  /** Raw signature: Ed25519 and ML-DSA-65 over the message, ES256 as r‖s over its SHA-256. */
+  /** The raw signature: Ed25519 and ML-DSA-65 over the message, ES256 as r‖s over its SHA-256. */
   sign(message: Uint8Array): Promise<Uint8Array>;
-  /** Signs many messages, in order, with less overhead than one by one. They are read until the promise settles. */
+  /** Signs many messages, in order, with less overhead than one by one. The messages are read until the promise settles. */
   signMany(messages: PackedMessages): Promise<readonly Uint8Array[]>;
 }
 
 /**
- * The working key of one use for a document that names the instant `at` (a timestamp): the newest that stands then, for
- * verifiers judge the key at that instant. Asked once a document, because another key may be the answer a moment later.
- * Throws {@link SigningUnavailable}.
+ * The working key of one use for a document that names the instant `at` (a timestamp): the newest key that is valid at that
+ * instant, because that is when verifiers judge it. Call it once per document, because a moment later the answer may be
+ * another key. Throws {@link SigningUnavailable}.
  */
 export type SignerAt = (at: string) => Signer;
 
-/** What the service states of others, signed by both halves of the issuance key, wherever they are kept. */
+/** What the service attests about others, signed by both halves of the issuance key, wherever they are kept. */
 export interface Issuance {
   /**
-   * The signed envelope of a certificate or a custody statement; `issuance_refused` for anything else. Throws
-   * {@link SigningUnavailable} while nobody can sign: then it may be asked again.
+   * Issues the signed envelope of a certificate or a custody statement; `issuance_refused` for anything else. Throws {@link
+   * SigningUnavailable} while signing is not possible; the call may then be retried.
    */
   issue(payloadType: string, payload: Uint8Array): Promise<Result<Envelope, "issuance_refused">>;
 }
 
-/** What could not sign: a working key of this node, the issuance key, or the key that is held for a business. */
+/** The key that could not sign: a working key of this node, the issuance key, or the key that is held for a business. */
 export type SigningReason = "signing_key" | "issuance" | "hosted_key";
 
-/** Nothing was signed, and later something may be. */
+/** Nothing was signed; a later attempt may succeed. */
 export type SigningUnavailable = Unavailable<SigningReason>;
 
 export function signingUnavailable(

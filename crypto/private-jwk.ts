@@ -1,4 +1,5 @@
-// Private keys as JWK, as they lie in files: RFC 8037 (`d`), RFC 7518 §6.2.2 (`d`), RFC 9964 (`priv`, the 32-byte seed).
+// Private keys as JWK, the form in which files hold them: RFC 8037 (`d`), RFC 7518 §6.2.2 (`d`), RFC 9964 (`priv`, the
+// 32-byte seed).
 
 import {
   createPrivateKey,
@@ -16,20 +17,20 @@ export type PrivateJwk =
   | (Extract<PublicJwk, { kty: "OKP" | "EC" }> & { readonly d: string })
   | (Extract<PublicJwk, { kty: "AKP" }> & { readonly priv: string });
 
-/** Bytes of every private member: an Ed25519 seed, a P-256 scalar, an ML-DSA seed. */
+/** The length in bytes of every private member: an Ed25519 seed, a P-256 scalar, an ML-DSA seed. */
 const secretLength = 32;
 
-/** Makes a new key pair from the platform's randomness. */
+/** Generates a new key pair from the platform's randomness. */
 export function generatePrivateJwk(algorithm: KeyAlgorithm): PrivateJwk {
   const parsed = parsePrivateJwk(generate(algorithm).export({ format: "jwk" }));
   if (!parsed.ok) throw new Error(`the platform made a key that we refuse: ${parsed.detail}`);
   return parsed.value;
 }
 
-/** PKCS #8 of an Ed25519 key up to its seed (RFC 8410, section 7). */
+/** The PKCS #8 encoding of an Ed25519 key up to its seed (RFC 8410, section 7). */
 const ed25519Prefix = Uint8Array.fromHex("302e020100300506032b657004220420");
 
-/** The Ed25519 key of a seed of 32 bytes. */
+/** The Ed25519 key for a 32-byte seed. */
 export function ed25519OfSeed(seed: Uint8Array): PrivateJwk {
   if (seed.length !== secretLength) throw new RangeError(`An Ed25519 seed has ${secretLength} bytes.`);
   const key = createPrivateKey({
@@ -49,8 +50,8 @@ function generate(algorithm: KeyAlgorithm): KeyObject {
 }
 
 /**
- * Reads a private key. `jwk_malformed` also when its public half is not the one that belongs to the private one:
- * such a key would sign what nobody can verify.
+ * Reads a private key. It is also `jwk_malformed` if its public half does not belong to its private half: nobody could
+ * verify what such a key signs.
  */
 export function parsePrivateJwk(value: unknown): Result<PrivateJwk, "jwk_malformed"> {
   if (value === null || typeof value !== "object") return refuse("jwk_malformed", "A JWK must be an object.");
@@ -69,7 +70,7 @@ export function parsePrivateJwk(value: unknown): Result<PrivateJwk, "jwk_malform
   return belongsTogether(jwk) ? ok(jwk) : refuse("jwk_malformed", "The two halves of the key do not match.");
 }
 
-/** The public half alone. */
+/** The public half of the key, without the private member. */
 export function publicHalfOf(jwk: PrivateJwk): PublicJwk {
   if (jwk.kty === "AKP") return { kty: jwk.kty, alg: jwk.alg, pub: jwk.pub };
   if (jwk.kty === "EC") return { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y };
@@ -81,7 +82,7 @@ export function privateKeyOf(jwk: PrivateJwk): KeyObject {
   return createPrivateKey({ key: { ...jwk }, format: "jwk" });
 }
 
-/** The platform's import looks for this too; asking a signature does not depend on how closely it looks. */
+/** The platform's import checks this too; signing here does not depend on how strictly it does. */
 function belongsTogether(jwk: PrivateJwk): boolean {
   try {
     const digest = jwk.kty === "EC" ? "sha256" : null;

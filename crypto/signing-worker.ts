@@ -1,4 +1,4 @@
-// Thread that signs long lists of messages with Ed25519 keys.
+// The thread that signs long lists of messages with Ed25519 keys.
 
 import { sign } from "node:crypto";
 import { parentPort } from "node:worker_threads";
@@ -19,7 +19,7 @@ parentPort?.on("message", (order: SigningOrder) => {
   const answer: SigningAnswer = { id: order.id, signatures: signAll(order) };
   parentPort?.postMessage(answer, [answer.signatures.buffer]);
 });
-// A list that cannot be read ends the thread, so that whoever waits for it hears of it.
+// A list that cannot be read ends the thread, so that its caller learns of the failure.
 parentPort?.on("messageerror", (error: Error) => {
   throw error;
 });

@@ -1,6 +1,6 @@
-// A signer for whoever signs hundreds of messages at a time: long lists go to a thread of their own, in one message each
-// way. On the thread pool every signature costs the event loop a job of its own; here it costs a copy.
-//   B1. The private key leaves this thread for that one only; nothing of it is written anywhere.
+// A signer for callers that sign hundreds of messages at a time: long lists go to a dedicated thread, with one message each
+// way. On the thread pool every signature costs the event loop a job; here it costs a copy.
+//   B1. The private key leaves this thread only for that one; no part of it is written anywhere.
 //   B2. A list that the thread did not sign, because it ended or could not be started, is signed on the thread pool.
 
 import type { KeyObject } from "node:crypto";
@@ -19,11 +19,11 @@ export interface SigningOrder {
 
 export interface SigningAnswer {
   readonly id: number;
-  /** 64 bytes each, in order. */
+  /** The signatures, 64 bytes each, in order. */
   readonly signatures: Uint8Array<ArrayBuffer>;
 }
 
-/** Shorter lists are signed on the thread pool: the way there and back would take longer. */
+/** Shorter lists are signed on the thread pool: the round trip to the thread would take longer. */
 const listMin = 4;
 const signatureLength = 64;
 
@@ -32,10 +32,10 @@ const calls = new WorkerCalls<SigningOrder, SigningAnswer>(
   () => new Worker(new URL("./signing-worker.ts", import.meta.url)),
 );
 
-/** Signs messages with a key, 64 bytes each, in order; rejects when it cannot. */
+/** Signs messages with a key and returns signatures of 64 bytes each, in order; rejects if it cannot. */
 export type SigningThread = (key: KeyObject, messages: PackedMessages) => Promise<Uint8Array>;
 
-/** As {@link createSigner}, for an Ed25519 key. Throws for any other. */
+/** Makes a signer like {@link createSigner}, for an Ed25519 key only. Throws for any other. */
 export function createWorkerSigner(jwk: PrivateJwk, thread: SigningThread = signInThread): Signer {
   if (jwk.kty !== "OKP") throw new TypeError("Long lists are signed with Ed25519 keys only.");
   const signer = createSigner(jwk);
@@ -55,7 +55,7 @@ export function createWorkerSigner(jwk: PrivateJwk, thread: SigningThread = sign
 }
 
 async function signInThread(key: KeyObject, messages: PackedMessages): Promise<Uint8Array> {
-  // Copied, not handed over: should the thread end, they are signed elsewhere (B2).
+  // Copied rather than transferred: should the thread end, they are signed elsewhere (B2).
   const { signatures } = await calls.call((id) => ({ id, key, messages }));
   return signatures;
 }

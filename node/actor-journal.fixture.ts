@@ -1,6 +1,6 @@
-// A process that is meant to be killed: it sends commands to actors on an SQLite journal as fast as they are
-// acknowledged, and writes each acknowledgement to its standard output, `<actor> <command id>` a line.
-// Arguments: store file, name of this run.
+// A process that is meant to be killed: it sends commands to actors on an SQLite journal as fast as they are acknowledged,
+// and prints each acknowledgement to its standard output as a line `<actor> <command id>`. Its arguments are the store file
+// and the name of this run.
 
 import { randomUUID } from "node:crypto";
 import { createActorSystem } from "../actors/system/runtime.ts";

@@ -12,7 +12,9 @@ import { openJournal } from "./actor-journal.fixture.ts";
 const folder = mkdtempSync(join(tmpdir(), "svc-actor-journal-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Starts the writer and kills it without warning once it has acknowledged `count` commands; answers all it did. */
+/**
+ * Starts the writer and kills it without warning once it has acknowledged `count` commands; returns all acknowledgements.
+ */
 async function killAfter(path: string, run: string, count: number): Promise<string[]> {
   const script = join(import.meta.dirname, "actor-journal.fixture.ts");
   const child: ChildProcess = spawn(process.execPath, [script, path, run], {
@@ -27,7 +29,7 @@ async function killAfter(path: string, run: string, count: number): Promise<stri
   });
   const [, signal] = await once(child, "close");
   expect(signal).toBe("SIGKILL");
-  // The last line may be cut off; what was acknowledged is what was written whole.
+  // The last line may be cut off; only whole lines count as acknowledged.
   return text.slice(0, text.lastIndexOf("\n")).split("\n");
 }
 

@@ -1,4 +1,4 @@
-// Lines that must stay: whole, in a file or on a stream, before who writes them goes on.
+// Lines that must be durable: written whole, to a file or a stream, before the writer continues.
 
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -7,8 +7,9 @@ import { utf8 } from "../protocol/bytes.ts";
 const newline = 0x0a;
 
 /**
- * Appends a line, with its newline, to the file of that name, which is made where it is not there. Whatever stood at its end
- * without a newline, because a process ended or the disk was full, ends before it. Throws where the line is not on the disk.
+ * Appends a line, with its newline, to the file at that path, which is created if missing. If the file ends without a
+ * newline, because a process died or the disk was full, that fragment is terminated first. Throws if the line is not on the
+ * disk.
  */
 export function appendLine(path: string, line: string): void {
   const file = openSync(path, "a+", 0o600);
@@ -33,11 +34,11 @@ function flushName(path: string): void {
   }
 }
 
-/** How long a reader that is behind is waited for: far less than a lease. */
+/** How long a slow reader is waited for: far less than a lease. */
 const fullMsMax = 250;
 const fullPauseMs = 5;
 
-/** Throws where not all of it could be written. */
+/** Throws if not all of it could be written. */
 export function writeWhole(file: number, text: string): void {
   const bytes = utf8(text);
   const untilMs = performance.now() + fullMsMax;

@@ -1,6 +1,6 @@
-// What attacks cost a whole node, in a process of its own: bytes held, and the longest time its deciding thread is busy at a
-// stretch; meanwhile others are answered within a second and the node keeps its lease. The node is as it is delivered: its limits
-// are the defaults. The figures are printed as one table, which docs/hardening.md has.
+// What attacks cost a whole node in its own process: the bytes it holds, and the longest time its deciding thread is
+// blocked at a stretch; meanwhile other callers are answered within a second and the node keeps its lease. The node runs as
+// delivered, with default limits. The figures are printed as one table, which docs/hardening.md contains.
 
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -93,15 +93,15 @@ function tableOf(all: readonly Row[]): string {
 }
 
 /**
- * How long each thread of the node, and this one, has been waiting for a processor: other programs' doing, and none of the
- * attack's. Where the platform does not say it is nothing.
+ * How long each thread of the node, and this one, has been waiting for a processor: that is caused by other programs, not
+ * by the attack. It is zero if the platform does not report it.
  */
 async function queuedMs(): Promise<ReadonlyMap<string, number>> {
   const tasks = `/proc/${nodePid}/task`;
   const threads = await readdir(tasks).catch(() => []);
   const files = [ownQueue, ...threads.map((thread) => `${tasks}/${thread}/schedstat`)];
   const read = files.map(async (file) => {
-    // Nanoseconds on a processor, nanoseconds waiting for one, turns.
+    // Nanoseconds on a processor, nanoseconds waiting for one, time slices.
     const text = await readFile(file, "utf8").catch(() => "0 0 0");
     return [file, Number(text.split(" ")[1]) / 1_000_000] as const;
   });
@@ -109,7 +109,7 @@ async function queuedMs(): Promise<ReadonlyMap<string, number>> {
 }
 const ownQueue = "/proc/thread-self/schedstat";
 
-/** How long it took, without the time that this thread, and the one of the node that did so for longest, spent queuing. */
+/** The elapsed time, without the time that this thread, and the node's thread that waited longest, spent queuing. */
 async function timed(run: () => Promise<{ readonly status: number }>): Promise<number> {
   const [before, fromMs] = [await queuedMs(), performance.now()];
   expect((await run()).status).toBe(200);
@@ -120,7 +120,7 @@ async function timed(run: () => Promise<{ readonly status: number }>): Promise<n
   return Math.max(0, Math.round(tookMs - own - Math.max(0, ...nodes)));
 }
 
-/** Attacks, asks honest questions meanwhile, and keeps what it cost. `attack` answers how many bytes it sent. */
+/** Attacks, asks legitimate questions meanwhile, and records the cost. `attack` returns how many bytes it sent. */
 async function measure(name: string, attack: () => Promise<number>): Promise<Row> {
   const before = await child.call<Measured>("reset", null);
   const attacking = attack();
@@ -164,7 +164,7 @@ async function dial(base: string): Promise<Line> {
   return line;
 }
 
-/** Writes as fast as the other side reads, for as long as it does, some seconds at most. */
+/** Writes as fast as the other side reads, for as long as it does, but only for some seconds. */
 async function flood(line: Line, bytes: Buffer): Promise<number> {
   line.socket.on("data", (part: Buffer) => {
     line.text += part.toString("latin1");
@@ -182,12 +182,14 @@ async function flood(line: Line, bytes: Buffer): Promise<number> {
   return line.socket.bytesWritten - line.socket.writableLength;
 }
 
-/** Generous: what a process takes for itself, and the noise of other tests, stays far below. */
+/** A generous limit: the process's own needs, and the noise of other tests, stay far below it. */
 const heldMiBMax = 192;
-/** A quarter of what a node may be away before it loses its lease. */
+/** A quarter of the time that a node may be blocked before it loses its lease. */
 const stallMsMax = defaultTiming.leaseMs / 4;
 
-/** The longest that anybody else waits for /healthz and for a search, by the clock on the wall of a machine of its own. */
+/**
+ * The longest wait of any other caller for /healthz and for a search, in wall-clock time on a machine without other load.
+ */
 const answerMsMax = 1_000;
 
 const buffersMiBMaxOf = new Map<string, number>();
@@ -219,7 +221,7 @@ describe("a node under attack holds little, and answers everybody else", () => {
     expectBounded(row, 32);
   });
 
-  /** Heads of a publish whose body is declared to be 32 MiB. */
+  /** The heads of publish requests whose bodies are declared as 32 MiB. */
   const publishHead = async (signature: "forged" | "genuine"): Promise<string> => {
     const path = "/v1/publish/products";
     const { headers } = await signed(urls.business_url, business, { path, tag: "svc-push", body: "x" });
@@ -233,7 +235,7 @@ describe("a node under attack holds little, and answers everybody else", () => {
     });
   };
 
-  /** Everything but the last bytes, so that nothing is ever judged. */
+  /** Everything except the last bytes, so that nothing is ever judged. */
   const unfinished = Buffer.alloc(bodyBytes - mebibyte, " ");
 
   const upload = async (signature: "forged" | "genuine", lines: readonly Line[]): Promise<number> => {

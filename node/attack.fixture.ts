@@ -1,4 +1,4 @@
-// A whole node with businesses of its own to attack over HTTP, stopped and started again on the same home. For tests.
+// A whole node with its own businesses to attack over HTTP, stopped and restarted on the same home. For tests.
 
 import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,14 +22,14 @@ import { type RunningNode, startNode } from "./start.ts";
 
 export interface AttackNode {
   running: RunningNode;
-  /** Stops the node and starts it on the same home and ports; `between` is done while none runs. */
+  /** Stops the node and starts it on the same home and ports; `between` runs while the node is down. */
   restart(between?: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
 const attemptsMax = 20;
 
-/** A node whose samples are in, on ports that a restart takes again. */
+/** A node whose samples are in, on ports that a restart reuses. */
 export async function openAttackNode(platform: Parameters<typeof startNode>[1] = {}): Promise<AttackNode> {
   const home = await mkdtemp(join(tmpdir(), "svc-attack-"));
   let portBase = 0;
@@ -64,14 +64,14 @@ export async function openAttackNode(platform: Parameters<typeof startNode>[1] =
 
 let businesses = 0;
 
-/** A business that nobody else publishes for, with a key and its sandbox mandate. */
+/** A business for which nobody else publishes, with a key and its sandbox mandate. */
 export function newBusiness(node: AttackNode): Promise<TestBusiness> {
   businesses += 1;
   const uuid = `00000000-0000-4000-8000-${String(businesses).padStart(12, "0")}`;
   return openBusiness(node.running.services, uuid);
 }
 
-/** A further key of the same business, with a mandate of its own. */
+/** A further key of the same business, with its own mandate. */
 export async function successorOf(node: AttackNode, business: TestBusiness): Promise<TestBusiness> {
   return openBusiness(node.running.services, business.party.uuid);
 }
@@ -130,7 +130,7 @@ export async function awaitPush(
     const { actors } = node.running.services;
     const report = await actors.ask(push, { type: "push.await" }, { timeoutMs: 60_000 });
     if (report === null) throw new Error(`${pushId} was never accepted`);
-    // Settled: all that is left is that the index confirms.
+    // A push that is still processing here is settled and awaits only the confirmation of the index.
     if (report.state !== "processing") return report;
   }
 }
@@ -170,7 +170,7 @@ export function readOver(
   return send(node.running.urls.business_url, caller, { path, tag: "svc-business-read", headers });
 }
 
-/** Exact body bytes of a sealed batch. */
+/** The exact body bytes of a sealed batch. */
 export async function batchBody(
   business: TestBusiness,
   records: readonly Uint8Array[],

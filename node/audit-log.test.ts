@@ -1,4 +1,4 @@
-// The audit log of a node, on what disks and readers do to it.
+// The audit log of a node under failing disks and readers.
 
 import { spawn } from "node:child_process";
 import {
@@ -80,7 +80,7 @@ describe("an audit log in a file", () => {
   });
 });
 
-/** A process that records when it is told, and says on standard error what came of it. */
+/** A process that records on request, and reports the result on standard error. */
 function recorder() {
   const module = pathToFileURL(join(import.meta.dirname, "audit-log.ts")).href;
   const script = `

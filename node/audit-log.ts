@@ -1,9 +1,9 @@
-// Where acts are recorded: what operators did and were refused, and which keys the node signs with. JSON lines, apart from
+// The audit log: what operators did or were refused, and which keys the node signs with. It is JSON lines, separate from
 // everything else that a node logs.
-//   L1. A line is on the disk with the name of its file, or with whoever reads standard output, before `record` returns; else
-//       it throws.
-//   L2. Each line opens the file by its name, so a file that is moved away or removed by whoever keeps such files is begun again.
-//   L3. What was cut of a line, because the process ended or the disk was full, ends before the next one.
+//   L1. Before `record` returns, the line is on the disk under the name of its file, or has been taken by the reader of
+//       standard output; otherwise it throws.
+//   L2. Each line opens the file by its name, so a file that log rotation moves or removes is recreated.
+//   L3. A line that was cut off, because the process died or the disk was full, is terminated before the next one.
 
 import { join } from "node:path";
 import { pino } from "pino";
@@ -14,7 +14,7 @@ import { hashOf } from "../protocol/hash.ts";
 import { appendLine, writeWhole } from "./append-line.ts";
 import { ConfigError } from "./config-error.ts";
 
-/** Entries of the node's log that say of keys or homes what an operator wants to find again. */
+/** The log entries about keys or homes that an operator will want to find later. */
 const auditedEvents = /^(?:keys\..+|cluster\.(?:moved|move_given_up|evicted))$/;
 
 /** `file` is `audit.log` in the home folder; on standard output each line has `"audit": true`. */
@@ -33,7 +33,7 @@ export function openAuditLog({
   return { record: (event, detail) => lines.info(detail, event) };
 }
 
-/** Records which key set the node begins with. Throws {@link ConfigError}: a node that cannot record is not started. */
+/** Records which key set the node starts with. Throws {@link ConfigError}: a node that cannot record is not started. */
 export function recordKeySet(audit: AuditLog, keySet: string): void {
   try {
     audit.record("keys.in_force", { key_set: hashOf(utf8(keySet)) });
@@ -46,14 +46,14 @@ export function recordKeySet(audit: AuditLog, keySet: string): void {
   }
 }
 
-/** Whether an entry of the node's log belongs here, too. */
+/** Whether an entry of the node's log also belongs in the audit log. */
 export function isAudited({ event }: Pick<LogEntry, "event">): boolean {
   return auditedEvents.test(event);
 }
 
 const standardOutput = 1;
 
-/** By hand: the logger's own destination takes a reader that is gone for one who wants to know no more, and says nothing. */
+/** Written by hand: when its reader is gone, the logger's own destination silently drops what it is given. */
 function outputLines(): (line: string) => void {
   let isCut = false;
   return (line) => {

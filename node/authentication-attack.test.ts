@@ -1,4 +1,4 @@
-// Requests that no honest client sends: headers twice, targets written otherwise, grants that are not the caller's.
+// Requests that no legitimate client sends: duplicate headers, targets in another spelling, grants of other callers.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RawAnswer, rawHead, sendRaw } from "../api/raw-request.fixture.ts";
@@ -46,13 +46,13 @@ const nextSeq = (): number => {
 interface RawRequest {
   readonly target?: string;
   readonly signedPath?: string;
-  /** Header lines besides those that signing made. */
+  /** Header lines besides those that signing produced. */
   readonly extra?: readonly string[];
-  /** Changes the lines that signing made. */
+  /** Changes the lines that signing produced. */
   readonly change?: (headers: Record<string, string>) => Record<string, string>;
 }
 
-/** A publish request written by hand. */
+/** A handwritten publish request. */
 async function publishRaw({ target, signedPath, extra = [], change }: RawRequest): Promise<RawAnswer> {
   const path = "/v1/publish/products";
   const { body } = await batchBody(business, [product("raw")], { seq: nextSeq() });

@@ -1,5 +1,5 @@
-// What goes on between regions while all is well: rows in every region's index, receipts and nonces of each region's own,
-// homes that move, and an index that is built anew.
+// Traffic between regions in normal operation: rows in every region's index, receipts and nonces that stay in their region,
+// homes that move, and an index rebuild.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshNonce, type SentRequest } from "../api/surfaces.fixture.ts";
@@ -133,7 +133,7 @@ describe("two regions", () => {
     const rows = exchanges.map(
       ({ answer }) => (answer?.json["rows"] as readonly unknown[] | undefined)?.length,
     );
-    // Ten are asked for, and there are more of them all the while.
+    // Ten are requested, while more of them keep arriving.
     expect(rows.filter((count) => count !== 10)).toEqual([]);
     const { uuid } = business.caller;
     expect(await publicationFaults(cluster, { business: uuid, published: once(published) })).toEqual([]);
@@ -147,7 +147,7 @@ async function servingIndex(): Promise<string> {
   return Object.keys((await answer.json()) as object).join(",");
 }
 
-/** What a verifier trusts that has the cluster's roots for anchors and its published key set. */
+/** The trust of a verifier that has the cluster's roots as anchors and its published key set. */
 async function trustOf({ keyStore, nodes }: TestCluster) {
   const halves = await Promise.all([
     keyStore.loadOrCreate("root-p256", "ES256"),

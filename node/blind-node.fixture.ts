@@ -1,11 +1,11 @@
-// The program `svc` as a node that can be made blind: from SIGUSR2 on it believes that it still holds its lease, and sees
-// no view but the last one. So it never notices that others have taken over. Only the fence is left. For tests.
+// The program `svc` as a node that can be made blind: after SIGUSR2 it believes that it still holds its lease, and keeps
+// seeing the last view. So it never notices that others have taken over, and only the fence protects the data. For tests.
 
 import { ClusterView } from "../cluster/cluster-view.ts";
 import { Lease } from "../cluster/lease.ts";
 import { MemberLifecycle } from "../cluster/member-lifecycle.ts";
 
-/** What a blind node writes once it is. */
+/** What a blind node prints once it is blind. */
 export const blindness = "This node is blind.";
 
 let isBlind = false;

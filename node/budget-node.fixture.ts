@@ -1,6 +1,6 @@
-// Child process: a node alone with its limits as they are unless set, which measures what it holds and how long its deciding
-// thread is busy at a stretch. The same thread keeps a lease, as that of a node of a cluster does, beside a store that always
-// answers: so it is lost where the thread is away for too long, and for no other reason. For tests.
+// Child process: a standalone node with its default limits, which measures its memory use and how long its deciding thread
+// is blocked at a stretch. The same thread keeps a lease, as a cluster node's does, with a store that always answers, so
+// the lease is lost only if the thread is blocked for too long. For tests.
 
 import { answerParent } from "../bench/answer-parent.ts";
 import { createMembership, type Membership } from "../cluster/membership.ts";
@@ -17,12 +17,12 @@ export interface NodeUrls {
   readonly ops_url: string;
 }
 
-/** What was most since the last `reset`. */
+/** The peak values since the last `reset`. */
 export interface Measured {
   readonly rssBytes: number;
-  /** Memory of buffers, outside the heap. */
+  /** The memory of buffers, outside the heap. */
   readonly bufferBytes: number;
-  /** CPU time that the deciding thread used between two looks at its timers. */
+  /** The CPU time that the deciding thread used between two checks of its timers. */
   readonly stallMs: number;
   /** How often the lease was lost. */
   readonly leaseLosses: number;
@@ -40,7 +40,7 @@ function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** Looks at memory now and then, at the time often. */
+/** Samples memory occasionally and the time often. */
 function watch(): void {
   let lastMs = cpuMs();
   let looks = 0;
@@ -58,7 +58,7 @@ function watch(): void {
   }, lookMs);
 }
 
-/** Whoever asks finds out (cluster/membership.ts, N2). */
+/** A query detects the loss of the lease (cluster/membership.ts, N2). */
 function countLosses(): number {
   lease?.holdsLease();
   return leaseLosses;

@@ -1,4 +1,4 @@
-// The node's own way to Cassandra, before a server that is not what it should be.
+// The node's own connection to Cassandra, with a server that is not what it should be.
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:tls";
@@ -22,7 +22,7 @@ interface Seen {
   readonly bytes: () => number;
 }
 
-/** Takes TLS connections, keeps what is sent to it and ends them. */
+/** Accepts TLS connections, keeps what is sent to it and closes them. */
 async function listen(
   identity: { readonly key: string; readonly cert: string },
   clients?: string,

@@ -1,4 +1,4 @@
-// Names of companies that the service certified, with no lists configured at all.
+// Names of companies that the service certified, without any configured lists.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -47,7 +47,7 @@ async function errorsOf(
   return [result?.outcome ?? "", ...(result?.errors ?? []).map(({ code, pointer }) => `${code} ${pointer}`)];
 }
 
-/** Outcome of a business file sealed by the key that the service holds for the business. */
+/** The outcome of a business file sealed by the key that the service holds for the business. */
 async function publishFile(business: TestBusiness, changes: Readonly<Record<string, unknown>>) {
   seq += 1;
   const record = canonicalBytes(

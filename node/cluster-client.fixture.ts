@@ -1,7 +1,7 @@
-// A caller of a region's nodes, as a load balancer and a patient client are together: signs every attempt anew, goes to
-// another node when one cannot be reached or says «later», and remembers every attempt. For tests.
-//   A1. What was answered is final; only 409, 429 and 503 that name a time, and connections, are tried again.
-//   A2. A body and its Idempotency-Key stay the same from attempt to attempt; the nonce never does.
+// A caller of a region's nodes, acting as a load balancer and a patient client in one: it signs every attempt afresh, fails
+// over to another node if one is unreachable or says «later», and records every attempt. For tests.
+//   A1. An answer is final; only 409, 429 and 503 that name a time, and connection failures, are retried.
+//   A2. A body and its Idempotency-Key stay the same across attempts; the nonce never does.
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -20,27 +20,27 @@ export interface Attempt {
   /** Milliseconds of `performance.now()`. */
   readonly startedMs: number;
   readonly endedMs: number;
-  /** `lost`: what came of it is unknown; `unsent`: nobody listened. */
+  /** `lost` means that the outcome is unknown; `unsent` means that nobody listened. */
   readonly outcome: "answered" | "later" | "lost" | "unsent";
-  /** 0 where no answer came. */
+  /** 0 if no answer came. */
   readonly status: number;
-  /** Code of the problem, or what the connection came to. */
+  /** The code of the problem, or how the connection failed. */
   readonly code: string;
 }
 
 export interface Exchange {
   readonly what: string;
   readonly attempts: readonly Attempt[];
-  /** The final answer; null when none came in time. */
+  /** The final answer; null if none came in time. */
   readonly answer: ReceivedAnswer | null;
 }
 
 export interface RequestOptions {
-  /** How long it is tried; milliseconds. */
+  /** How long the request is retried, in milliseconds. */
   readonly patienceMs?: number;
-  /** How long one attempt may take. */
+  /** The time-out of one attempt. */
   readonly attemptMs?: number;
-  /** Longest wait between two attempts, whatever `Retry-After` says. */
+  /** The longest wait between two attempts, whatever `Retry-After` says. */
   readonly pauseMaxMs?: number;
 }
 
@@ -48,10 +48,10 @@ export type Surface = "retrieval" | "business" | "verification";
 
 export interface ClusterClient {
   readonly caller: TestCaller;
-  /** Everything that was asked through this client, in order of its end. */
+  /** Every request made through this client, in order of completion. */
   readonly exchanges: readonly Exchange[];
   request(surface: Surface, request: SentRequest, options?: RequestOptions): Promise<Exchange>;
-  /** As {@link request}; throws unless the final answer has the status. */
+  /** Sends the request like {@link request}; throws unless the final answer has this status. */
   expectAnswer(
     status: number,
     surface: Surface,
@@ -63,12 +63,12 @@ export interface ClusterClient {
 const patienceMsDefault = 30_000;
 const attemptMsDefault = 30_000;
 const pauseMaxMsDefault = 1_000;
-/** Between two rounds in which nobody could be reached. */
+/** The pause between two rounds in which no node could be reached. */
 const unreachedPauseMs = 50;
-/** Long, so that a nonce is still remembered when the test asks for it again. */
+/** Long, so that a nonce is still remembered when the test sends it again. */
 const lifetimeSeconds = 300;
 
-/** Asks the nodes in turn, beginning with the first. */
+/** Asks the nodes in turn, starting with the first. */
 export function createClient(caller: TestCaller, nodes: readonly TestNode[]): ClusterClient {
   const exchanges: Exchange[] = [];
   let next = 0;
@@ -141,7 +141,7 @@ async function attemptAt(
   }
 }
 
-/** A1. */
+/** Whether an attempt is retried (A1). */
 function isLater({ status, headers }: ReceivedAnswer): boolean {
   return [409, 429, 503].includes(status) && headers.get("retry-after") !== null;
 }

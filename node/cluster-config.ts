@@ -1,52 +1,52 @@
-// Configuration of a node among others: `SVC_STORE=cassandra` and what goes with it. Secrets are read apart, so that the
+// Configuration of a cluster node: `SVC_STORE=cassandra` and the related settings. Secrets are read separately, so that the
 // configuration can be printed and logged.
 
 import { ConfigError } from "./config-error.ts";
 
 export interface ClusterConfig {
-  /** Two clusters never talk to each other, whatever address one of them has of the other. */
+  /** Nodes of different clusters never talk to each other, whatever addresses they have. */
   readonly name: string;
-  /** All regions, the node's own among them; a region's name is also that of its Cassandra data centre. */
+  /** All regions, including the node's own; a region's name is also that of its Cassandra data centre. */
   readonly regions: readonly string[];
   readonly cassandra: {
-    /** `host` or `host:port`, of the node's own data centre. */
+    /** `host` or `host:port` of servers in the node's own data centre. */
     readonly contactPoints: readonly string[];
     readonly keyspace: string;
-    /** Copies of every row, by data centre. */
+    /** The number of replicas of every row, by data centre. */
     readonly replication: Readonly<Record<string, number>>;
     readonly username: string | null;
-    /** Null for no TLS. */
+    /** The TLS settings; null if connections do not use TLS. */
     readonly tls: {
-      /** PEM file of the authority that the servers' certificates are checked against. */
+      /** The PEM file of the authority that the servers' certificates are checked against. */
       readonly caFile: string;
-      /** What every server's certificate names; null where each names the addresses of its server. */
+      /** The name in every server's certificate; null if each certificate names the addresses of its server. */
       readonly serverName: string | null;
-      /** PEM files of a client's certificate; null where the servers ask for none. */
+      /** The PEM files of a client certificate; null if the servers ask for none. */
       readonly client: { readonly keyFile: string; readonly certFile: string } | null;
     } | null;
   };
   readonly elasticsearch: {
-    /** Of the region's own index cluster. */
+    /** The URL of the region's own index cluster. */
     readonly url: string;
     readonly username: string | null;
     readonly caFile: string | null;
   };
-  /** Where other nodes' connections are taken. */
+  /** The address at which this node accepts other nodes' connections. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** `host:port` at which others find this node. */
+  /** The `host:port` at which other nodes find this one. */
   readonly address: string;
-  /** PEM files of mutual TLS between nodes; null for none, on a network of the operators' own. */
+  /** The PEM files for mutual TLS between nodes; null for none, on a private operator network. */
   readonly tls: { readonly keyFile: string; readonly certFile: string; readonly caFile: string } | null;
-  /** Commits are acknowledged once every region has them. */
+  /** Whether commits are acknowledged only once every region has them. */
   readonly replicateBeforeAck: boolean;
-  /** Keys of AI companies are answered in the region that has their party only. */
+  /** Whether keys of AI companies are answered only in their party's home region. */
   readonly bindKeysToHome: boolean;
 }
 
 export interface ClusterSecrets {
-  /** At least 32 bytes of text, the same on every node; null where nodes know each other by their certificates. */
+  /** At least 32 bytes of text, the same on every node; null if nodes authenticate each other by certificate. */
   readonly cluster: string | null;
-  /** Another one that nodes may prove, while the secret changes; null at all other times. */
+  /** A second secret that nodes may prove while the secret is being rotated; null at all other times. */
   readonly alsoCluster: string | null;
   readonly cassandraPassword: string | null;
   readonly elasticsearchPassword: string | null;
@@ -58,7 +58,7 @@ const secretLengthMin = 32;
 const regionName = /^[a-z]+-[a-z]+[0-9]+$/;
 const copiesDefault = 3;
 
-/** Settings that say nothing to a node on the embedded default. */
+/** Settings that have no meaning for a node with the embedded default. */
 export const clusterSettings: readonly string[] = [
   "SVC_CLUSTER_NAME",
   "SVC_REGIONS",
@@ -86,7 +86,7 @@ export const clusterSettings: readonly string[] = [
   "SVC_KEY_REGION_BINDING",
 ];
 
-/** Throws {@link ConfigError} for the first setting that is missing or cannot be used. */
+/** Throws {@link ConfigError} for the first setting that is missing or unusable. */
 export function parseClusterConfig(env: Env, region: string): ClusterConfig {
   const regions = parseRegions(env["SVC_REGIONS"] ?? region, region);
   const listen = parseAddress("SVC_NODE_LISTEN", env["SVC_NODE_LISTEN"] ?? "127.0.0.1:7390");
@@ -115,7 +115,7 @@ export function parseClusterConfig(env: Env, region: string): ClusterConfig {
   });
 }
 
-/** Throws {@link ConfigError} when a secret is missing or could be guessed. */
+/** Throws {@link ConfigError} if a secret is missing or could be guessed. */
 export function parseClusterSecrets(env: Env, config: ClusterConfig): ClusterSecrets {
   return {
     ...(config.tls === null ? parseClusterSecret(env) : withoutClusterSecret(env)),
@@ -166,7 +166,7 @@ function parseSecret(setting: string, text: string): string {
 
 const distinctMin = 10;
 
-/** What a person types to fill 32 characters. A random one of 32 hexadecimal digits is never taken for it. */
+/** What a person might type to fill 32 characters. Of random texts of 32 hexadecimal digits, about 1 in 10,000 matches. */
 function isGuessable(secret: string): boolean {
   const period = `${secret}${secret}`.indexOf(secret, 1);
   return period < secret.length || new Set(secret).size < distinctMin;
@@ -253,7 +253,7 @@ function parseAddress(setting: string, text: string): { readonly host: string; r
   throw new ConfigError(setting, `is ${JSON.stringify(text)}; use HOST:PORT`);
 }
 
-/** A name, a key or a certificate without an authority to check the servers by would look like security and be none. */
+/** A name, a key or a certificate without an authority to check the servers by would look secure without being so. */
 function parseCassandraTls(env: Env): ClusterConfig["cassandra"]["tls"] {
   const { SVC_CASSANDRA_CA_FILE: caFile, SVC_CASSANDRA_TLS_NAME: serverName } = env;
   const { SVC_CASSANDRA_KEY_FILE: keyFile, SVC_CASSANDRA_CERT_FILE: certFile } = env;
@@ -272,7 +272,7 @@ function parseCassandraTls(env: Env): ClusterConfig["cassandra"]["tls"] {
   return { caFile, serverName: serverName ?? null, client: { keyFile, certFile } };
 }
 
-/** All three files or none: with a certificate that nobody checks, or none to show, nothing would be gained. */
+/** Requires all three files or none: with a certificate that nobody checks, or none to present, nothing would be gained. */
 function parseTls(env: Env): ClusterConfig["tls"] {
   const names = ["SVC_NODE_TLS_KEY_FILE", "SVC_NODE_TLS_CERT_FILE", "SVC_NODE_TLS_CA_FILE"] as const;
   const [keyFile, certFile, caFile] = names.map((name) => env[name]);

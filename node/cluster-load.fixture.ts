@@ -1,4 +1,4 @@
-// What callers do while a test breaks something: businesses that push, and companies that search without end. For tests.
+// The callers' load while a test breaks something: businesses that push, and companies that search continuously. For tests.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReceivedAnswer } from "../api/surfaces.fixture.ts";
@@ -15,11 +15,11 @@ import { product } from "./publishing.fixture.ts";
 
 export interface TestPush {
   readonly pushId: string;
-  /** Sends the batch, again if need be; resolves with the final answer, which is 202 (200 up to 50 records). */
+  /** Sends the batch, with retries; resolves with the final answer, which is 202 (200 for up to 50 records). */
   send(options?: RequestOptions): Promise<ReceivedAnswer>;
-  /** The push as it is now. */
+  /** The current state of the push. */
   status(options?: RequestOptions): Promise<PushState>;
-  /** Once `settled` of its records are. Asks without pause; the test's own time is the bound. */
+  /** Resolves once `settled` of its records are settled. Polls without pause; the test's own time-out is the limit. */
   untilSettled(settled: number): Promise<PushState>;
   untilComplete(): Promise<PushState>;
 }
@@ -33,11 +33,11 @@ export interface PushState {
 export interface TestBusiness {
   readonly caller: PartyCaller;
   readonly client: ClusterClient;
-  /** A sealed batch of these records, not sent yet; it is sent to the business's nodes, or to one of the region's. */
+  /** A sealed batch of these records, not sent yet; it goes to the business's nodes, or to one of the region's. */
   push(seq: number, records: readonly Uint8Array[], only?: TestNode): Promise<TestPush>;
 }
 
-/** A new business that is at home in the region and asks these nodes, all of its region unless told. */
+/** A new business whose home is the region and that asks these nodes (default: all of its region). */
 export async function openBusiness(
   cluster: TestCluster,
   region: string,
@@ -110,7 +110,7 @@ async function preparePush(push: {
 const pollMs = 50;
 const inlineMax = 50;
 
-/** Exact bytes of so many products, each with its number in its id. */
+/** The exact bytes of that many products, each with its number in its id. */
 export function products(prefix: string, count: number, changes: object = {}): readonly Uint8Array[] {
   return Array.from({ length: count }, (_, index) => product(`${prefix}-${index}`, { ...changes }));
 }
@@ -122,14 +122,14 @@ export function holderOf(uuid: string, nodes: readonly TestNode[]): TestNode {
   return holder;
 }
 
-/** Once `holds` says so; asks again and again. The test's own time is the bound. */
+/** Resolves once `holds` is true; polls until then. The test's own time-out is the limit. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await wait(pollMs);
 }
 
 export interface Searching {
   readonly client: ClusterClient;
-  /** Ends it once what is under way is answered. */
+  /** Ends the load once the requests under way are answered. */
   stop(): Promise<readonly Exchange[]>;
 }
 
@@ -144,7 +144,7 @@ export const productSearch = {
   tag: "svc-retrieval",
 } as const;
 
-/** A new company that searches at the nodes of a region, so many searches at a time, until it is stopped. */
+/** A new company that searches at the nodes of a region, with that many concurrent searches, until it is stopped. */
 export async function search(
   cluster: TestCluster,
   region: string,

@@ -1,9 +1,9 @@
-// What an operator says to a node of a test cluster. For tests.
+// What an operator sends to a node of a test cluster. For tests.
 
 import { contractFetch } from "../api/contract.fixture.ts";
 import type { TestNode } from "./cluster.fixture.ts";
 
-/** POST /ops/cluster/{order}: the outcome's name, of refusals too. */
+/** POST /ops/cluster/{order}; resolves with the name of the outcome, also for refusals. */
 export async function ordered(node: TestNode | undefined, order: string, body: object): Promise<string> {
   if (node === undefined) throw new Error("There is no node to say it to.");
   const answer = await operated(node, `/ops/cluster/${order}`, body);
@@ -12,10 +12,10 @@ export async function ordered(node: TestNode | undefined, order: string, body: o
   return said;
 }
 
-/** Who acts in tests, and why. */
+/** The author and reason of operator actions in tests. */
 export const testAct = { by: "the test", reason: "It has to be so for what is tested." };
 
-/** POST to an address of the operations surface: the answer, of refusals too. */
+/** POST to an address of the operations surface; resolves with the answer, also for refusals. */
 export async function operated(
   node: TestNode,
   path: string,

@@ -1,4 +1,4 @@
-// What the operations surface says and does of a cluster.
+// What the operations surface reports and does for a cluster.
 
 import type { ClusterOps } from "../ops/cluster.ts";
 import type { ClusterState } from "../ops/shapes.ts";
@@ -9,7 +9,7 @@ import { ElasticRowIndex } from "../storage/elasticsearch/row-index.ts";
 import type { NodeCluster } from "./cluster.ts";
 import type { NodeServices } from "./services.ts";
 
-/** Null for a node alone. */
+/** Returns null for a standalone node. */
 export function clusterOps(
   services: NodeServices,
   log: (event: string, detail: object) => void,

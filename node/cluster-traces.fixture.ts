@@ -1,9 +1,9 @@
-// What a cluster leaves in the engines. For tests.
+// What a cluster leaves behind in the engines. For tests.
 
 import { createCqlClient } from "../tools/engines/cassandra.ts";
 import type { EnginesUnderTest } from "../tools/engines/under-test.fixture.ts";
 
-/** Drops what the cluster of this name left in the engines. */
+/** Drops what the cluster with this name left in the engines. */
 export async function dropTraces(engines: EnginesUnderTest, name: string): Promise<void> {
   const [address = "", dataCenter = ""] = [engines.cassandra[0], engines.regions[0]];
   const client = createCqlClient({ address, dataCenter });

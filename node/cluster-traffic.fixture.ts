@@ -1,5 +1,5 @@
-// Callers of every kind at once, for as long as a test breaks something: each region has a business that publishes one
-// push after the other, and a company that searches and one that fetches. For tests.
+// Concurrent callers of every kind while a test breaks something: each region has a business that publishes one push after
+// another, a company that searches and one that fetches. For tests.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { TestCluster } from "./cluster.fixture.ts";
@@ -16,11 +16,11 @@ import { type Published, publicationFaults, receiptFaults } from "./cluster-trut
 
 export interface Publishing {
   readonly business: TestBusiness;
-  /** Ends after the push under way; answers every record that was accepted, each once. */
+  /** Ends after the push under way; returns every accepted record, each once. */
   stop(): Promise<readonly Uint8Array[]>;
 }
 
-/** More than are answered inline, so that each push is asked for until it is complete. */
+/** More records than are answered inline, so that each push is polled until it is complete. */
 const smallPush = 60;
 const pauseMs = 50;
 
@@ -45,7 +45,7 @@ export async function publish(
       await wait(pauseMs);
     }
   })();
-  // Whoever stops it is told.
+  // The error surfaces when the traffic is stopped.
   publishing.catch(() => {});
   return {
     business,
@@ -57,7 +57,7 @@ export async function publish(
   };
 }
 
-/** A new company that fetches what a search finds, one record after the other, until it is stopped. */
+/** A new company that fetches what a search finds, one record after another, until it is stopped. */
 export async function fetchRecords(cluster: TestCluster, region: string): Promise<Searching> {
   const client = createClient(await cluster.newCompany(), cluster.nodesOf(region).toReversed());
   const found = await client.expectAnswer(200, "retrieval", productSearch);
@@ -92,7 +92,7 @@ export interface RegionTraffic {
   readonly fetching: Searching;
 }
 
-/** All three in a region. What is fetched was published and is complete before this resolves. */
+/** Starts all three in a region. Resolves once what will be fetched has been published and is complete. */
 export async function openTraffic(
   cluster: TestCluster,
   region: string,
@@ -107,12 +107,12 @@ export async function openTraffic(
 
 export interface TrafficReport {
   readonly faults: readonly string[];
-  /** Everything that was asked, pushes and their reads too. */
+  /** Every request that was made, including pushes and the reads of them. */
   readonly exchanges: readonly Exchange[];
   readonly published: number;
 }
 
-/** Stops the traffic, and compares what the engines hold with what was sent and answered. */
+/** Stops the traffic, and compares the engines' content with what was sent and answered. */
 export async function settleTraffic(cluster: TestCluster, traffic: RegionTraffic): Promise<TrafficReport> {
   const { region, publishing, searching, fetching } = traffic;
   const [published, ...retrieved] = await Promise.all([publishing.stop(), searching.stop(), fetching.stop()]);
@@ -129,7 +129,7 @@ export async function settleTraffic(cluster: TestCluster, traffic: RegionTraffic
   };
 }
 
-/** What was neither answered as it should be nor told to come again; `mayBeLost` admits connections that broke off. */
+/** The requests that were neither answered as they should be nor told to retry; `mayBeLost` tolerates broken connections. */
 export function failedAttempts(
   exchanges: readonly Exchange[],
   { mayBeLost = false }: { readonly mayBeLost?: boolean } = {},
@@ -144,7 +144,7 @@ export function failedAttempts(
   ]);
 }
 
-/** How often each outcome came, for what a test prints. */
+/** How often each outcome occurred, for what a test prints. */
 export function tally(exchanges: readonly Exchange[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { attempts } of exchanges) {

@@ -1,6 +1,6 @@
-// What the engines of a test cluster hold, compared with what was sent and answered. Everything is read from the tables
-// and indexes themselves, past every node. Each check answers its faults in words, a few at most; none is what a test
-// wants. For tests.
+// Compares the content of a test cluster's engines with what was sent and answered. Everything is read directly from the
+// tables and indexes, bypassing every node. Each check returns its faults as text, a few at most; a test expects none. For
+// tests.
 
 import type { TestCaller } from "../api/surfaces.fixture.ts";
 import { equalBytes } from "../protocol/bytes.ts";
@@ -14,7 +14,7 @@ import type { RecordHead, RecordStore } from "../storage/record-store.ts";
 import type { TestCluster } from "./cluster.fixture.ts";
 import { createClient, type Exchange, type Surface } from "./cluster-client.fixture.ts";
 
-/** The stores of a region as a node of it sees them; closed by the test. */
+/** The stores of a region as one of its nodes sees them; the test closes them. */
 export interface Truth extends AsyncDisposable {
   readonly session: CassandraSession;
   readonly records: RecordStore;
@@ -53,21 +53,21 @@ class Faults {
   }
 }
 
-/** Exact bytes of each product's versions, in the order in which they must have been published. */
+/** The exact bytes of each product's versions, in the order in which they must have been published. */
 export type Published = readonly (readonly Uint8Array[])[];
 
 export interface Publication {
   readonly business: string;
   readonly published: Published;
-  /** Those that are looked at, all unless told. */
+  /** The regions whose indexes are checked (default: all). */
   readonly regions?: readonly string[];
-  /** The generation that a product's version must have, by its place; one more than the one before unless told. */
+  /** The generation that a product's version must have, by its position (default: the position plus one). */
   readonly isGeneration?: (generation: number, place: number) => boolean;
 }
 
 /**
- * Every product of the business is there with exactly these versions, numbered without a gap; its head, catalogue entry and
- * row in each region's index are those of the last one; and there is nothing else of the business.
+ * Every product of the business exists with exactly these versions, numbered without a gap; its head, catalogue entry and
+ * row in each region's index are those of the last one; and the business has nothing else.
  */
 export async function publicationFaults(
   cluster: TestCluster,
@@ -120,7 +120,7 @@ interface StoredVersion {
 interface StoredRecord {
   readonly record_id: string;
   readonly head: RecordHead | null;
-  /** By generation, ascending. */
+  /** The versions, in ascending order of generation. */
   readonly versions: StoredVersion[];
 }
 
@@ -148,7 +148,7 @@ async function readRecords(
         row: String(row),
       });
   }
-  // Without a head it is nobody's: a fault that is told as a record too many.
+  // A record without a head belongs to nobody: this fault is also reported, as a surplus record.
   return new Map([...records].filter(([, { head }]) => head === null || head.business_uuid === business));
 }
 
@@ -280,7 +280,7 @@ function retrievalIdOf(receipt: unknown): string {
   return (JSON.parse(text) as { readonly retrieval_id: string }).retrieval_id;
 }
 
-/** Every nonce of an answered request is refused when it comes again, at any node of the region. */
+/** Every nonce of an answered request is refused when it is replayed, at any node of the region. */
 export async function nonceFaults(
   cluster: TestCluster,
   {
@@ -317,7 +317,7 @@ export async function nonceFaults(
   return faults.all();
 }
 
-/** Commits that the nodes were refused by the fence. */
+/** The number of the nodes' commits that the fence refused. */
 export async function refusedCommits(cluster: TestCluster): Promise<number> {
   let refused = 0;
   for (const node of cluster.nodes.filter((each) => each.isRunning()))

@@ -1,7 +1,7 @@
-// Real nodes on real engines: several processes a region, that a test kills, pauses, drains, cuts off and starts again.
-// Each test file has a cluster of its own: keyspace, cluster name, index names, keys and ports. For tests.
-//   L1. Every node finds the engines and is found by the others at links of its own, so that a test can cut each.
-//   L2. What was started is gone with the test's process, however that ends (tools/engines/guard.ts).
+// Real nodes on real engines: several processes per region, which a test kills, pauses, drains, partitions and restarts.
+// Each test file has its own cluster: keyspace, cluster name, index names, keys and ports. For tests.
+//   L1. Every node reaches the engines, and is reached by the others, over its own links, so that a test can cut each one.
+//   L2. Everything that was started ends with the test's process, however that ends (tools/engines/guard.ts).
 
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -30,48 +30,48 @@ import { TcpLink } from "./tcp-link.fixture.ts";
 
 export interface ClusterOptions {
   readonly engines: EnginesUnderTest;
-  /** Nodes of each region, by the region's name. */
+  /** The number of nodes in each region, by the region's name. */
   readonly nodes: Readonly<Record<string, number>>;
   /** Further settings of every node. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The nodes' program, from the project's root; `cli/main.ts` unless told. */
+  /** The nodes' program, relative to the project's root (default: `cli/main.ts`). */
   readonly program?: string;
 }
 
 export interface NodeLinks {
-  /** To this node from all others. */
+  /** The link from all other nodes to this one. */
   readonly peers: FaultyProxy;
   readonly cassandra: TcpLink;
   readonly elastic: TcpLink;
 }
 
 export interface TestNode {
-  /** Region and letter, such as `eu-west1-a`. */
+  /** The region and a letter, such as `eu-west1-a`. */
   readonly name: string;
   readonly region: string;
   readonly urls: Readonly<Record<"retrieval" | "business" | "verification" | "tools" | "ops", string>>;
-  /** Where other nodes find it: what placement goes by. */
+  /** The address at which other nodes find it; placement uses it. */
   readonly address: string;
   readonly links: NodeLinks;
   isRunning(): boolean;
-  /** Starts it, again if need be, and waits until it is ready. */
+  /** Starts or restarts it, and waits until it is ready. */
   start(): Promise<void>;
-  /** kill -9; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Where its program is `node/blind-node.fixture.ts`; resolves once it is blind. */
+  /** Blinds a node whose program is `node/blind-node.fixture.ts`; resolves once it is blind. */
   blind(): Promise<void>;
-  /** SIGTERM; resolves when the process is gone. Throws when it does not end by itself. */
+  /** Sends SIGTERM; resolves when the process is gone. Throws if it does not end on its own. */
   stop(): Promise<void>;
   isReady(): Promise<boolean>;
-  /** Whether it is an active member with a lease, as it says itself. */
+  /** Whether it is an active member with a lease, by its own account. */
   hasJoined(): Promise<boolean>;
-  /** What its operators show. */
+  /** The token that its operators present. */
   opsToken(): Promise<string>;
   /** The values of its metrics by series, as /metrics writes them: `name` or `name{label="x"}`. */
   metrics(): Promise<ReadonlyMap<string, number>>;
-  /** The end of what it wrote. */
+  /** The end of its output. */
   logTail(): string;
 }
 
@@ -79,7 +79,7 @@ export interface TestCluster extends AsyncDisposable {
   readonly engines: EnginesUnderTest;
   readonly name: string;
   readonly keyspace: string;
-  /** Of the index names of a region. */
+  /** The prefix of a region's index names. */
   indexPrefix(region: string): string;
   readonly nodes: readonly TestNode[];
   nodesOf(region: string): readonly TestNode[];
@@ -88,7 +88,7 @@ export interface TestCluster extends AsyncDisposable {
   /** A key of a new business, or of a new AI company, with the grant that makes it known at its first request. */
   newBusiness(): Promise<PartyCaller>;
   newCompany(): Promise<PartyCaller>;
-  /** A company whose nonces are this node's to claim while all of its region run. */
+  /** A company whose nonces this node claims while all nodes of its region run. */
   newCompanyOf(node: TestNode): Promise<TestCaller>;
 }
 
@@ -120,7 +120,7 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
     for (const [region, count] of Object.entries(options.nodes))
       for (let index = 0; index < count; index += 1)
         nodes.push(await ClusterNode.plan(common, region, index));
-    // The first one makes keys and tables, which the others find.
+    // The first node creates keys and tables, which the others find.
     await nodes[0]?.start();
     await Promise.all(nodes.slice(1).map((node) => node.start()));
   } catch (error) {
@@ -165,7 +165,7 @@ export async function openCluster(options: ClusterOptions): Promise<TestCluster>
   };
 }
 
-/** The seed of a test: SVC_TEST_SEED, or the one that is always tried. Printed, so that what was seen can be sought. */
+/** The seed of a test: SVC_TEST_SEED, or the default. It is printed, so that a failure can be reproduced. */
 export function testSeed(
   test: string,
   fallback: number,
@@ -344,7 +344,7 @@ class ClusterNode implements TestNode {
   }
 }
 
-/** Of this process, but for what is the test runner's, or a setting of a node. */
+/** The environment of this process, without the test runner's variables and the settings of a node. */
 function inherited(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(SVC_|VITEST|NODE_)/.test(name)),
@@ -379,7 +379,7 @@ function settings(
     SVC_HOME: home,
     SVC_KEYS: join(folder, "keys"),
     SVC_SAMPLES: "no",
-    // What is tried is what nodes survive, not how much one caller may ask of them.
+    // The tests are about what nodes survive, not about how much one caller may ask of them.
     SVC_KEY_REQUESTS_PER_SECOND: "0",
     SVC_KEY_QUERY_COST_PER_MINUTE: "0",
     SVC_ADDRESS_READS_PER_SECOND: "0",

@@ -1,7 +1,8 @@
-// A node among others: its membership, where actors are, and the way to those that are elsewhere.
-//   U1. An incarnation has its own actor system and its own transport; both stop before its lease is said to be lost.
-//   U2. What the view places elsewhere is let go before a change counts as followed; what it places here is woken up.
-//   U3. The region's actor is opened wherever it is, again with every change: whoever had it may be gone.
+// A cluster node: its membership, the placement of actors, and the route to those on other nodes.
+//   U1. Each incarnation has its own actor system and its own transport; both stop before its lease is reported lost.
+//   U2. A view change counts as followed only after the actors that it places elsewhere are released; those it places here
+//       are woken up.
+//   U3. The region's actor is opened wherever it is placed, again after every change: its previous owner may be gone.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { mayCross } from "../actors/messages/crossing.ts";
@@ -40,44 +41,44 @@ import { ConfigError } from "./config-error.ts";
 import { nodeTimers } from "./node-timers.ts";
 import type { EngineStores } from "./stores.ts";
 
-/** Versions of the protocol between nodes that this program speaks. */
+/** The versions of the node-to-node protocol that this program speaks. */
 export const protocol = { min: 1, max: 1 } as const;
 
 const resumeMovesMs = 5_000;
 const openRegionMs = 30_000;
-/** How long a starting node tries to join, and waits between two attempts. */
+/** How long a starting node keeps trying to join, and its pause between two attempts. */
 const joinPatienceMs = 60_000;
 const joinPauseMs = 500;
 
 export interface NodeCluster {
   readonly region: string;
-  /** All of them, dead ones too. */
+  /** All regions, including dead ones. */
   readonly regionNames: readonly string[];
   readonly membership: Membership;
   readonly placement: Placement;
   readonly router: ActorRouter;
   readonly moves: Moves;
-  /** Regions whose indexes are told: those that were not declared dead. */
+  /** The regions whose indexes are updated: those that have not been declared dead. */
   regions(): readonly string[];
   /**
-   * Takes the region out of the keyspace first: without it there is a majority to say so. One whose nodes are seen to beat
-   * stays as it is, unless it is forced.
+   * Declares a region dead. First removes it from the keyspace: the remaining regions then have a majority to declare it. A
+   * region whose nodes still send heartbeats is left unchanged unless forced.
    */
   declareDead(order: DeadRegion): Promise<DeclareOutcome | RefusedOrder>;
-  /** Puts a region that was taken out into the keyspace again. False for one that is unknown. */
+  /** Adds a removed region back to the keyspace. Returns false for an unknown region. */
   putIn(region: string): Promise<boolean>;
   rejoin(region: string): Promise<RejoinOutcome>;
   transportStats(): TransportStats | null;
-  /** Joins; from then on the node has actors. Rejects when it may not, or its port is taken. */
+  /** Joins the cluster; from then on the node has actors. Rejects if it may not join or its port is taken. */
   join(): Promise<void>;
-  /** Leaves: what was accepted is finished first. */
+  /** Leaves the cluster after finishing accepted work. */
   leave(drainMs: number): Promise<void>;
 }
 
 export interface ClusterOptions {
   readonly config: ClusterConfig;
   readonly secrets: ClusterSecrets;
-  /** PEM texts of `config.tls`; null for none. */
+  /** The PEM texts for `config.tls`; null without TLS. */
   readonly tls: MutualTls | null;
   readonly region: string;
   readonly clock: Clock;
@@ -156,7 +157,7 @@ function noteTo(
   return (level, event, detail) => log({ level, event, actor: "", detail });
 }
 
-/** U1. */
+/** The node's membership, which opens and ends an actor system and a transport with each incarnation (U1). */
 function membershipOf(
   options: ClusterOptions,
   parts: RegionStatusOptions,
@@ -230,7 +231,7 @@ function standingsOf(
   };
 }
 
-/** U2, U3, and moves that another node left half done. */
+/** Follows view changes (U2, U3), and resumes moves that another node left unfinished. */
 function keepUp(
   parts: Pick<NodeCluster, "region" | "membership" | "placement" | "moves" | "router"> & {
     readonly actors: CurrentActors;
@@ -247,13 +248,13 @@ function keepUp(
   membership.onChange(async () => {
     const letGo = actors.handOver();
     openRegion();
-    // What cannot be found now is found by the waker's next look.
+    // The waker's next scan finds what cannot be found now.
     await actors.adopt().catch(() => {});
     await letGo;
   });
   const timers = [
     setInterval(openRegion, openRegionMs).unref(),
-    // A move that cannot go on now is looked at again the next time.
+    // A move that cannot continue now is retried on the next tick.
     setInterval(() => void moves.resume().catch(() => {}), resumeMovesMs).unref(),
   ];
   return () => {
@@ -262,8 +263,8 @@ function keepUp(
 }
 
 /**
- * The first join of a node. What may be otherwise in a moment is tried again; a slow machine may lose a lease before it
- * is active. Rejects with what no patience helps against.
+ * Joins for the first time. Transient failures are retried; a slow machine may lose a lease before it is active. Rejects
+ * with failures that no retry can fix.
  */
 async function joinPatiently(
   membership: Membership,
@@ -295,7 +296,7 @@ function isAddressTaken(error: unknown): boolean {
 
 interface Transports {
   open(incarnation: string): Promise<void>;
-  /** Stops answering for the incarnation; the port is free once the next `open` goes on. */
+  /** Stops answering for the incarnation; the port is free by the time the next `open` proceeds. */
   end(): void;
   current(): WsTransport | null;
   target(address: string, incarnation: string): ReturnType<WsTransport["target"]>;
@@ -303,7 +304,7 @@ interface Transports {
   close(): Promise<void>;
 }
 
-/** One transport after the other, at the same port. */
+/** Opens one transport after another on the same port. */
 function createTransports(
   options: ClusterOptions,
   {

@@ -1,4 +1,4 @@
-// Configuration of a node: the only file that reads the process environment. Read once, checked, frozen.
+// Configuration of a node. Only this file reads the process environment: once, checked and then frozen.
 
 import { isAbsolute, join, resolve } from "node:path";
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
@@ -21,28 +21,30 @@ import { parseRetention, type RetentionConfig } from "./retention-config.ts";
 
 export interface NodeConfig {
   readonly environment: Environment;
-  /** `^[a-z]+-[a-z]+[0-9]+$`, as the log inclusion read names regions. */
+  /** Must match `^[a-z]+-[a-z]+[0-9]+$`, the form in which the log inclusion read names regions. */
   readonly region: string;
   /** Absolute path of the node's home folder. */
   readonly home: string;
-  /** N retrieval, N+1 business, N+2 verification, N+3 tools, N+4 ops; 0 takes any five free ports. */
+  /** N retrieval, N+1 business, N+2 verification, N+3 tools, N+4 ops; 0 picks any five free ports. */
   readonly portBase: number;
-  /** Address to listen on. */
+  /** The address to listen on. */
   readonly host: string;
   readonly logLevel: string;
-  /** `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for collectors. */
+  /**
+   * `file` is `node.log` in the home folder, so that a sandbox's terminal shows its tour; `stdout` is for log collectors.
+   */
   readonly logTo: "file" | "stdout";
-  /** Of what operators do: `audit.log` in the home folder, or lines marked `"audit": true`; as `logTo` unless told otherwise. */
+  /** The audit log: `audit.log` in the home folder, or lines marked `"audit": true`; follows `logTo` unless set. */
   readonly auditTo: "file" | "stdout";
-  /** Absolute path of the folder of private keys and of the key set; the nodes of a region share it. */
+  /** Absolute path of the folder with private keys and the key set; the nodes of a region share it. */
   readonly keys: string;
-  /** Where the node has documents issued. */
+  /** The issuance process, which signs documents for the node. */
   readonly issuance: KeyConfig["issuance"];
-  /** Where callers reach the surfaces, without trailing slash, where that is not where the node listens. */
+  /** The public URLs of the surfaces, without trailing slash, where they differ from where the node listens. */
   readonly publicUrls: Readonly<Partial<Record<SurfaceUrl, string>>>;
-  /** Proxies whose X-Forwarded-For is believed: those that callers reach the surfaces through. */
+  /** Proxies whose X-Forwarded-For is trusted: those through which callers reach the surfaces. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Where people use their passkeys. In production the anchors say it, and this is null or the same. */
+  /** Where people use their passkeys. In production the anchors define this, and the setting is null or identical. */
   readonly passkeys: PasskeyOrigins | null;
   /** Absolute path of the file of protected names and blocked hosts; null for none. */
   readonly contentLists: string | null;
@@ -53,9 +55,9 @@ export interface NodeConfig {
   /** How long receipts and log lines are kept. */
   readonly retention: RetentionConfig;
   readonly ops: OpsConfig;
-  /** Null for a node alone on the embedded default. */
+  /** The cluster settings; null for a standalone node with the embedded default. */
   readonly cluster: ClusterConfig | null;
-  /** Channels that production speaks in the clear, because settings say that it may. */
+  /** The channels that are unencrypted in production because settings allow it. */
   readonly plainText: readonly string[];
 }
 
@@ -80,7 +82,7 @@ export type SurfaceUrl = keyof typeof surfaceUrls;
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
-/** Options win over the environment (`SVC_*`), which wins over the defaults. Throws {@link ConfigError}. */
+/** Options override the environment (`SVC_*`), which overrides the defaults. Throws {@link ConfigError}. */
 export function loadConfig(
   options: NodeOptions = {},
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -147,7 +149,7 @@ function parseSink(name: string, text: string): "file" | "stdout" {
   throw new ConfigError(name, `is ${JSON.stringify(text)}; use file or stdout`);
 }
 
-/** The secrets of a clustered node; null for one alone. Throws {@link ConfigError}. */
+/** The secrets of a cluster node; null for a standalone one. Throws {@link ConfigError}. */
 export function loadSecrets(
   config: NodeConfig,
   env: Readonly<Record<string, string | undefined>> = process.env,

@@ -1,5 +1,5 @@
-// The lists that the content rules judge by: a file of the operator's (`SVC_CONTENT_LISTS`), read once, when a node starts.
-// A list that is taken for another than was meant would let through, or refuse, what it should not: so it is read strictly.
+// The lists that the content rules judge by: a file of the operator's (`SVC_CONTENT_LISTS`), read once at start. A misread
+// list would allow or refuse the wrong things, so parsing is strict.
 
 import { readFile, stat } from "node:fs/promises";
 import { utf8 } from "../protocol/bytes.ts";
@@ -21,7 +21,7 @@ const assignedBytesMax = 4_096;
 const members = ["protected_names", "blocked_hosts", "exempt_names"] as const;
 const form = '{"protected_names":[…],"blocked_hosts":[…],"exempt_names":[…]}';
 
-/** Empty lists for null. Throws {@link ConfigError}, which names the place in the file. */
+/** Returns empty lists for null. Throws {@link ConfigError}, which names the place in the file. */
 export async function loadContentLists(path: string | null): Promise<OperatorLists> {
   if (path === null) return { protectedNames: [], exemptNames: [], blockedHosts: [] };
   const parsed = parseStrictJson(await read(path));
@@ -107,7 +107,7 @@ function parseProtected(value: JsonValue, at: Place): ProtectedName {
   return { name: parseText(faultOfName)(name, { path, pointer: `${pointer}/name` }), owners: parsed };
 }
 
-/** What a business is assigned is kept with each of its pushes, so it is bounded. */
+/** The lists assigned to a business are stored with each of its pushes, so their size is bounded. */
 function checkAssigned(path: string, names: readonly ProtectedName[]): void {
   const bytes = new Map<string, number>();
   for (const [index, each] of names.entries()) {
@@ -144,7 +144,7 @@ function refused(path: string, pointer: string, fault: string): ConfigError {
   return new ConfigError(setting, `${pointer === "" ? path : `${pointer} in ${path}`} ${fault}`);
 }
 
-/** Of the member, at most as long as a name. */
+/** A pointer to the member, whose name is cut to the maximum length of a name. */
 function pointerTo(pointer: string, name: string): string {
   return joinPointer(pointer, name.slice(0, nameLengthMax));
 }

@@ -1,5 +1,5 @@
-// What a business does in a scenario of crashes, step by step, and a node opened on the files that a crash left. For tests.
-//   S1. A step may be begun again from any point of it: whoever was not answered asks again, with the same bytes.
+// What a business does in a crash scenario, step by step, and a node opened on the files that a crash left. For tests.
+//   S1. A step may be restarted from any point within it: a caller that got no answer asks again, with the same bytes.
 //   S2. What the steps leave at the end does not depend on where they were interrupted; `expectations` says what it is.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -22,7 +22,7 @@ export async function openCrashedNode(
   return services;
 }
 
-/** One batch as it is sent, and sent again. */
+/** One batch that is sent and resent. */
 export interface ScenarioBatch extends SealedBatch {
   readonly idempotencyKey: string;
   readonly records: readonly Uint8Array[];
@@ -37,17 +37,17 @@ export interface Scenario {
   readonly second: ScenarioBatch;
   /** A withdrawn record again, a faulty one and a new one, inline. */
   readonly third: ScenarioBatch;
-  /** Withdrawn once their record is known: of the second push, of the first, and new in the second. */
+  /** Withdrawn once their records are known: from the second push, from the first, and new in the second. */
   readonly withdrawn: readonly string[];
 }
 
-/** What a record must be at the end. */
+/** The required state of a record at the end. */
 export interface Expectation {
-  /** The business's own id of the product. */
+  /** The business's own id for the product. */
   readonly localId: string;
-  /** Exact bytes and push of the live version; null for a withdrawn record. */
+  /** The exact bytes and the push of the live version; null for a withdrawn record. */
   readonly live: { readonly bytes: Uint8Array; readonly pushId: string; readonly leaf: number } | null;
-  /** Versions published: a withdrawal may overtake the second push. */
+  /** The number of published versions: a withdrawal may overtake the second push. */
   readonly generations: readonly number[];
 }
 
@@ -55,7 +55,7 @@ const firstRecords = 450;
 const updated = 190;
 const added = 60;
 
-/** A word that no other product's name has; digits and letters stay one word when text is analysed. */
+/** A word that no other product's name contains; digits and letters stay one word in text analysis. */
 export function wordOf(localId: string): string {
   return `stone${localId.replace("-", "")}`;
 }
@@ -92,7 +92,7 @@ export async function planScenario(business: TestBusiness, sealedAtMs: number): 
   };
 }
 
-/** See S2. */
+/** The required final state (S2). */
 export function expectations({ first, second, third, withdrawn }: Scenario): readonly Expectation[] {
   const all = new Map<string, Expectation>();
   const put = (localId: string, batch: ScenarioBatch, leaf: number): void => {
@@ -111,7 +111,7 @@ export function expectations({ first, second, third, withdrawn }: Scenario): rea
   return [...all.values()];
 }
 
-/** One thing that the business does; it resolves once the business knows that it is done. */
+/** One action of the business; it resolves once the business knows that it is done. */
 export type ScenarioStep = (services: NodeServices) => Promise<void>;
 
 export function stepsOf(scenario: Scenario): readonly ScenarioStep[] {
@@ -139,12 +139,12 @@ async function send(
   if (answer.status !== status) throw new Error(`Answered ${JSON.stringify(answer)}`);
 }
 
-/** Nothing is asked of any actor here, so that a push is seen to go on by itself. */
+/** No actor is asked here, to show that a push continues on its own. */
 export async function untilApplied(services: NodeServices, batch: ScenarioBatch): Promise<void> {
   await until(async () => (await services.records.loadLeaves(batch.push_id, 0, 1)).length === 0);
 }
 
-/** No actor has effects that are not acknowledged, for each would be due to be woken before long. */
+/** No actor has unacknowledged effects, because each of those would soon be due for a wake-up. */
 export async function untilNothingWaits({ actorStore, clock }: NodeServices): Promise<void> {
   await until(async () => (await actorStore.dueActors(clock.now() + 60_000, 1)).length === 0);
 }
@@ -164,7 +164,7 @@ async function withdraw(services: NodeServices, business: TestBusiness, localId:
   });
 }
 
-/** How long anything may take before it counts as never. */
+/** How long anything may take before it counts as never happening. */
 const patienceMs = 30_000;
 
 export async function until(isSo: () => Promise<boolean>): Promise<void> {

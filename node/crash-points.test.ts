@@ -1,6 +1,6 @@
-// The process dies at a COMMIT of a scenario. What it leaves is what its files hold at that moment, so the files are
-// copied right before and right after a COMMIT, and the copy is the home of a node that goes on from there: the pushes
-// by themselves, and whoever had not been answered by asking again.
+// The process dies at a COMMIT of a scenario. What survives is the content of its files at that moment, so the files are
+// copied right before and right after a COMMIT, and the copy becomes the home of a node that continues: pushes resume on
+// their own, and callers that were not answered ask again.
 //   `SVC_CRASH_STRIDE=1` tries every point; `SVC_CRASH_SEED` chooses others.
 
 import { cpSync, mkdtempSync } from "node:fs";
@@ -21,20 +21,20 @@ import { proveServed, proveStored } from "./crash-proof.fixture.ts";
 import { openBusiness } from "./publishing.fixture.ts";
 import type { NodeServices } from "./services.ts";
 
-/** Odd, so that both phases are met. */
+/** Odd, so that both phases are covered. */
 const stride = Number(process.env["SVC_CRASH_STRIDE"] ?? 37);
 const seed = Number(process.env["SVC_CRASH_SEED"] ?? 1);
-/** Commits that the scenario needs at least, both phases counted: with fewer this would try nothing. */
+/** The minimum number of commits in the scenario, counting both phases: with fewer this would test nothing. */
 const pointsMin = 50;
 
 const folder = mkdtempSync(join(tmpdir(), "svc-crash-points-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Files that a node goes on from. */
+/** The files from which a node continues. */
 interface Image {
   readonly home: string;
   readonly point: string;
-  /** Steps that the business knew to be done. */
+  /** The steps that the business knew to be done. */
   readonly done: number;
   readonly atMs: number;
 }
@@ -44,7 +44,7 @@ let steps: readonly ScenarioStep[];
 let begin: Image;
 let homes = 0;
 
-/** Numbered: named by its points, the home of a process that died often has no name that a file system takes. */
+/** Homes are numbered: named by its points, the home of a process that died often would exceed the file system's limit. */
 function newHome(): string {
   homes += 1;
   return join(folder, `home-${homes}`);
@@ -61,9 +61,12 @@ beforeAll(async () => {
 });
 
 interface Plan {
-  /** Told of every commit by number; `image` keeps the files and goes on, `die` ends the run with them, `stop` ends it as SIGTERM does; a throw is the commit's failure. */
+  /**
+   * Called for every commit with its number: `image` copies the files and continues, `die` ends the run with them, `stop`
+   * ends it like SIGTERM; a throw makes the commit fail.
+   */
   readonly at: (point: number, phase: CommitPhase) => "image" | "die" | "stop" | "go on";
-  /** Whether a step that was refused is begun again. */
+  /** Whether a refused step is retried. */
   readonly isPatient?: boolean;
 }
 
@@ -73,7 +76,7 @@ interface Run {
   readonly isOver: boolean;
 }
 
-/** Runs what is left of the scenario on a copy of `from`, and proves what it left unless it died. */
+/** Runs the rest of the scenario on a copy of `from`, and checks what it left unless it died. */
 async function runFrom(from: Image, plan: Plan): Promise<Run> {
   const home = newHome();
   cpSync(from.home, home, { recursive: true });
@@ -105,7 +108,7 @@ async function runFrom(from: Image, plan: Plan): Promise<Run> {
     return "over";
   };
   const finished = finish();
-  // Who is left behind by a death is refused by closed stores.
+  // Calls that outlive a death are refused by closed stores.
   finished.catch(() => {});
   let end: "over" | "dead" | "stopped";
   try {
@@ -123,7 +126,7 @@ async function runFrom(from: Image, plan: Plan): Promise<Run> {
   return { images, points, isOver: true };
 }
 
-/** As often as a caller that was told to come back would. */
+/** As often as a caller that was told to come back would retry. */
 async function insist(step: ScenarioStep, services: NodeServices): Promise<void> {
   const endMs = performance.now() + 60_000;
   for (;;) {
@@ -136,7 +139,7 @@ async function insist(step: ScenarioStep, services: NodeServices): Promise<void>
   }
 }
 
-/** The time of the crash goes on: seals are good for five minutes, and a full run takes longer. */
+/** Time continues from the crash: seals are valid for five minutes, and a full run takes longer. */
 function clockFrom(atMs: number): NodeServices["clock"] {
   const startedMs = Date.now();
   return { now: () => atMs + Date.now() - startedMs };
@@ -176,7 +179,7 @@ describe("a process that is told to stop", () => {
   }, 300_000);
 });
 
-/** Until the scenario is over; answers how often it was ended before. */
+/** Runs until the scenario is over; returns how often it was interrupted. */
 async function endAgainAndAgain(how: "die" | "stop"): Promise<number> {
   const random = seededRandom(seed);
   let image: Image = { ...begin, point: how };

@@ -1,4 +1,5 @@
-// What must hold of a node's stores once a scenario is over, read from the files themselves beside the node. For tests.
+// The required state of a node's stores after a scenario, read directly from the files rather than through the node. For
+// tests.
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -27,7 +28,7 @@ import {
 } from "./crash-points.fixture.ts";
 import type { NodeServices } from "./services.ts";
 
-/** While the node runs: what it answers and serves. */
+/** Checks what the running node answers and serves. */
 export async function proveServed(services: NodeServices, scenario: Scenario): Promise<void> {
   const expected = expectations(scenario);
   const evidence = await openEvidence(services, scenario);
@@ -139,7 +140,7 @@ function proveOffline(
   expect(report.sidecar, "the sidecar is about this seal").toMatchObject({ ok: true });
 }
 
-/** Outcomes are complete, in leaf order, and say what the versions say. */
+/** Outcomes are complete, in leaf order, and consistent with the versions. */
 async function proveOutcomes(services: NodeServices, scenario: Scenario): Promise<void> {
   const { uuid } = scenario.business.party;
   const firstOutcomes = await outcomesOf(services, uuid, scenario.first);
@@ -148,7 +149,7 @@ async function proveOutcomes(services: NodeServices, scenario: Scenario): Promis
   const [second = [], third = []] = await Promise.all(overtaken);
   for (const { leaf_index: leaf, outcome, version, errors } of second) {
     if (outcome === "rejected") {
-      // Only what was withdrawn meanwhile may be.
+      // Only a record that was withdrawn in the meantime may be rejected.
       expect([leaf, errors.map((error) => error.code)]).toEqual([5, ["superseded"]]);
     } else expect([outcome, version], String(leaf)).toEqual(leaf < 190 ? ["updated", 2] : ["accepted", 1]);
   }
@@ -176,14 +177,14 @@ async function outcomesOf(
   return results;
 }
 
-/** After the node was closed: nothing is left of what was under way, and the two files agree. */
+/** Checks after the node was closed: no unfinished work is left, and the two files agree. */
 export function proveStored(home: string): void {
   using store = new DatabaseSync(join(home, "store.db"), { readOnly: true });
   using rows = new DatabaseSync(join(home, "rows.db"), { readOnly: true });
   const count = (sql: string): unknown => Object.values(store.prepare(sql).get() ?? {})[0];
   expect(count("SELECT count(*) FROM staged_leaf")).toBe(0);
   expect(count("SELECT count(*) FROM staged_document")).toBe(0);
-  // Outbox rows: effects that were never acknowledged.
+  // Rows of the outbox: effects that were never acknowledged.
   expect(count("SELECT count(*) FROM actor_row WHERE rt = 2")).toBe(0);
   const gaps = `SELECT count(*) FROM record_head h WHERE h.live = 1 AND h.generation <> (
     SELECT count(*) FROM record_version v WHERE v.record_no = h.no AND v.generation BETWEEN 1 AND h.generation)`;

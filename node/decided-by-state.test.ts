@@ -1,5 +1,5 @@
-// What becomes true between the look at a business or a key and the step that counts on it: the owner of the state refuses,
-// in the words that an earlier look would have refused in.
+// What becomes true between the check of a business or a key and the step that relies on it: the owner of the state
+// refuses, with the same error that an earlier check would have given.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-/** The node's services, on which `happens` comes true just before the first command of that type is decided. */
+/** The node's services, on which `happens` becomes true just before the first command of that type is decided. */
 function just(before: string, happens: () => Promise<unknown>) {
   let isOver = false;
   const ask: ActorSystem["ask"] = async (to, command, options) => {
@@ -84,7 +84,7 @@ describe("a batch that was checked", () => {
     });
     expect(await node.services.actors.inspect(push)).toBeNull();
     expect(await stagedOf(push)).toEqual([]);
-    // Whoever asks later is told the same, and before anything is stored.
+    // Later callers get the same answer, before anything is stored.
     expect(jsonOf(await publish(node.services, business, body))).toMatchObject({ code: "key_unknown" });
   });
 

@@ -1,4 +1,4 @@
-// What the node's peers take up and how often a bound was met, for /metrics.
+// What the node's connected peers use and how often a limit was hit, for /metrics.
 
 import { type Edge, type EdgeRefusal, edgeRefusals } from "../api/edge.ts";
 import type { Reading } from "../ops/metrics.ts";

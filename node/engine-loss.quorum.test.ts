@@ -1,4 +1,4 @@
-// An engine fails under pushes and searches: one Cassandra machine of three, and Elasticsearch for a while.
+// An engine fails during pushes and searches: one Cassandra machine of three, and Elasticsearch for a while.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -23,12 +23,12 @@ beforeAll(async () => {
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 let restore: (() => Promise<void>) | null = null;
-// The engines are those of the tests that follow, too.
+// The tests that follow use the same engines.
 afterEach(async () => {
   await restore?.();
 });
 
-/** Fails an engine until `restore`, at the end of the test at the latest. */
+/** Fails an engine until `restore`, or until the end of the test at the latest. */
 async function fail(gone: Promise<void>, back: () => Promise<void>): Promise<void> {
   await gone;
   restore = async () => {
@@ -88,7 +88,7 @@ describe("a cluster whose engines fail", () => {
     const faults = engines.faults();
     await fail(faults.killElastic(0), () => faults.startElastic(0));
     const goneMs = performance.now();
-    // What is settled later is not ahead of it any more: no leaf of this push is superseded.
+    // What is settled later is no longer ahead of it: no leaf of this push is superseded.
     await push.untilSettled(records);
     const published = first.map((bytes) => [bytes]);
     // Each is accepted and settled while nothing can be indexed, and versions follow each other.

@@ -1,6 +1,6 @@
-// The examples of the OpenAPI documents are what a node really answers: they are made by this run, and each run compares them
-// again, member by member. What differs from run to run (keys, signatures, times) is compared by its form. With
-// SVC_WRITE_EXAMPLES=1 the run writes them.
+// The examples in the OpenAPI documents are real answers of a node: a run generates them, and each run compares them member
+// by member. What differs between runs (keys, signatures, times) is compared by its form. With SVC_WRITE_EXAMPLES=1 the run
+// writes them.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -43,13 +43,13 @@ beforeAll(async () => {
 });
 afterAll(() => node.close());
 
-/** Items that are shown of a list, and lines of a text. */
+/** The number of list items, and of lines of a text, that are shown. */
 const shownMax = 2;
-/** A longer word is cut to so many characters of it that base64 stays base64. */
+/** A longer word is cut to this many characters, so that base64 stays base64. */
 const wordMax = 1_024;
 const cutWord = 64;
 
-/** Lists are cut, but those that belong together as they are. */
+/** Lists are cut, except those whose items belong together. */
 function shortened(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) {
     const whole = name === "signatures" || name === "proof" || name === "required";
@@ -76,7 +76,7 @@ function note(
 }
 
 interface Asked extends SentRequest {
-  /** The path of the route, where it has parameters. */
+  /** The path of the route, if it has parameters. */
   readonly route?: string;
 }
 
@@ -129,7 +129,7 @@ async function publishing(): Promise<string> {
 }
 
 const search = { ...productSearch, limit: 2 };
-/** One product, so that no order by chance decides which is shown. */
+/** A single product, so that the one shown does not depend on a random order. */
 const productsFound = { ...search, q: "heirloom" };
 
 async function retrieval() {
@@ -215,7 +215,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
 }
 
-/** Every operation of every surface, and the addresses of which nothing is offered, which are asked here. */
+/** Every operation of every surface, and the addresses without an offering, which are requested here. */
 async function allOperations(): Promise<readonly string[]> {
   const { base_url, business_url, verify_url, mcp_url, ops_url } = node.running.urls;
   const keys = new Set<string>();
@@ -248,7 +248,7 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/[A-Za-z0-9+/_-]{40,}={0,2}/g, "<bytes>"],
 ];
 
-/** What may differ from run to run, by its form alone. */
+/** What may differ between runs, compared by its form alone. */
 function formOf(value: unknown, name = ""): unknown {
   if (typeof value === "string")
     return forms.reduce((text, [pattern, form]) => text.replaceAll(pattern, form), value);
@@ -262,13 +262,13 @@ function formOf(value: unknown, name = ""): unknown {
     ]),
   );
 }
-/** Rows of a node's samples, whose order among equals is by chance. */
+/** Rows of a node's samples; the order among equal ones is random. */
 function isOfSamples(key: string, rows: unknown): boolean {
   return key === "rows" && Array.isArray(rows) && rows.some((row) => row.type !== "products");
 }
 
 const volatileNumbers = new Set(["epoch", "head", "change", "seq", "next_after"]);
-/** Names made of chance or of the hour, and what of an actor depends on what came first. */
+/** Names that depend on chance or on the hour, and actor fields that depend on what came first. */
 const volatileMembers = new Set([
   "retrieval_id",
   "grant",

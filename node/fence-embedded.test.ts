@@ -1,4 +1,4 @@
-// A node alone, whose actors somebody else has claimed: its commits are refused, and the count outlives the process.
+// A standalone node whose actors another owner has claimed: its commits are refused, and the count outlives the process.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -42,7 +42,7 @@ function commitOf(epoch: number, changes: Partial<ActorCommit> = {}): ActorCommi
   return { ref, epoch, ...expected, puts: [], deletes: [], wakeAtMs: null, ...changes };
 }
 
-/** One commit of an activation that another has followed. */
+/** One commit of an activation that another has superseded. */
 async function refusedOnce(watched: ActorStore): Promise<void> {
   const stale = await watched.claim(ref, "zombie");
   await store.claim(ref, "successor");

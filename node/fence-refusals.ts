@@ -1,9 +1,9 @@
-// What the fence held back from this node, kept in the store, where it outlives the node, and what it held back from all.
+// What the fence refused this node, kept in the store so that it outlives the node, and what it refused all nodes.
 //   R1. A commit that is refused because a later activation has claimed the actor counts for the incarnation that sent it,
-//       whenever the store's answer comes: after that incarnation's end, too.
-//   R2. A count that has grown is written at once, and tried again until it is written or the node ends; a node that
-//       stops tries once more. Writes follow one another.
-//   R3. What is shown is what the store had at the last look, and never less than this node knows of itself.
+//       whenever the store's answer arrives, even after the end of that incarnation.
+//   R2. An increased count is written at once, and retried until it is written or the node ends; a node that stops tries
+//       once more. Writes never overlap.
+//   R3. What is shown is the store's content at the last read, and never less than this node knows of itself.
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
@@ -21,24 +21,24 @@ export interface FenceWitnessOptions {
   readonly log: (entry: LogEntry) => void;
 }
 
-/** Between two looks at what others were refused. */
+/** The interval between two reads of what other nodes were refused. */
 const lookMs = 10_000;
-/** Before a write that failed is tried again. */
+/** The delay before a failed write is retried. */
 const retryMs = 1_000;
 
 export class FenceWitness {
   readonly #options: FenceWitnessOptions;
   readonly #outage: OutageLog;
-  /** Of this process's incarnations. */
+  /** The counts of this process's incarnations. */
   readonly #own = new Map<string, FenceRefusals>();
-  /** What of them is written. */
+  /** The part of those counts that has been written. */
   readonly #written = new Map<string, number>();
   #read: readonly FenceRefusals[] = [];
   #isStopped = false;
   #underWay: Promise<void> | null = null;
   #cancel = (): void => {};
 
-  /** Begins to look. */
+  /** Starts the periodic reads. */
   constructor(options: FenceWitnessOptions) {
     this.#options = options;
     const note = (level: LogEntry["level"], event: string, detail: string): void => {
@@ -52,7 +52,7 @@ export class FenceWitness {
     this.#soon();
   }
 
-  /** The store as the incarnation's actors are to have it: what is refused is counted (R1), and nothing else is changed. */
+  /** Wraps the store for the incarnation's actors: refusals are counted (R1), and nothing else changes. */
   watch(store: ActorStore, incarnation: string): ActorStore {
     return {
       claim: (ref, owner) => store.claim(ref, owner),
@@ -71,7 +71,7 @@ export class FenceWitness {
     };
   }
 
-  /** By region and incarnation, those of the most recent refusal first (R3). */
+  /** Refusals by region and incarnation, the most recent first (R3). */
   refusals(): readonly FenceRefusals[] {
     const all = new Map(this.#read.map((each) => [nameOf(each), each]));
     for (const own of this.#own.values()) {
@@ -84,7 +84,7 @@ export class FenceWitness {
     return this.refusals().reduce((sum, { refusals }) => sum + refusals, 0);
   }
 
-  /** R2. Never rejects. */
+  /** Stops the periodic work and tries one last write (R2). Never rejects. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();

@@ -1,5 +1,5 @@
-// The fence on the real engine: a node that has lost its actors and never notices goes on writing, and Cassandra refuses
-// what it writes. What was refused is remembered when that node is gone.
+// The fence on the real engine: a node that has lost its actors without noticing keeps writing, and Cassandra refuses its
+// writes. The refusals are still recorded when that node is gone.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
@@ -48,14 +48,14 @@ describe("a node that has lost its actors without noticing", () => {
     expect(await total(heir.name)).toBe(0);
     zombie.resume();
 
-    // The same seq once more, with other records: whoever goes by what the zombie remembers accepts it.
+    // The same seq again, with other records: a node that relies on the zombie's memory would accept it.
     const late = await business.push(2, products("late", 60), zombie);
     const refused = await late.send().then(
       (answer) => `accepted with ${answer.status}`,
       (error: unknown) => String(error),
     );
     expect(refused).toContain("seq");
-    // It believed itself the owner until Cassandra said otherwise.
+    // It believed itself the owner until Cassandra refused.
     expect((await clusterState(zombie)).self).toMatchObject({ incarnation, state: "active" });
     expect((await clusterState(heir)).regions[0]?.members.map((each) => each.incarnation)).not.toContain(
       incarnation,

@@ -1,4 +1,4 @@
-// Holds, withdrawals and deletions where they meet pushes that wait, over HTTP.
+// Holds, withdrawals and deletions that meet waiting pushes, over HTTP.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { businessActivities } from "../actors/business/activities.ts";
@@ -43,7 +43,7 @@ async function push(business: TestBusiness, records: readonly Uint8Array[]) {
   return { answer: await publishOver(node, business, body), body, pushId };
 }
 
-/** A business with so many listings at 10.00 USD. */
+/** A business with that many listings at 10.00 USD. */
 async function merchant(listings: number): Promise<TestBusiness> {
   const business = await newBusiness(node);
   expect((await push(business, catalogue(listings))).answer.status).toBe(200);
@@ -78,7 +78,7 @@ const priceOf = async (business: TestBusiness, id: string): Promise<unknown> => 
   return (json["record"] as { prices: { amount: string }[] } | undefined)?.prices[0]?.amount ?? json["code"];
 };
 
-/** Until the activity that a removal asked for has been done: the fetch no longer finds the record. */
+/** Resolves once the activity that a removal requested is done: the fetch no longer finds the record. */
 async function untilGone(business: TestBusiness, id: string): Promise<void> {
   while ((await fetchOver(business, id)).status !== 404);
 }
@@ -196,7 +196,7 @@ describe("a price shock", () => {
       publishOver(node, business, first.body),
       publishOver(node, business, jump.body),
     ]);
-    // Whichever is numbered first is a new catalogue; the other one is a shock, or came too late for its seq.
+    // The one that is numbered first is a new catalogue; the other is a shock, or came too late for its seq.
     const reports = await Promise.all(
       [first, jump].map(({ pushId }) =>
         node.running.services.actors.ask(pushRef(business.party.uuid, pushId), {

@@ -2,7 +2,7 @@
 
 import { ConfigError } from "./config-error.ts";
 
-/** Lower case, as clients send them, comma-separated in the setting. Throws {@link ConfigError}. */
+/** Parses a comma-separated list into lower case, as clients send it. Throws {@link ConfigError}. */
 export function parseHosts(
   name: string,
   env: Readonly<Record<string, string | undefined>>,

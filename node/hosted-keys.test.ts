@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** One after the other, nodes of one register with key folders of their own, which share what nodes must share. */
+/** Successive nodes of one register, each with its own key folder, which share what nodes must share. */
 async function onNode<T>(keys: string, run: (services: NodeServices) => Promise<T>): Promise<T> {
   const config = loadConfig({ home: join(folder, "home") }, { SVC_KEYS: join(folder, keys) });
   await using services = await openNodeServices(config);
@@ -29,7 +29,7 @@ async function onNode<T>(keys: string, run: (services: NodeServices) => Promise<
   return await run(services);
 }
 
-/** Copies the folder of a node's keys, but for what is held for businesses. */
+/** Copies the folder of a node's keys, except those that are held for businesses. */
 async function copyKeys(from: string, to: string): Promise<void> {
   const [source, target] = await Promise.all([from, to].map((name) => FileKeyStore.open(join(folder, name))));
   if (source === undefined || target === undefined) throw new Error("unreachable");
@@ -39,7 +39,7 @@ async function copyKeys(from: string, to: string): Promise<void> {
   }
 }
 
-/** Asks for a grant of another key of the business, which has its mandate sealed by the hosted key. */
+/** Requests a grant for another key of the business, which gets its mandate sealed by the hosted key. */
 async function grantKey(services: NodeServices): Promise<string> {
   const jwk = createSigner(generatePrivateJwk("Ed25519")).publicJwk;
   const party = { uuid, kind: "business", legal_name: "Hosted Ltd", country: "GB" } as const;

@@ -1,4 +1,4 @@
-// What callers may take up of a node, and under which hosts they reach it. Everything is bounded unless a setting says
+// How much of a node callers may use, and under which hosts they reach it. Everything is bounded unless a setting says
 // otherwise; the defaults are published in docs/production.md.
 
 import { networkInterfaces } from "node:os";
@@ -9,7 +9,7 @@ import { ConfigError } from "./config-error.ts";
 import { parseHosts } from "./host-list.ts";
 import { isLoopback } from "./ops-config.ts";
 
-/** What one key may send to this node; null for no limit. */
+/** The rate limits of one key on this node; null for no limit. */
 export interface KeyLimits {
   readonly requestsPerSecond: number | null;
   readonly queryCostPerMinute: number | null;
@@ -17,10 +17,10 @@ export interface KeyLimits {
 
 export interface HttpConfig {
   readonly limits: HttpLimits;
-  /** What one address may ask of the public surface; null for no limit. */
+  /** The rate limits of one address on the public surface; null for no limit. */
   readonly addressReadsPerSecond: number | null;
   readonly addressVerificationsPerSecond: number | null;
-  /** Further values of Host that unsigned requests may name, as `authorityOf` writes them. */
+  /** Further values of Host that unsigned requests may name, in the form that `authorityOf` produces. */
   readonly hosts: readonly string[];
 }
 
@@ -31,18 +31,18 @@ interface Setting {
   readonly preset: number;
   readonly least: number;
   readonly most: number;
-  /** Whether 0 takes the bound away. */
+  /** Whether 0 disables the limit. */
   readonly mayBeOff: boolean;
 }
 
 const rateMax = 1_000_000;
 const mebibyte = 1_048_576;
-/** One batch, sent in chunks, is in memory twice for a moment. */
+/** A batch that arrives in chunks is briefly in memory twice. */
 const batchRoomBytes = 64 * mebibyte;
 const bytesMax = 1_099_511_627_776;
 const countBounds = { least: 1, most: rateMax, mayBeOff: false } as const;
 
-/** Limits that 0 takes away, as they are unless set. */
+/** The limits that 0 disables, with their defaults. */
 export const limitPresets = Object.freeze({
   SVC_KEY_REQUESTS_PER_SECOND: 50,
   SVC_KEY_QUERY_COST_PER_MINUTE: 3_000,
@@ -60,7 +60,7 @@ const limit = (name: keyof typeof limitPresets, least = 1): Setting => ({
 export function parseKeyLimits(env: Env): KeyLimits {
   return Object.freeze({
     requestsPerSecond: offOr(parseNumber(limit("SVC_KEY_REQUESTS_PER_SECOND"), env)),
-    // With less than the dearest search costs, that one would never pass.
+    // With a lower limit the most expensive search could never pass.
     queryCostPerMinute: offOr(parseNumber(limit("SVC_KEY_QUERY_COST_PER_MINUTE", queryCostMax), env)),
   });
 }
@@ -106,7 +106,7 @@ function parseNumber({ name, preset, least, most, mayBeOff }: Setting, env: Env)
 
 const wildcards = ["0.0.0.0", "::"];
 
-/** Hosts of a surface: that of its public address, those of the address it listens on, and what SVC_HOSTS adds. */
+/** The hosts of a surface: that of its public URL, those of its listening address, and what SVC_HOSTS adds. */
 export function hostsOf(
   url: string,
   listen: { readonly host: string; readonly port: number },

@@ -1,5 +1,5 @@
-// Small batches while a region's Elasticsearch is gone or answers nobody: each is answered in its request, is served, and
-// is in every index once that one is back.
+// Small batches while a region's Elasticsearch is down or unresponsive: each is answered in its request, is served, and is
+// in every index once that one is back.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
@@ -11,7 +11,7 @@ import { publicationFaults } from "./cluster-truth.fixture.ts";
 const home = "eu-west1";
 const other = "us-east1";
 const regions = [home, other] as const;
-/** Indexes are waited for two seconds; the rest is for a slow machine. */
+/** Indexes are awaited for two seconds; the rest allows for a slow machine. */
 const answeredMaxMs = 8_000;
 const catchUpMaxMs = 90_000;
 const testMaxMs = 180_000;

@@ -1,4 +1,4 @@
-// Publishing while the index does not take rows: what is settled is answered, and the index is told until it confirms.
+// Publishing while the index accepts no rows: settled records are answered, and index writes are retried until confirmed.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
@@ -19,7 +19,7 @@ import {
   type TestBusiness,
 } from "./publishing.fixture.ts";
 
-/** Longer than an answer may take while the index is away, on a slow machine, and far less than any caller waits. */
+/** Longer than an answer may take while the index is away, on a slow machine, and far shorter than any caller waits. */
 const answeredMaxMs = 10_000;
 
 let node: PublishingNode;
@@ -102,10 +102,10 @@ describe.each([
       completed_at: null,
       poll_after_seconds: 1,
     });
-    // For the business it waits for nothing any more.
+    // For the business it no longer waits for anything.
     const pending = async () => (await node.services.parties.facts(business.party.uuid, "")).pending;
     await expect.poll(pending).toEqual([]);
-    // Sent again, it is answered the same.
+    // When sent again, it gets the same answer.
     const again = jsonOf(await inTime(publish(node.services, business, body)));
     expect(again["results"]).toEqual(answer["results"]);
     comeBack();

@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Opens the node for `use`, closes it, and answers what it logged. */
+/** Opens the node for `use`, closes it, and returns what it logged. */
 async function run(use: (services: NodeServices) => Promise<void>): Promise<readonly LogEntry[]> {
   const logged: LogEntry[] = [];
   const services = await openCrashedNode(home, {}, (entry) => logged.push(entry));
@@ -61,11 +61,11 @@ async function withdraw(services: NodeServices, id: string): Promise<void> {
     document_hash: id,
   } as const;
   await services.actors.ask(businessRef(uuid), command);
-  // It is answered before the index knows of it.
+  // The answer comes before the index knows of it.
   await untilNothingWaits(services);
 }
 
-/** Ids and names of the rows that a search finds. */
+/** The ids and names of the rows that a search finds. */
 async function names(services: NodeServices): Promise<readonly string[]> {
   const hits = await services.index.search({
     collection: "products",
@@ -78,7 +78,7 @@ async function names(services: NodeServices): Promise<readonly string[]> {
   return hits.map((hit) => (JSON.parse(hit.row) as { product_name: string }).product_name).sort();
 }
 
-/** Puts a file of the stopped node back as it was on the first day. */
+/** Restores a file of the stopped node to its state on the first day. */
 function restore(file: string): void {
   removeFile(file);
   cpSync(join(folder, "day-one", file), join(home, file));
@@ -91,7 +91,7 @@ function removeFile(file: string): void {
 const repairs = (logged: readonly LogEntry[]): readonly string[] =>
   logged.filter((entry) => entry.event === "index.repaired").map((entry) => entry.detail);
 
-/** Three products in one version; on the next day one updated, one withdrawn and one added. */
+/** Three products in one version; on the next day one is updated, one withdrawn and one added. */
 async function twoDays(): Promise<void> {
   home = join(folder, "day-one");
   await run(async (services) => {
@@ -117,7 +117,7 @@ describe("the row index of a node that is started again", () => {
       expect(await names(services)).toEqual(["new a", "new d", "old c"]);
       expect(await services.index.count("products")).toBe(3);
     });
-    // The tombstone too: a late row of the withdrawn record must stay out.
+    // The tombstone is repaired too: a late row of the withdrawn record must stay out.
     expect(repairs(logged)).toEqual(["4 rows were missing"]);
     proveStored(home);
     expect(repairs(await run(async () => {}))).toEqual([]);

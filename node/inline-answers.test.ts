@@ -1,4 +1,5 @@
-// Answers to batches of up to 50 records: while the push is held, under way, or not settled in time; and what a replay does.
+// Answers to batches of up to 50 records: while the push is held, under way, or not settled in time; and the effect of a
+// replay.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PushCommand } from "../actors/messages/push.ts";
@@ -50,7 +51,7 @@ interface Asked {
   readonly timeoutMs: number | undefined;
 }
 
-/** The node's services, whose questions to actors are noted, and first put to `meet`. */
+/** The node's services, whose questions to actors are recorded, and passed to `meet` first. */
 function watched(meet: (asked: Asked) => void = () => {}) {
   const asked: Asked[] = [];
   const ask: ActorSystem["ask"] = async (to, command, options) => {

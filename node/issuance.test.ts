@@ -1,4 +1,4 @@
-// What the service signs into its register is what every verifier can read; anything else is refused and not issued.
+// Every verifier can read what the service signs into its register; anything else is refused and not issued.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CertificateRequest } from "../service/parties.ts";
@@ -56,7 +56,7 @@ describe("a certificate", () => {
   it("that can be read is issued", async () => {
     const id = await node.services.parties.issueCertificate(request({}));
     const { register } = node.services;
-    // The register is told after the answer.
+    // The register is updated after the answer.
     for (let newest = ""; newest !== id; ) {
       await new Promise(setImmediate);
       newest = (await register.certificates(business.party.uuid))[0]?.cert_id ?? "";

@@ -1,17 +1,17 @@
-// Settings about the keys of a node, besides the folder that they lie in.
+// Settings for the keys of a node, besides the folder that holds them.
 
 import { isAbsolute, resolve } from "node:path";
 import { ConfigError } from "./config-error.ts";
 
-/** A Unix socket, or a port of this machine alone. */
+/** A Unix socket, or a port on this machine only. */
 export type IssuanceAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
 export interface KeyConfig {
-  /** The process that has the issuance key, and the file of the secret that it knows this node by; null for none. */
+  /** The process that has the issuance key, and the file of the secret that authenticates this node to it; null for none. */
   readonly issuance: { readonly address: IssuanceAddress; readonly secretFile: string } | null;
 }
 
-/** Where the issuance process is asked. */
+/** The address of the issuance process. */
 export const issuePath = "/issue";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -39,7 +39,7 @@ export function parseKeyConfig(env: Env, environment: string): KeyConfig {
   };
 }
 
-/** Throws {@link ConfigError}: nothing of this leaves the machine, for it is not encrypted. */
+/** Throws {@link ConfigError}: this traffic must not leave the machine, because it is not encrypted. */
 export function parseIssuanceAddress(setting: string, text: string): IssuanceAddress {
   if (text.startsWith("unix:") && isAbsolute(text.slice(5))) return { socket: text.slice(5) };
   const [, host, port] = /^(127\.0\.0\.1|\[::1\]|localhost):([0-9]{1,5})$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-// What one key may send, over HTTP at a whole node whose measure of time is the test's.
+// The rate limits of one key, over HTTP at a whole node whose time the test controls.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
@@ -39,7 +39,7 @@ const newCompany = (): Promise<TestCaller> => {
 
 const search = (caller: TestCaller, nonce = freshNonce(), body = JSON.stringify(productSearch)) =>
   send(node.running.urls.base_url, caller, { path: "/v1/products/search", body, nonce });
-/** Costs 1, and nothing but the request where the id is none. */
+/** Costs 1; if the id is malformed, only the request itself counts. */
 const fetchOne = (caller: TestCaller, recordId = `svc_${"a".repeat(26)}`, nonce = freshNonce()) =>
   send(node.running.urls.base_url, caller, { path: `/v1/records/${recordId}`, nonce });
 
@@ -52,7 +52,7 @@ function expectLimited(answer: ReceivedAnswer, reason: string, seconds: number):
   expect(answer.headers.get("content-type")).toBe("application/problem+json");
 }
 
-/** RateLimit and RateLimit-Policy. */
+/** The RateLimit and RateLimit-Policy headers. */
 const fieldsOf = ({ headers }: ReceivedAnswer) => [headers.get("ratelimit"), headers.get("ratelimit-policy")];
 
 describe("with every answer to a key that proved itself", () => {
@@ -150,14 +150,14 @@ describe("the request rate of a key", () => {
     nowMs += 1_000;
     const replay = await publishOver(node, business, body, { nonce });
     expect(replay).toMatchObject({ status: 401, json: { code: "nonce_reused" } });
-    // Nothing was done with the batch that was refused: its seq is not used.
+    // The refused batch had no effect: its seq is unused.
     expect(await publishOver(node, business, body)).toMatchObject({ status: 200, json: { seq: 1 } });
     expect((await read()).status).toBe(200);
   });
 });
 
 describe("the query-cost budget of a key", () => {
-  /** Spends all of it, 6 a search of 50 rows. */
+  /** Spends the whole budget, at 6 per search of 50 rows. */
   const spent = async (): Promise<TestCaller> => {
     const caller = await newCompany();
     const answers = await repeat(2, () => search(caller));

@@ -1,5 +1,5 @@
-// Regions that share a host name and bind keys: a search that was captured in one is not taken in the other, and a
-// company whose home moves is answered in its new region, and no longer in the old one.
+// Regions that share a host name and bind keys: a search captured in one is not accepted in the other, and a company whose
+// home moves is answered in its new region, and no longer in the old one.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../api/raw-request.fixture.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-/** A search as it goes over the wire, for any node of any region. */
+/** A search in wire format, for any node of any region. */
 async function search({ key, grant }: TestCaller, withGrant = false): Promise<string> {
   const { headers } = await signed(`https://${sharedHost}`, { key, grant }, productSearch);
   const all: Record<string, string> = {

@@ -35,7 +35,7 @@ async function open(retention = { logDays: 30, logMebibytes: 8 }): Promise<LogFi
 
 async function write({ destination }: LogFile, lines: readonly string[]): Promise<void> {
   const text = lines.map((line) => `${line}\n`).join("");
-  // The file is written, and one that follows another opened, beside; what counts its bytes is told before this is.
+  // The file is written, and its successor opened, in the background; the log's byte counter hears of it before this does.
   let left = Buffer.byteLength(text);
   const count = (written: number): void => {
     left -= written;
@@ -59,7 +59,7 @@ describe("a node's log file", () => {
     const log = await open();
     const line = (n: number) => JSON.stringify({ n, pad: "x".repeat(10_000) });
     let n = 0;
-    // 24 MiB through a log of 8.
+    // Writes 24 MiB through a log of 8 MiB.
     for (let block = 0; block < 24; block += 1) {
       await write(
         log,
@@ -69,7 +69,7 @@ describe("a node's log file", () => {
     }
     expect(sizeOf(files())).toBeLessThan(8.5 * mebibyte);
     expect(sizeOf(files())).toBeGreaterThan(6 * mebibyte);
-    // The file in use has the shortest name, and the newest lines.
+    // The current file has the shortest name and the newest lines.
     const inOrder = [...files().slice(1), "node.log"];
     const kept = inOrder.flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"));
     const numbers = kept.map((text) => JSON.parse(text).n as number);

@@ -1,7 +1,7 @@
-// The log file of a node: lines go to `node.log`, which is put aside under its instant after a day or when it is large.
-//   L1. No line is lost or split where one file follows another: what is being written ends in the file it began in.
-//   L2. All files together take no more than the bound, but for what is written at once.
-//   L3. A file that was put aside longer ago than lines are kept is removed, whether the node writes or not.
+// The log file of a node: lines go to `node.log`, which is rotated to a timestamped name after a day or when it is large.
+//   L1. No line is lost or split at a rotation: a write in progress finishes in the file in which it started.
+//   L2. All files together stay within the size limit, apart from what is being written at the moment.
+//   L3. A rotated file that is older than the retention of lines is removed, whether the node writes or not.
 
 import { readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -21,17 +21,17 @@ export interface LogFileOptions {
 
 export interface LogFile {
   readonly destination: Destination;
-  /** Writes what is left, and looks after the files no longer. */
+  /** Writes the remaining lines and stops the rotation and removal of files. */
   close(): void;
 }
 
 const dayMs = 86_400_000;
 const lookEveryMs = 3_600_000;
-/** Files that the bound is divided into: each removal takes so large a part of what is kept. */
+/** The number of files that the size limit is divided into: each removal frees one such share. */
 const filesMax = 8;
 const mebibyte = 1_048_576;
 
-/** Opens the file, in blocks off the writer's path. */
+/** Opens the file; writes go in blocks, off the caller's path. */
 export function openLogFile(options: LogFileOptions): LogFile {
   const { path, clock, timers } = options;
   const fileBytes = (options.retention.logMebibytes * mebibyte) / filesMax;
@@ -39,7 +39,7 @@ export function openLogFile(options: LogFileOptions): LogFile {
   let { bytes, sinceMs } = standing(path, clock.now());
   const putAside = (): void => {
     const stamp = new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, "");
-    // The descriptor goes on with the file under its new name until the next one is open (L1).
+    // The descriptor stays on the renamed file until the next one is open (L1).
     renameSync(path, `${path}.${stamp}`);
     destination.reopen();
     bytes = 0;
@@ -73,7 +73,7 @@ function standing(path: string, nowMs: number): { readonly bytes: number; readon
   return { bytes: found.size, sinceMs: Math.min(found.birthtimeMs || found.mtimeMs, found.mtimeMs) };
 }
 
-/** See L2 and L3. The newest of the files that were put aside come last. */
+/** Removes rotated files (L2 and L3). The newest of them sort last. */
 function removeOld({ path, retention, clock }: LogFileOptions): void {
   const folder = dirname(path);
   const aside = readdirSync(folder)
@@ -91,7 +91,7 @@ function asideAtMs(name: string): number {
   return Date.parse(`${day}T${hour}:${minute}:${second}.${ms}Z`);
 }
 
-/** A log that cannot be looked after is written to all the same. */
+/** A log that cannot be rotated is still written to. */
 function orSay(act: () => void): void {
   try {
     act();

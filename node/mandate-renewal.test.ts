@@ -1,4 +1,4 @@
-// A sandbox whose clock is moved on by months: keys that are in use stay in use, others end as they were to.
+// A sandbox whose clock is advanced by months: keys that are in use stay in use, others end as planned.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,7 +84,7 @@ async function mandatesOf({ key }: TestCaller, { parties }: NodeServices = node.
   return (await parties.facts(uuid, key.keyId)).mandates;
 }
 
-/** A registered key with a mandate, both made by its first requests. */
+/** A registered key with a mandate, both created by its first requests. */
 async function keyInUse(): Promise<TestCaller> {
   const caller = await newKey();
   await publish(caller);
@@ -103,7 +103,7 @@ describe("the mandate of a sandbox key in use", () => {
     const [newest, before] = await mandatesOf(caller);
     expect(newest?.scope).toEqual(before?.scope);
     expect(Date.parse(newest?.valid_until ?? "")).toBeGreaterThan(clock.now() + 91 * dayMs);
-    // What was sealed before the mandate was made, and comes after it, is published.
+    // What was sealed before the mandate was created, and arrives after it, is published.
     expect(await publish(caller, 240_000)).toMatchObject({ status: 200 });
     movedMs = 93 * dayMs;
     expect(await publish(caller)).toMatchObject({ status: 200 });
@@ -135,7 +135,7 @@ describe("the mandate of a sandbox key in use", () => {
 
   it("is followed again and again for years", async () => {
     const caller = await keyInUse();
-    // More than are read of a key at once, and within the life of the sandbox's own keys.
+    // More mandates than one read of a key returns, within the life of the sandbox's own keys.
     for (let day = 62; day <= 62 * 52; day += 62) {
       movedMs = day * dayMs;
       expect(await createMandateRenewal(node.services)(uuid, caller.key.keyId)).not.toBeNull();

@@ -1,4 +1,4 @@
-// What the pages tell operators to watch is what a node really says.
+// A node really emits what the pages tell operators to watch.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Names that one node shows, a node of a cluster among others. */
+/** The names of all metrics that a standalone node or a cluster node exposes. */
 function emitted(): readonly string[] {
   const alone = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = ""]) => name);
   const membership = { view: () => ({ members: [] }), holdsLease: () => true };

@@ -1,5 +1,5 @@
 // Networks that fail between nodes, and between a node and its store, while the nodes publish and serve: callers are told
-// to come again at worst, nothing is done twice, and all that was accepted is there when the network is well again.
+// at worst to retry, nothing is done twice, and everything that was accepted is there when the network has recovered.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -98,7 +98,7 @@ describe("a node that is cut off from Cassandra", () => {
         patienceMs: 0,
       });
       expect(refused.attempts).toMatchObject([{ outcome: "later", status: 503 }]);
-      // The others go on without it.
+      // The others continue without it.
       expect((await push.untilComplete()).counts["accepted"]).toBe(records.length);
       console.log(`the other node goes by a view without it after ${Math.round(movedMs)} ms`);
       victim.links.cassandra.heal();
@@ -154,7 +154,7 @@ describe("messages between nodes that come twice, late and out of order", () => 
   );
 });
 
-/** A business whose client asks the node first that has not got it, so that its requests cross the network. */
+/** A business whose client first asks the node that does not have it, so that its requests cross the network. */
 async function openPair(): Promise<{
   readonly business: TestBusiness;
   readonly holder: TestNode;
@@ -168,7 +168,7 @@ async function openPair(): Promise<{
   }
 }
 
-/** Asks both until the other goes by a view without the victim; then, and ever after, the victim has stopped acting. */
+/** Polls both until the other has a view without the victim; from then on the victim must have stopped acting. */
 async function expectStoppedFirst(asked: {
   readonly victim: TestNode;
   readonly other: TestNode;
@@ -179,7 +179,7 @@ async function expectStoppedFirst(asked: {
     const { regions } = await clusterState(asked.other);
     const members = regions.find(({ region }) => region === home)?.members ?? [];
     wasRemoved = !members.some(({ incarnation }) => incarnation === asked.incarnation);
-    // Asked after the other: a lease that is still held here was held while the other might have acted.
+    // This is asked after the other: a lease still held here was held while the other might have acted.
     if (wasRemoved) expect((await clusterState(asked.victim)).holds_lease).toBe(false);
     await wait(10);
   }

@@ -1,4 +1,4 @@
-// What a node does at its start with a certificate that no other node would take for its own.
+// How a node reacts at its start to a certificate that no other node would accept as its own.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

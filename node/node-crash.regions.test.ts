@@ -1,5 +1,5 @@
-// A node is killed (kill -9) or stands still while it publishes and serves: nothing that was acknowledged is forgotten,
-// nothing is done twice, and what the one that stood still writes afterwards is refused.
+// A node is killed (kill -9) or paused while it publishes and serves: nothing that was acknowledged is lost, nothing is
+// done twice, and late writes of the paused node are refused.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
@@ -18,11 +18,11 @@ import {
 import { nonceFaults, publicationFaults, receiptFaults } from "./cluster-truth.fixture.ts";
 
 const home = "eu-west1";
-/** Ten seconds on a machine of its own. Processor time may be taken away here, so only what never comes fails. */
+/** Ten seconds on a machine without other load. Processor time may be scarce here, so only what never comes fails. */
 const movedMaxMs = 60_000;
-/** Beyond what publishing the rest would have taken anyway, likewise. */
+/** The same, on top of the time that publishing the rest would have taken anyway. */
 const completeMaxMs = 60_000;
-/** Often enough to see when a moved actor answers first. */
+/** Frequent enough to see when a moved actor answers first. */
 const impatient = { pauseMaxMs: 50, attemptMs: 3_000 };
 const { random } = testSeed("node crash", 20_261_121);
 let cluster: TestCluster;
@@ -44,7 +44,7 @@ describe("kill -9", () => {
     const { progress } = await push.untilSettled((0.1 + 0.8 * random()) * records.length);
     await victim.kill();
     const killedMs = performance.now();
-    // What the rest would have taken without the kill, as fast as it was until then.
+    // The time that the rest would have taken without the kill, at the rate until then.
     const restMs = ((killedMs - sentMs) * (records.length - progress.settled)) / progress.settled;
     await firstAnswer(business, push, others);
     const movedMs = performance.now() - killedMs;
@@ -91,14 +91,14 @@ describe("a node that stands still for longer than its lease", () => {
     const company = await cluster.newCompanyOf(victim);
     const client = createClient(company, others);
     await client.expectAnswer(200, "retrieval", productSearch);
-    // The nonce is looked up first, and then committed: that arrives when others have what the node had.
+    // The nonce is looked up before it is committed: the commit arrives when others already own what the node had.
     const nonce = `held-${business.caller.uuid}`;
     const held = victim.links.cassandra.holdAt(nonce, 2);
     const asked = client.request("retrieval", { ...productSearch, nonce }, { pauseMaxMs: 50 });
     await held;
     victim.pause();
     const pausedMs = performance.now();
-    // Had the claim been made, it would be refused now.
+    // Had the claim succeeded, the nonce would be refused now.
     expect((await asked).answer?.status).toBe(200);
     await firstAnswer(business, push, others);
     console.log(`others had its actors after ${Math.round(performance.now() - pausedMs)} ms`);
@@ -113,7 +113,7 @@ describe("a node that stands still for longer than its lease", () => {
   }, 300_000);
 });
 
-/** The node that has the business's actors, and those of its region that have not. */
+/** The node that has the business's actors, and the nodes of its region that do not. */
 function partners({ caller }: TestBusiness): {
   readonly victim: TestNode;
   readonly others: readonly TestNode[];
@@ -122,7 +122,7 @@ function partners({ caller }: TestBusiness): {
   return { victim, others: cluster.nodesOf(home).filter((node) => node !== victim) };
 }
 
-/** Once the push actor answers at one of these nodes. */
+/** Resolves once the push actor answers at one of these nodes. */
 async function firstAnswer(
   { caller }: TestBusiness,
   { pushId }: TestPush,
@@ -137,7 +137,7 @@ async function expectPublished({ caller }: TestBusiness, records: readonly Uint8
   expect(await publicationFaults(cluster, { business: caller.uuid, published })).toEqual([]);
 }
 
-/** Every search was answered in the end; receipts and nonces of all that were are remembered. */
+/** Every search was answered in the end; the receipts and nonces of all of them are stored. */
 async function expectServed(
   caller: Parameters<typeof createClient>[0],
   exchanges: readonly Exchange[],

@@ -91,7 +91,7 @@ describe("a production node", () => {
       () => null,
       (reason: unknown) => reason,
     );
-    // A node that is refused has made nothing.
+    // A node that is refused has created nothing.
     expect(await contents(keys)).toEqual(before);
     expect(error).toBeInstanceOf(ConfigError);
     return (error as Error).message.replaceAll(`${keys}/`, "").replaceAll(/[A-Za-z0-9_-]{43}/g, "KEY");

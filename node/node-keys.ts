@@ -1,9 +1,9 @@
-// The keys of one node. A sandbox makes all of them on its first start; a production node makes none.
-//   K1. In production a node reads public anchors, the key set that was issued, and its own working keys. It never reads a
-//       private root or issuance key, and does not start where one lies among its keys.
+// The keys of one node. A sandbox generates all of them on its first start; a production node generates none.
+//   K1. In production a node reads public anchors, the issued key set, and its own working keys. It never reads a private
+//       root or issuance key, and does not start if there is one among its keys.
 //   K2. A node starts only with a key set that verifies under its anchors and lists, for each use, a working key that the
 //       node holds and that may sign now.
-//   K3. Every start that is refused names the file and what would do, in one sentence.
+//   K3. Every refused start names the file and the remedy, in one sentence.
 
 import { join } from "node:path";
 import type { FileKeyStore } from "../crypto/key-store.ts";
@@ -27,23 +27,23 @@ import { assertPublished } from "./passkey-config.ts";
 export interface NodeKeys {
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
-  /** Trust in the keys of the set that is in force. */
+  /** Trust in the keys of the key set that is in force. */
   readonly trust: () => Trust;
   readonly currentKeys: CurrentKeys;
-  /** 32 secret bytes: the key of record ids; never rotates. */
+  /** 32 secret bytes: the key for record ids; never rotated. */
   readonly recordIdKey: Uint8Array;
 }
 
-/** Where the node's keys come from, and what signs for the environment alone. */
+/** Where the node's keys come from, and the signers that only this environment has. */
 interface KeySource {
   readonly anchors: Anchors;
   readonly path: string;
-  /** What the node itself issues with; null where another process does. */
+  /** What the node itself issues with; absent if another process does. */
   readonly issuance?: Issuance;
   readonly grant: Signer | null;
 }
 
-/** Throws {@link ConfigError} (K3), or what the key store throws for a file that must not be used. */
+/** Throws {@link ConfigError} (K3), or the key store's error for a file that must not be used. */
 export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<NodeKeys> {
   const { environment, region } = config;
   const isSandbox = environment === "sandbox";
@@ -74,7 +74,7 @@ export async function loadNodeKeys(config: NodeConfig, store: FileKeyStore, cloc
 }
 
 async function sandboxSource(config: NodeConfig, store: FileKeyStore, clock: Clock): Promise<KeySource> {
-  // Nodes that share their keys share the set in which these were issued.
+  // Nodes that share their keys also share the set in which these were issued.
   const path = join(config.cluster === null ? config.home : config.keys, keySetFile);
   const { passkeys } = config;
   if (passkeys === null) throw new Error("A sandbox has a portal.");
@@ -99,7 +99,7 @@ async function productionSource(config: NodeConfig, store: FileKeyStore): Promis
   return { anchors, path: join(config.keys, keySetFile), grant: null };
 }
 
-/** In a process of its own, where one is configured. */
+/** Issuance by a separate process, if one is configured. */
 async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Trust): Promise<Issuance> {
   if (config.issuance === null) return noIssuance;
   const { address, secretFile } = config.issuance;
@@ -107,7 +107,7 @@ async function remoteIssuance(config: NodeConfig, clock: Clock, trust: () => Tru
   return createRemoteIssuance({ address, secret: await loadSecret(secretFile), trust, environment, clock });
 }
 
-/** Everything but this is served without it. */
+/** The node serves everything else without issuance. */
 const noIssuance: Issuance = {
   issue: async () => {
     throw signingUnavailable(
@@ -117,7 +117,7 @@ const noIssuance: Issuance = {
   },
 };
 
-/** K2. */
+/** Throws unless the node has a usable key for each use (K2). */
 function assertUsable(
   held: readonly HeldKey[],
   trust: Trust,

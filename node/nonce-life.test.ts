@@ -1,4 +1,5 @@
-// How long a nonce is held, over HTTP at a whole node whose clock is the test's (specification, «Authentication», check 7).
+// How long a nonce is held, over HTTP at a whole node whose clock the test controls (specification, «Authentication», check
+// 7).
 
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { freshNonce, newCaller, send, type TestCaller } from "../api/surfaces.fixture.ts";
@@ -20,7 +21,7 @@ afterAll(async () => {
   await node.close();
 });
 
-/** Signed now, for a minute unless told otherwise. */
+/** Signed now, valid for a minute unless set otherwise. */
 const fetchWith = (nonce: string, created: number, lifetimeSeconds = 60) =>
   send(node.running.urls.base_url, caller, {
     path: `/v1/records/svc_${"a".repeat(26)}`,

@@ -1,8 +1,8 @@
-// Members of the requests that operators make, with the tests that show what each does. For tests.
+// Members of operators' requests, with the tests that show the effect of each. For tests.
 
 import type { Proof } from "./request-effects.fixture.ts";
 
-/** The operators' surface has its own tests, which say what each of its functions was asked. */
+/** The operators' surface has its own tests, which say how each of its functions was called. */
 export const operations: Readonly<Record<string, Proof>> = {
   ...Object.fromEntries(
     ["GET /ops/actors/{kind} path kind", "GET /ops/actors/{kind} query after"]

@@ -1,5 +1,5 @@
-// Where the operators' surface listens, and what an operator must show. It is not the public's: it has an address of its
-// own, which is loopback unless told otherwise.
+// Where the operators' surface listens, and what an operator must present. It is separate from the public surfaces: it has
+// its own address, which is loopback unless set otherwise.
 
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
@@ -12,18 +12,18 @@ import { parseHosts } from "./host-list.ts";
 
 export interface OpsConfig {
   readonly host: string;
-  /** Null for the fifth of the node's ports. */
+  /** The port to listen on; null selects the fifth of the node's ports. */
   readonly port: number | null;
-  /** Further values of Host that it answers, lower case with the port. */
+  /** Further values of Host that it answers, in lower case with the port. */
   readonly hosts: readonly string[];
-  /** Absolute path of the file that holds the token; made where it is not there. */
+  /** Absolute path of the file that holds the token; created if missing. */
   readonly tokenFile: string;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const tokenLengthMin = 32;
-/** Files of the home folder: where the surface of the node that runs there is, and its token unless told otherwise. */
+/** Files in the home folder: the URL of the running node's surface, and its token unless set otherwise. */
 export const opsUrlFile = "ops-url";
 export const opsTokenFile = "ops-token";
 
@@ -55,7 +55,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
 }
 
-/** Reads the token, and makes one where there is none. Throws {@link ConfigError} for one that others can read or guess. */
+/** Reads the token, or creates one if missing. Throws {@link ConfigError} for one that others can read or guess. */
 export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port: number): Promise<OpsAccess> {
   const token = (await keepFirst(tokenFile, `${randomBytes(32).toString("base64url")}\n`)).trim();
   if (((await stat(tokenFile)).mode & 0o077) !== 0) {
@@ -73,7 +73,7 @@ export async function loadOpsAccess({ host, hosts, tokenFile }: OpsConfig, port:
   return { hosts: [...new Set([...own, ...hosts])], token, isLoopback: isLoopback(host) };
 }
 
-/** What is wrong with a token; null for nothing. */
+/** What is wrong with a token; null if it is acceptable. */
 export function tokenFault(token: string): string | null {
   if (token.length >= tokenLengthMin && /^[\x21-\x7e]+$/.test(token)) return null;
   return `needs one line of at least ${tokenLengthMin} printable characters`;

@@ -1,11 +1,11 @@
-// Where people use their passkeys: the origins of the deployment's portals and the relying party ids they belong to (Web
-// Authentication Level 3, §5.1.2 and §13.4.9). Published in the anchors, for whoever verifies a seal judges by them.
+// Where people use their passkeys: the origins of the deployment's portals and their relying party ids (Web Authentication
+// Level 3, §5.1.2 and §13.4.9). They are published in the anchors, because every verifier of a seal judges by them.
 
 import type { PasskeyOrigins } from "../protocol/passkey.ts";
 import type { Environment } from "../service/service-keys.ts";
 import { ConfigError } from "./config-error.ts";
 
-/** Passkeys of the sandbox's samples are made in software for this portal. */
+/** The portal for which the passkeys of the sandbox's samples are made in software. */
 const sandboxPortal: PasskeyOrigins = {
   rp_ids: ["portal.svc.example"],
   origins: ["https://portal.svc.example"],
@@ -14,16 +14,16 @@ const sandboxPortal: PasskeyOrigins = {
 const originsSetting = "SVC_PASSKEY_ORIGINS";
 const rpIdsSetting = "SVC_PASSKEY_RP_IDS";
 
-/** As the anchors' format has them. */
+/** The limits are those of the anchors' format. */
 const bounds = { origins: { count: 64, length: 512 }, rpIds: { count: 16, length: 253 } };
 
-/** Throws {@link ConfigError}: a seal that is made at a portal which is not named here counts nowhere. */
+/** Throws {@link ConfigError}: a seal made at a portal that is not named here is valid nowhere. */
 export function parsePasskeys(
   env: Readonly<Record<string, string | undefined>>,
   environment: Environment,
 ): PasskeyOrigins | null {
   const isSet = env[originsSetting] !== undefined || env[rpIdsSetting] !== undefined;
-  // Production goes by its anchors.
+  // Production uses its anchors.
   if (!isSet) return environment === "sandbox" ? sandboxPortal : null;
   const origins = listOf(env, originsSetting, bounds.origins);
   const rpIds = listOf(env, rpIdsSetting, bounds.rpIds);
@@ -39,7 +39,7 @@ export function parsePasskeys(
   return Object.freeze({ rp_ids: rpIds, origins });
 }
 
-/** Throws {@link ConfigError} where the setting names other portals than the anchors, by which everybody else judges. */
+/** Throws {@link ConfigError} if the setting names other portals than the anchors, by which everybody else judges. */
 export function assertPublished(passkeys: PasskeyOrigins | null, anchors: PasskeyOrigins): void {
   const sorted = ({ origins, rp_ids }: PasskeyOrigins) =>
     JSON.stringify([[...origins].sort(), [...rp_ids].sort()]);
@@ -95,7 +95,7 @@ function checkRpId(rpId: string, origins: readonly string[]): void {
   );
 }
 
-/** A top-level domain is nobody's own. */
+/** Nobody owns a whole top-level domain. */
 function belongsTo(origin: string, rpId: string): boolean {
   const host = URL.parse(origin)?.hostname;
   return host === rpId || (rpId.includes(".") && host?.endsWith(`.${rpId}`) === true);

@@ -1,16 +1,16 @@
-// What a node sends in the clear. In a sandbox that is nobody's secret; in production each such channel is refused unless
-// a setting of its own says that the network beneath it may be trusted, and readiness goes on saying so.
+// What a node sends unencrypted. In a sandbox nothing there is secret; in production each such channel is refused unless a
+// dedicated setting declares the network trustworthy, and readiness keeps reporting it.
 
 import type { ClusterConfig } from "./cluster-config.ts";
 import { ConfigError } from "./config-error.ts";
 
 interface Channel {
   readonly name: string;
-  /** `yes` for: in the clear, on a network of the operators' own. Null where nothing allows that. */
+  /** The setting whose `yes` allows plain text, on a private operator network. Null if nothing allows it. */
   readonly setting: string | null;
   readonly isPlain: (cluster: ClusterConfig) => boolean;
   readonly fix: string;
-  /** The setting that is named where nothing allows it. */
+  /** The setting that the error names if nothing allows it. */
   readonly missing: string;
 }
 
@@ -30,7 +30,7 @@ const channels: readonly Channel[] = [
     missing: "SVC_ELASTICSEARCH",
   },
   {
-    // Nodes know each other by their certificates; the secret that a sandbox has instead is no replacement.
+    // Nodes authenticate each other by certificate; the secret that a sandbox uses instead is not a replacement.
     name: "other nodes",
     setting: null,
     isPlain: ({ tls }) => tls === null,
@@ -39,10 +39,10 @@ const channels: readonly Channel[] = [
   },
 ];
 
-/** Settings of this file, which say nothing to a node on the embedded default. */
+/** Settings of this file that have no meaning for a node with the embedded default. */
 export const plainTextSettings: readonly string[] = channels.flatMap(({ setting }) => setting ?? []);
 
-/** Names of the channels that are in the clear in production, each allowed by its setting. Throws {@link ConfigError} for any other. */
+/** The unencrypted channels in production, each allowed by its setting. Throws {@link ConfigError} for any other. */
 export function allowedPlainText(
   cluster: ClusterConfig,
   environment: "sandbox" | "production",

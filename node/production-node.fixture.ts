@@ -1,4 +1,4 @@
-// A production node in this process, with parties of its own, and what a company gets from it. For tests.
+// A production node in this process, with its own parties, and what a company gets from it. For tests.
 
 import { randomInt, randomUUID } from "node:crypto";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -25,7 +25,7 @@ import { type RunningNode, startNode } from "./start.ts";
 
 const attemptsMax = 20;
 
-/** Its keys are in the folder `keys` of its home; `settings` are of the environment (SVC_…). */
+/** Starts a node whose keys are in the folder `keys` of its home; `settings` are environment variables (SVC_…). */
 export async function startProductionNode(
   home: string,
   region: string,
@@ -94,7 +94,7 @@ async function signingKeyOf({ jwk }: RegisteredKey): Promise<SigningKey> {
   return key.value;
 }
 
-/** What a company keeps of an answer, to prove it later: evidence files of a fetch and of a search. */
+/** What a company keeps of an answer as later proof: evidence files of a fetch and of a search. */
 export interface KeptAnswers {
   readonly fetched: string;
   readonly searched: string;
@@ -108,7 +108,7 @@ export async function publishAndAsk(node: RunningNode, parties: ProductionPartie
   const client = (key: SigningKey) =>
     createSvcClient({ fetch: contractFetch, key, baseUrl, businessUrl, verifyUrl });
   seqs += 1;
-  // Of a brand of its own, so that the search finds this one alone.
+  // It has its own brand, so that the search finds only this one.
   const brand = `Brand ${seqs}`;
   const records = [product(`stone-${seqs}`, { brand })];
   const facts = { businessUuid: parties.businessUuid, certId: parties.certId, aiPolicyVersion: 0 };
@@ -141,8 +141,8 @@ export async function publishAndAsk(node: RunningNode, parties: ProductionPartie
 }
 
 /**
- * What the offline verifier says of kept answers, under anchors of today and with the key set of today: the reason of each
- * check that failed, by its name. Empty when all hold.
+ * What the offline verifier says of kept answers, under today's anchors and with today's key set: the reason of each failed
+ * check, by its name. Empty if all pass.
  */
 export function judge(
   kept: KeptAnswers,
@@ -162,7 +162,7 @@ export function judge(
   return failed;
 }
 
-/** An evidence file under another key set; the answer in it stays as it was received, to the character. */
+/** An evidence file under another key set; the answer in it stays exactly as it was received. */
 function withKeySet(file: string, keySetText: string): string {
   return file
     .split("\n")

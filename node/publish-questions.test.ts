@@ -22,13 +22,13 @@ let business: TestBusiness;
 beforeAll(async () => {
   node = await openPublishingNode();
 });
-// One of its own for each: a push that is still under way is planned with, and then admission asks again.
+// Each test has its own business: while a push is under way it enters the plan, and admission then asks again.
 beforeEach(async () => {
   business = await openBusiness(node.services, randomUUID());
 });
 afterAll(() => node.close());
 
-/** Publishes, and tells the status of the answer and what was asked for it. `told` changes what actors reply. */
+/** Publishes, and returns the status of the answer and the questions asked for it. `told` changes what actors reply. */
 async function asked(
   body: Uint8Array,
   told: (type: string, reply: unknown) => unknown = (_type, reply) => reply,

@@ -1,4 +1,4 @@
-// What a business's system may send and what it may not, at the edges of the limits and beyond them.
+// What a business's system may and may not send, at the limits and beyond them.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishBody } from "../client/batch.ts";
@@ -79,7 +79,7 @@ describe("the size of a batch", () => {
 });
 
 describe("the size of a record", () => {
-  /** The product, padded with what JSON allows between its members. */
+  /** The product, padded with JSON whitespace between its members. */
   const padded = (id: string, characters: number): Uint8Array => {
     const bytes = product(id);
     const padding = " ".repeat((characters / 4) * 3 - bytes.length);

@@ -1,4 +1,4 @@
-// Publishing where things meet: requests sent at once, resent, resent under another key, and across a restart.
+// Publishing under concurrency: requests sent at once, resent, resent under another key, and across a restart.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshNonce, type ReceivedAnswer } from "../api/surfaces.fixture.ts";
@@ -63,7 +63,7 @@ async function nextPolicy(business: TestBusiness): Promise<void> {
   await services.parties.acceptPolicy({ uuid: business.party.uuid, record, seal });
 }
 
-/** The same certificate issued anew. */
+/** The same certificate, issued again. */
 async function nextCertificate(business: TestBusiness): Promise<void> {
   const now = new Date().toISOString();
   const { uuid, legal_name, country } = business.party;
@@ -242,7 +242,8 @@ describe("batches sent at once under a cap that one of them uses up", () => {
     await giveMandate(node, business, {
       scope: { caps: { records_per_hour: 60, bytes_per_day: 10_000_000 } },
     });
-    // Queued, so that what is accepted may still be staged meanwhile; each passes the look at the caps beforehand.
+    // The batches are queued, so that accepted work may still be staged meanwhile; each request passes the check of the caps
+    // beforehand.
     const batches = await Promise.all(
       [1, 2, 3, 4].map((seq) => batchBody(business, products(`capped-${seq}`, 60), { seq })),
     );

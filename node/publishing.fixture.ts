@@ -1,4 +1,4 @@
-// A node without HTTP in a folder of its own, a business in it, and what its system would send. For tests.
+// A node without HTTP in its own folder, a business in it, and what the business's system would send. For tests.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -87,7 +87,7 @@ export async function openBusiness(
   return { party: granted.party, key: granted.key, signingKey, certId: facts.certificate?.cert_id ?? "" };
 }
 
-/** Exact bytes of a product; `changes` replace members of the sample, or with undefined leave them out. */
+/** The exact bytes of a product; `changes` replace members of the sample, or leave them out if undefined. */
 export function product(id: string, changes: Readonly<Record<string, unknown>> = {}): Uint8Array {
   const record = { ...sampleRecords.products, business_product_id: id, ...changes };
   const members = Object.entries(record).filter(([, value]) => value !== undefined);
@@ -169,7 +169,7 @@ export function jsonOf(outcome: Outcome): Record<string, unknown> & { status: nu
   return { status: outcome.status, ...(JSON.parse(String(outcome.body)) as Record<string, unknown>) };
 }
 
-/** Seal of a record by the key that the service holds for the business. */
+/** The seal of a record by the key that the service holds for the business. */
 export async function sealHosted(
   services: NodeServices,
   business: { readonly uuid: string; readonly certId: string },

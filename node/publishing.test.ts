@@ -114,7 +114,7 @@ describe("a push whose process stood still after it was staged", () => {
     const { services } = node;
     const standing = {
       ...services,
-      // The actor that is asked to accept has not stood still, so it is the request's own instant that must be early.
+      // The actor that is asked to accept has seen time pass, so the request's own instant must be the early one.
       acceptWithinMs: -1,
       clock: { now: () => Date.now() + stoodStillMs },
       trees: {

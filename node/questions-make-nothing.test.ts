@@ -1,4 +1,4 @@
-// What is only asked about is not made: a question about an id that anybody may invent leaves nothing behind.
+// A mere question creates nothing: asking about an id that anybody may invent leaves no trace.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";

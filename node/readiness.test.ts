@@ -1,4 +1,4 @@
-// What a load balancer is told of a node.
+// What a node reports to a load balancer.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ it("is led to while its region's index is away, and says so; not while it may no
     200,
     { ...away, checks: { index: "no answer within a second", keys: "ok" } },
   ]);
-  // Sooner than any balancer gives up.
+  // The answer comes before any load balancer gives up.
   expect(performance.now() - fromMs).toBeLessThan(5_000);
   end(0);
   count = (rows) => rows.count("products");

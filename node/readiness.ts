@@ -1,13 +1,13 @@
-// Whether callers should be led to this node. What all nodes of a region share, and can do without, takes none of them out:
-// with the index away pushes, fetches and verification go on, and only searches are told 503.
+// Whether a load balancer should route callers to this node. A failure of what all nodes of a region share, and can do
+// without, takes none of them out: without the index, pushes, fetches and verification continue, and only searches get 503.
 
 import type { ReadyReport } from "../ops/shapes.ts";
 import { formatTimestamp } from "../protocol/identifiers.ts";
 import type { NodeServices } from "./services.ts";
 
-/** Checks that a node serves without. */
+/** The checks that may fail without stopping the node from serving. */
 const dispensable = ["index"];
-/** Who asks gives up sooner than the index does. */
+/** The caller gives up sooner than the index does. */
 const indexAnswerMs = 1_000;
 
 export async function readiness(services: NodeServices): Promise<ReadyReport> {

@@ -1,5 +1,5 @@
-// Nodes that must not be part of a cluster as they are set up: each ends by itself, names what is wrong and what would
-// do, and changes nothing for the nodes that are there.
+// Nodes whose setup bars them from the cluster: each ends on its own, names the fault and the remedy, and changes nothing
+// for the existing nodes.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Its members as the running node knows them, which stay the same whoever is refused. */
+/** The members as the running node knows them, which stay the same whenever another node is refused. */
 async function members(): Promise<readonly string[]> {
   const { regions } = await clusterState(cluster.node(`${home}-a`));
   return regions.flatMap((region) => region.members.map(({ incarnation }) => incarnation));
@@ -133,7 +133,7 @@ describe("a setting is named, and the fix, where", () => {
   });
 });
 
-/** Starts a node that would be a second one of the cluster but for these settings, and waits until it has ended. */
+/** Starts a node that would be a second one of the cluster except for these settings, and waits until it has ended. */
 async function start(
   settings: Readonly<Record<string, string | undefined>>,
   program = "cli/main.ts",
@@ -168,7 +168,7 @@ async function start(
   });
   const ended = Promise.withResolvers<number | null>();
   child.once("close", ended.resolve);
-  // One that is not refused runs on: that is told by its exit code, which is none.
+  // A node that is not refused keeps running, which shows as a missing exit code.
   const timer = setTimeout(() => child.kill("SIGKILL"), startMaxMs);
   const code = await ended.promise;
   clearTimeout(timer);

@@ -1,5 +1,5 @@
-// A whole region goes: its nodes, its Cassandra and its Elasticsearch. First it comes back by itself, then it is declared
-// dead; and what was acknowledged in its last moment is not lost where that was asked for.
+// A whole region fails: its nodes, its Cassandra and its Elasticsearch. First it comes back on its own, then it is declared
+// dead; and what was acknowledged in its last moment is not lost, provided that replication before acknowledgement was set.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -19,18 +19,18 @@ const smallPush = 60;
 const testMaxMs = 300_000;
 const catchUpMaxMs = 120_000;
 const engines = enginesUnderTest();
-/** The first version of a record that a region numbers which took it over. */
+/** The first version that a region gives to a record it has taken over. */
 const afterTakeover = 10_000_001;
 
 const once = (all: readonly Uint8Array[]) => all.map((bytes) => [bytes]);
 
 let isLost = false;
-// The engines are those of the tests that follow, too.
+// The tests that follow use the same engines.
 afterEach(async () => {
   if (isLost) await bringEnginesBack();
 });
 
-/** kill -9 of everything in the region, at the same time. */
+/** Sends SIGKILL to everything in the region at the same time. */
 async function lose(cluster: TestCluster): Promise<void> {
   isLost = true;
   const at = engines.regions.indexOf(lost);
@@ -54,7 +54,7 @@ const onlyNode = (cluster: TestCluster, region: string): TestNode => {
   return node;
 };
 
-/** What the push is told while nobody can take it: each answer says when to try again. */
+/** The answers to the push while nobody can take it: each says when to retry. */
 async function expectRefused(
   push: TestPush,
   business: Awaited<ReturnType<typeof openBusiness>>,
@@ -82,7 +82,7 @@ describe("a region that is lost", () => {
   it("and comes back: the other one serves all the while, and both catch up to the truth", {
     timeout: testMaxMs,
   }, async () => {
-    // Each asks the region at hand first, and any other when that does not answer.
+    // Each asks the local region first, and any other if that one does not answer.
     const there = await openBusiness(cluster, lost, [...cluster.nodesOf(lost), ...cluster.nodesOf(left)]);
     const here = await openBusiness(cluster, left);
     const before = { there: products("there", smallPush), here: products("here", smallPush) };
@@ -109,7 +109,7 @@ describe("a region that is lost", () => {
       });
     const exchanges = await searching.stop();
     expect(exchanges.filter(({ answer }) => answer?.status !== 200)).toEqual([]);
-    // A node that starts anew meanwhile knows no homes, and has nobody in the lost region to ask.
+    // A node that restarts meanwhile knows no homes, and has nobody in the lost region to ask.
     await onlyNode(cluster, left).kill();
     await onlyNode(cluster, left).start();
     const later = await here.push(3, products("here-later", smallPush));
@@ -166,7 +166,7 @@ describe("a region that is lost", () => {
       isGeneration: (generation, place) => generation === [1, afterTakeover][place],
     });
     expect(faults).toEqual([]);
-    // New parties are taken in again, for there is a majority of what is left.
+    // New parties are accepted again, because the remaining regions have a majority.
     const fresh = await openBusiness(cluster, left);
     expect(await completed(await fresh.push(1, products("fresh", smallPush)))).toBe(smallPush);
 
@@ -216,7 +216,7 @@ describe("a region that is lost right after it acknowledged, with SVC_REPLICATE_
   });
 });
 
-/** Once the lost region's Cassandra, back on its old data, has heard what became of the keyspace meanwhile. */
+/** Resolves once the lost region's Cassandra, back on its old data, has learnt what became of the keyspace meanwhile. */
 async function untilTakenOut(cluster: TestCluster): Promise<void> {
   await using there = await openTruth(cluster, lost);
   await expect
@@ -227,7 +227,10 @@ async function untilTakenOut(cluster: TestCluster): Promise<void> {
     .toEqual([left]);
 }
 
-/** Once the other region's Cassandra has all that the lost one's has of the party: only then is nothing lost with it. */
+/**
+ * Resolves once the other region's Cassandra has all of the party's data in the lost one: only then does the loss cost
+ * nothing.
+ */
 async function untilReplicated(cluster: TestCluster, uuid: string): Promise<void> {
   await using there = await openTruth(cluster, lost);
   await using here = await openTruth(cluster, left);

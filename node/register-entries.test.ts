@@ -1,5 +1,5 @@
-// What is registered is one party's: keys that two parties want, mandates that others have named, and what a revoked one
-// is still good for.
+// A registration belongs to one party: keys that two parties claim, mandates whose ids others have used, and what a revoked
+// one is still good for.
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -71,7 +71,7 @@ async function mandateFor(business: TestBusiness, mandate_id: string, countries:
   return signEnvelope(payloadTypes["mandate.v1"], payload, [signer]);
 }
 
-/** The mandates that the register of this node tells of, once this one is told as it should be. */
+/** The mandates that this node's register lists, once one of them satisfies `isThere`. */
 async function mandatesOnce(
   business: TestBusiness,
   isThere: (mandate: MandateFacts) => boolean,
@@ -128,7 +128,7 @@ describe("a key", () => {
     await expect(
       parties().registerKey({ ...keyOf(business, key), key_id: other.keyId }),
     ).rejects.toMatchObject({ code: "key_mismatch" });
-    // Neither of them took the key from who has it.
+    // Neither of them took the key from its owner.
     await parties().registerKey(keyOf(business, key));
     await parties().registerKey(keyOf(business, other));
   });
@@ -182,7 +182,7 @@ describe("a key", () => {
     const passkey = { ...keyOf(business, key), role: "sealing" as const, cose };
     await expect(parties().registerKey(passkey)).rejects.toMatchObject({ code: "role_missing" });
     await parties().registerKey({ ...passkey, person_role: "owner" });
-    // As nodes of an earlier release repeat it.
+    // Nodes of an earlier release repeat it like this.
     await parties().registerKey(passkey);
   });
 
@@ -199,7 +199,7 @@ describe("a key", () => {
       public_key: key.publicJwk,
       mandate_id: null,
     };
-    // As when the other party's registration has just begun.
+    // The state right after the other party's registration has started.
     await node.running.services.registerStore.claimKey(key.keyId, business.party.uuid);
     const caller = { key, grant: await issueGrant(grant, grantKey) };
     const context = { path: "/v1/seal-context", tag: "svc-business-read" } as const;
@@ -256,7 +256,7 @@ describe("a mandate", () => {
     await new Promise((resolve) => setTimeout(resolve, 2));
     const revokedMs = Date.now();
     await parties().revokeMandate({ uuid, mandate_id, revoked_at: formatTimestamp(revokedMs) });
-    // From the owner, so at once.
+    // The answer comes from the owner, so it takes effect at once.
     expect(await publishOne(business)).toBe("mandate_missing");
     const verify = async (sealed: object) => {
       const body = JSON.stringify({ record_base64: toBase64(record), seal: sealed });
@@ -274,7 +274,7 @@ describe("a mandate", () => {
     await another.refresh();
     const revoked = expect.objectContaining({ mandate_id, revoked_at: formatTimestamp(revokedMs) });
     for (const reader of [register, another]) expect(await reader.mandates(uuid)).toEqual([revoked]);
-    // Another one lets it publish again.
+    // Another mandate lets it publish again.
     await parties().acceptMandate(await mandateFor(business, "mdt_next", ["GB", "US", "DE"]));
     expect(await publishOne(business)).toBe(200);
   });
@@ -288,7 +288,7 @@ describe("a mandate", () => {
   });
 });
 
-/** Turns the store into what an earlier release had written: no claims, and mandates by their id alone. */
+/** Turns the store into what an earlier release would have written: no claims, and mandates keyed by their id alone. */
 function makeOlder(home: string): void {
   const database = new DatabaseSync(join(home, "store.db"));
   database.exec(`

@@ -1,8 +1,8 @@
-// Follows the register's changes for as long as a node runs.
-//   F1. One refresh at a time, the next its interval after the one before has ended.
-//   F2. A store that is away is told in few lines: at once, once a minute with the count, and once when it is over.
-//   F3. Once stopped, no refresh begins. The stop is over when the one under way is; what becomes of that one is not
-//       logged, for the node is leaving.
+// Follows the register's changes while a node runs.
+//   F1. Refreshes never overlap; the next one starts its interval after the previous one has ended.
+//   F2. A store outage is logged in few lines: at once, once a minute with the count, and once when it is over.
+//   F3. After the stop no refresh starts. The stop completes when the refresh under way does; its outcome is not logged,
+//       because the node is leaving.
 
 import type { LogEntry, TimerPort } from "../actors/system/ports.ts";
 import { OutageLog } from "../cluster/outage-log.ts";
@@ -16,10 +16,10 @@ export interface RegisterFollowing {
   readonly log: (entry: LogEntry) => void;
 }
 
-/** How often the register's changes are followed. */
+/** How often the register's changes are polled. */
 export const refreshMs = 1_000;
 
-/** Begins; the answer stops it (F3). */
+/** Starts polling; the returned function stops it (F3). */
 export function followRegister({ register, timers, monotonic, log }: RegisterFollowing): () => Promise<void> {
   let isStopped = false;
   let underWay: Promise<void> = Promise.resolve();

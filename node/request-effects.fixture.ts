@@ -1,4 +1,4 @@
-// A world in which every member of a request can be seen to have an effect, and what each search field is asked with.
+// A world in which every member of a request has a visible effect, and the values with which each search field is tried.
 // For tests.
 
 import {
@@ -21,7 +21,10 @@ import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { publishRecord } from "../service/publish-record.ts";
 import { jsonOf, product, sealAndPublish, sealHosted, seal as sealProducts } from "./publishing.fixture.ts";
 
-/** Two values of a filter field: what the samples have, and another. Of ordered ones below and above what they have. */
+/**
+ * Two values for a filter field: the samples' value and another; for ordered fields, one below and one above the samples'
+ * value.
+ */
 type FieldValues =
   | readonly [has: unknown, other: unknown]
   | { readonly below: unknown; readonly above: unknown; readonly has?: unknown };
@@ -100,7 +103,7 @@ export const fieldValues: Readonly<Record<CollectionName, Readonly<Record<string
   },
 };
 
-/** Two operands of a field's operator: with the first the samples are found, with the second they are not. */
+/** Two operands for a field's operator: the first finds the samples, the second does not. */
 export function operandsOf(
   collection: CollectionName,
   field: FilterField,
@@ -126,7 +129,7 @@ export function operandsOf(
   }
 }
 
-/** A word of the samples' texts, one text field that has it and one that does not. */
+/** A word in the samples' texts, one text field that contains it and one that does not. */
 export const textOf: Readonly<Record<CollectionName, readonly [word: string, has: string, hasNot: string]>> =
   {
     products: ["muddy", "short_description", "brand"],
@@ -136,7 +139,7 @@ export const textOf: Readonly<Record<CollectionName, readonly [word: string, has
     updates: ["sundays", "body", "headline"],
   };
 
-/** What two samples of a collection are ordered by, and what the later one has instead. */
+/** The member by which two samples of a collection are ordered, and the value that the later one has instead. */
 export const orderOf: Readonly<Record<CollectionName, { readonly key: string; readonly change: object }>> = {
   products: {
     key: "price_amount",
@@ -154,11 +157,11 @@ export const orderOf: Readonly<Record<CollectionName, { readonly key: string; re
 export interface EffectsWorld extends Verifiable {
   readonly company: TestCaller;
   readonly pusher: TestCaller;
-  /** Of two products. */
+  /** The id of a push of two products. */
   readonly pushId: string;
-  /** Ids that the search finds, in its order; or the refusal's code. */
+  /** The ids that the search finds, in its order; or the code of the refusal. */
   found(collection: CollectionName, changes: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Code of a publish request, or its status. `change` may alter the body of a batch in order. */
+  /** The code of a publish request, or its status. `change` may alter the body of a valid batch. */
   published(
     change?: (body: Record<string, unknown>) => object,
     headers?: SentRequest["headers"],
@@ -224,12 +227,12 @@ async function publishAlone(
   if (!outcome.ok || outcome.value.outcome !== "accepted") throw new Error(JSON.stringify(outcome));
 }
 
-/** What two requests that differ only in the member are answered. */
+/** The answers to two requests that differ only in the member. */
 export type Effect = () => Promise<readonly [unknown, unknown]>;
 /** `unused`: documented as not used yet. `shownBy`: the test that shows the effect, as `<file>: <title>`. */
 export type Proof = Effect | "unused" | { readonly shownBy: string };
 
-/** Of each member of each collection's search. */
+/** The effect of each member of each collection's search. */
 export function searchEffects(world: () => EffectsWorld): Readonly<Record<string, Proof>> {
   const proofs: Record<string, Proof> = {};
   for (const name of collectionNames) {

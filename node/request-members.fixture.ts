@@ -1,8 +1,8 @@
-// Every member of every request that a surface describes in its OpenAPI document: parameters, and the members of bodies
-// however deep. For tests.
+// Every member of every request that a surface describes in its OpenAPI document: parameters, and the members of bodies at
+// any depth. For tests.
 
 export interface RequestMember {
-  /** `<METHOD> <path> <where> <name>`; of a body the name is a pointer in which `*` is any item of an array. */
+  /** `<METHOD> <path> <where> <name>`; for a body, the name is a pointer in which `*` stands for any array item. */
   readonly key: string;
   readonly description: string;
 }
@@ -58,7 +58,7 @@ function collect(
 ): void {
   const { named } = at;
   const schema = given.$ref === undefined ? given : (named[given.$ref.split("/").at(-1) ?? ""] ?? given);
-  // The five bodies of a search are described one beside the other, each of one collection.
+  // The five bodies of a search are described side by side, one per collection.
   const collection = at.pointer === "" ? schema.properties?.["collection"]?.const : undefined;
   const prefix = collection === undefined ? at.prefix : `search ${collection}`;
   for (const [name, member] of Object.entries(schema.properties ?? {})) {

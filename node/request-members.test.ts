@@ -1,6 +1,6 @@
-// Nothing that a request may have is read and dropped: each member of each request that the surfaces describe has its
-// line below, which shows that two requests differing in nothing else are answered differently; or its description says
-// that it is not used yet. A member without a line fails, and so does a line without a member.
+// No member of a request is read and then ignored: each member of each request that the surfaces describe has an entry
+// below, which shows that two requests that differ only in it get different answers; or its description says that it is not
+// used yet. A member without an entry fails the test, and so does an entry without a member.
 
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
@@ -58,11 +58,11 @@ async function opsDocument(): Promise<unknown> {
 const unknownUuid = "90000000-0000-4000-8000-000000000009";
 const recordId = (): string => String(world.row["record_id"]);
 
-/** Statuses or codes of two public reads. */
+/** The statuses or codes of two public reads. */
 const reads =
   (first: () => string, second: () => string): Effect =>
   async () => [codeOf(await world.get(first())), codeOf(await world.get(second()))];
-/** Bodies of two public reads. */
+/** The bodies of two public reads. */
 const texts =
   (first: () => string, second: () => string): Effect =>
   async () => [(await world.get(first())).text, (await world.get(second())).text];
@@ -140,7 +140,7 @@ const publicReads: Readonly<Record<string, Proof>> = {
   ),
 };
 
-/** Findings of two requests to POST /v1/verify: a genuine one, and the same with one member changed. */
+/** The findings of two requests to POST /v1/verify: a valid one, and the same with one member changed. */
 const verifies =
   (change: (whole: Record<string, unknown>) => object): Effect =>
   async () => {
@@ -203,7 +203,7 @@ const signedReads: Readonly<Record<string, Proof>> = {
   ],
 };
 
-/** A batch in order, and the same with one member changed. */
+/** A valid batch, and the same with one member changed. */
 const publishes =
   (change: (body: Record<string, unknown>) => object): Effect =>
   async () => [await world.published(), await world.published(change)];
@@ -249,7 +249,7 @@ function publishing(): Readonly<Record<string, Proof>> {
             ...{ path: route, body: "{", tag: "svc-push", headers: { "idempotency-key": key } },
           }),
         );
-      // Type and form of a batch are refused only once there is a key.
+      // The type and form of a batch are refused only once there is a key.
       return name === "products"
         ? [await replayed(true), await replayed(false)]
         : [await ask(null), await ask("k")];
@@ -265,14 +265,14 @@ async function replayed(isSame: boolean): Promise<unknown> {
   return world.published(undefined, { "idempotency-key": isSame ? key : freshNonce() });
 }
 
-/** So has the address of grants. */
+/** The address of grants has its own tests. */
 const grants = (): Readonly<Record<string, Proof>> => {
   const keys = members.map(({ key }) => key).filter((key) => key.startsWith("POST /v1/sandbox/grants "));
   const shownBy = "node/sandbox-grants.test.ts: is answered by each of its members";
   return Object.fromEntries(keys.map((key) => [key, { shownBy }]));
 };
 
-/** Addresses of which nothing is offered yet read nothing, and say so. */
+/** Addresses without an offering read nothing yet, and say so. */
 const notOffered: Readonly<Record<string, Proof>> = {
   "GET /v1/catalogue/{record_id} path record_id": async () => {
     const answer = await send(world.surfaces.businessUrl, null, { path: "/v1/catalogue/x" });
@@ -280,7 +280,7 @@ const notOffered: Readonly<Record<string, Proof>> = {
   },
 };
 
-/** The header that every signed operation has: out of its bounds it is refused, within them a known key may send it. */
+/** The header that every signed operation has: outside its bounds it is refused, within them a known key may send it. */
 function sandboxKeys(): Readonly<Record<string, Proof>> {
   const signed = members.filter(({ key }) => key.endsWith(" header SVC-Sandbox-Key"));
   return Object.fromEntries(signed.map(({ key }) => [key, sandboxKeyEffect(key)]));

@@ -1,25 +1,25 @@
-// How long a node keeps what says who asked for what: receipts in the store, and the lines of its log file.
+// How long a node keeps records of who asked for what: receipts in the store, and the lines of its log file.
 
 import { ConfigError } from "./config-error.ts";
 
 export interface RetentionConfig {
-  /** Days that a receipt is kept, at least; an hour and some minutes more at most, while nodes run. */
+  /** Minimum number of days that a receipt is kept; at most an hour and some minutes longer, while nodes run. */
   readonly receiptDays: number;
-  /** Days that a line of the log file is kept, at most two more. */
+  /** Number of days that a line of the log file is kept; at most two more. */
   readonly logDays: number;
-  /** MiB that all log files of the node take together, at most. */
+  /** Maximum size of all the node's log files together, in MiB. */
   readonly logMebibytes: number;
 }
 
 interface Bounds {
   readonly min: number;
   readonly max: number;
-  /** Where the setting is not there. */
+  /** The default if the setting is absent. */
   readonly otherwise: number;
 }
 
 export const retentionSettings = {
-  // A year of accounts, and time to close them.
+  // A financial year, and time to close its accounts.
   receiptDays: { name: "SVC_RECEIPT_RETENTION_DAYS", min: 1, max: 36_500, otherwise: 400 },
   logDays: { name: "SVC_LOG_RETENTION_DAYS", min: 1, max: 3_650, otherwise: 30 },
   logMebibytes: { name: "SVC_LOG_MEBIBYTES", min: 8, max: 1_048_576, otherwise: 512 },

@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A receipt of a search: what it says of its caller is found in the file as it stands here. */
+/** A receipt of a search: what it says about its caller appears verbatim in the file. */
 function receipt(atMs: number, n: number): ReceiptRow {
   return {
     region,
@@ -48,7 +48,7 @@ async function serveMinute(minute: number, perMinute: number): Promise<void> {
   );
 }
 
-/** What the region does each minute, `days` of retention after the first of `minutes` minutes, and then minute by minute. */
+/** What the region does each minute, at `atMs` and with a retention of `days` days. */
 function look(atMs: number, days: number) {
   const store = openSqliteReceiptStore(database);
   return {
@@ -58,7 +58,7 @@ function look(atMs: number, days: number) {
   };
 }
 
-/** The whole file, with what its log still held. */
+/** The whole file, including the content of its log. */
 function bytesOfFile(): Buffer {
   database.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   return readFileSync(join(folder, "store.db"));
@@ -81,7 +81,7 @@ describe("receipts of a node alone", () => {
     const found = (said: string) =>
       Array.from({ length: 40 }, (_, n) => n).filter((n) => bytes.includes(`"${said}-${n}"`));
     expect(found("answered-to")).toEqual([]);
-    // A page that is in use may hold the beginning of a row that once stood there, until it is written again.
+    // A page that is in use may contain the beginning of a deleted row until it is rewritten.
     expect(found("asked-by").length).toBeLessThan(4);
     for (let n = 40; n < 120; n += 1) expect(bytes.includes(`"asked-by-${n}"`)).toBe(true);
   });
@@ -93,7 +93,7 @@ describe("receipts of a node alone", () => {
       await serveMinute(minute, 50);
       const nowMs = firstMs + minute * minuteMs;
       await look(nowMs, 1).close();
-      // Minutes stand for days: what was served `kept` minutes before is a day old.
+      // Minutes stand for days: what was served `kept` minutes earlier is a day old.
       await look(nowMs + dayMs - kept * minuteMs, 1).forget();
       database.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       sizes.push(statSync(join(folder, "store.db")).size);

@@ -12,7 +12,7 @@ export interface Run {
   readonly printed: string;
 }
 
-/** `reply` is what is typed where it asks; null where nobody can be asked. */
+/** `reply` is typed when the command asks; null if it cannot ask anybody. */
 export async function runRevoke(
   words: readonly string[],
   { home, reply }: { readonly home: string; readonly reply: string | null },

@@ -1,4 +1,4 @@
-// What an operator of one region takes out of force is refused in every region within seconds.
+// What an operator of one region revokes is refused in every region within seconds.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contractFetch } from "../api/contract.fixture.ts";
@@ -11,7 +11,7 @@ import { operated, testAct } from "./cluster-ops.fixture.ts";
 
 const home = "eu-west1";
 const other = "us-east1";
-/** What «within seconds» is here: the register's own bound, and as much again for a machine that does much else. */
+/** The meaning of «within seconds» here: the register's own bound, doubled for a busy machine. */
 const withinMs = 10_000;
 const engines = enginesUnderTest();
 let cluster: TestCluster;
@@ -23,7 +23,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const context: SentRequest = { path: "/v1/seal-context", tag: "svc-business-read" };
 
-/** What each node answers, asked again until it is so at all of them, or the time is over. */
+/** The answers of all nodes, polled until each is as expected or the time is over. */
 async function everywhere(ask: (node: TestNode) => Promise<unknown>, expected: unknown): Promise<void> {
   for (const node of cluster.nodes) {
     await expect

@@ -1,4 +1,4 @@
-// What operators take out of force at a running node with the program: refused afterwards, answered for, and found again.
+// What operators revoke at a running node with the program: it is refused afterwards, accounted for, and visible later.
 
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ describe("an operator revokes a key", () => {
     expect(run).toMatchObject({ code: 0, said: expect.stringContaining("Diamonds Ltd") });
     expect(run.printed).toMatch(/^Done: in force since 20/);
     expect(await publishOne(business)).toBe("key_unknown");
-    // Nothing is asked of the register here: it follows by itself.
+    // Nothing queries the register here: it follows on its own.
     const untilMs = Date.now() + patienceMs;
     const { register } = node.running.services;
     while ((await register.key(key_id))?.compromised_from !== from && Date.now() < untilMs) await delay(50);
@@ -78,7 +78,7 @@ describe("an operator revokes a key", () => {
       ...{ changed: false, since: /since (\S+)\./.exec(run.printed)?.[1] },
       key: { key_id, party_uuid: business.party.uuid, compromised_from: from, revoked_at: since },
     });
-    // An earlier moment is more than was known, a later one is not.
+    // An earlier moment adds to what was known, a later one does not.
     const earlier = formatTimestamp(Date.now() - 120_000);
     const more = await svc(["key", key_id, "--compromised-from", earlier, ...answered, "--yes", "--json"]);
     expect(JSON.parse(more.printed)).toMatchObject({
@@ -217,7 +217,7 @@ describe("an operator ends a certificate", () => {
     expect(runs.filter(({ code }) => code === 0).length).toBeGreaterThan(0);
     const acts = (await ops(`/ops/acts/${uuid}`))["acts"] as readonly object[];
     const { register } = node.running.services;
-    // The first one was issued by nobody with a name.
+    // The first one was not issued by a named operator.
     const issued = acts.length + 1;
     await expect
       .poll(async () => (await register.certificates(uuid)).length, { timeout: patienceMs })
@@ -228,7 +228,7 @@ describe("an operator ends a certificate", () => {
       return (JSON.parse(Buffer.from(payload, "base64").toString()) as { previous: unknown }).previous;
     });
     expect(new Set(previous).size).toBe(certificates.length);
-    // Whoever was last, it says no less than that it was revoked.
+    // Whichever was last, it says no less than that it was revoked.
     expect(certificates[0]?.status).toBe("revoked");
   });
 });
@@ -303,7 +303,7 @@ describe("svc revoke", () => {
   ])("says that there is no %j", async (words, said) => {
     const run = await svc([...words, ...answered, "--yes"]);
     expect(run).toMatchObject({ code: 3, said: expect.stringMatching(said) });
-    // A party that nobody opened is not made by being asked for.
+    // Asking about a party that nobody opened does not create it.
     const parties = await node.running.services.actorStore.listActors(
       "business",
       "00000000-0000-4000-8000-00000000deac",

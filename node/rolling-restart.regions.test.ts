@@ -1,5 +1,5 @@
-// Every node is stopped and started again, one after the other, while both regions publish, search and fetch: no request
-// fails that was not told to come again, and none is done twice.
+// Every node is stopped and restarted, one after another, while both regions publish, search and fetch: no request fails
+// without being told to retry, and none is done twice.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { enginesUnderTest } from "../tools/engines/under-test.fixture.ts";
@@ -7,7 +7,7 @@ import { openCluster, type TestCluster, testSeed } from "./cluster.fixture.ts";
 import { failedAttempts, openTraffic, settleTraffic, tally } from "./cluster-traffic.fixture.ts";
 
 const regions = ["eu-west1", "us-east1"] as const;
-/** Records of each region's first push, which is under way when the restarts begin. */
+/** Records in each region's first push, which is under way when the restarts start. */
 const pushes = { "eu-west1": 2_000, "us-east1": 200 };
 const testMaxMs = 300_000;
 const { random } = testSeed("rolling restart", 20_261_122);
@@ -31,7 +31,7 @@ describe("a rolling restart of all nodes under load", () => {
       for (const node of shuffled(cluster.nodes)) {
         const beganMs = performance.now();
         await node.stop();
-        // It asked nothing of what it had closed: that would be told with a warning.
+        // It must not have used anything that it had already closed: that would log a warning.
         expect(node.logTail()).not.toMatch(/session is closed|Cannot convert/);
         await node.start();
         if (process.env.DBG) console.log(node.logTail().slice(-3000));
@@ -48,7 +48,7 @@ describe("a rolling restart of all nodes under load", () => {
   );
 });
 
-/** In the seed's order. */
+/** The nodes in the seed's order. */
 function shuffled<T>(all: readonly T[]): readonly T[] {
   return all
     .map((each) => ({ each, at: random() }))

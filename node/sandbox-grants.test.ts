@@ -1,4 +1,4 @@
-// A newcomer asks a running sandbox for a grant for a key of their own, as a stranger would: over HTTP.
+// A newcomer asks a running sandbox for a grant for their own key, as a stranger would: over HTTP.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ interface Question {
   readonly request?: Partial<SentRequest>;
 }
 
-/** Asks for a grant for `key`; a minute passes before, so that the rate is none of these tests' matter. */
+/** Requests a grant for `key`, after letting a minute pass, so that the rate limit does not affect these tests. */
 async function ask(key: SigningKey, changes: object = {}, question: Question = {}): Promise<ReceivedAnswer> {
   elapsedMs += 60_000;
   const members = {
@@ -100,7 +100,7 @@ async function publish(key: SigningKey, grant: string, uuid: string): Promise<Re
   });
 }
 
-/** As a live key of the party: registered by the first request with its grant. */
+/** A live key of the party: registered by the first request with its grant. */
 async function newBusiness(): Promise<{ readonly key: SigningKey; readonly party: Given["party"] }> {
   const key = await newKey();
   const { grant, party } = await given(key);

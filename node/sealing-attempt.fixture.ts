@@ -1,4 +1,4 @@
-// What a business sends to be published, sealed well or badly, and what the service answers. For tests.
+// What a business sends to be published, sealed correctly or not, and how the service answers. For tests.
 
 import type { KeyFacts } from "../actors/messages/business.ts";
 import { publishBody } from "../client/batch.ts";
@@ -33,10 +33,10 @@ import {
   type SealingWorld,
 } from "./sealing-world.fixture.ts";
 
-/** `A`: a batch under a mandate. `B`: a record sealed alone. */
+/** `A` is a batch under a mandate, `B` a record sealed on its own. */
 export type Path = "A" | "B" | "policy" | "mandate";
 
-/** What is wrong with the seal besides what it names and by which key it is. */
+/** What is wrong with the seal, apart from what it names and the key that made it. */
 export const faults = [
   "payload_type",
   "format_1",
@@ -61,28 +61,28 @@ export interface SealPlan {
   readonly path: Path;
   readonly environment: Environment;
   readonly sealedMs: number;
-  /** Counted from the newest back; -1 for one that the business never had. */
+  /** Counted back from the newest; -1 for one that the business never had. */
   readonly certificate: number;
-  /** Added to the version that is right. */
+  /** Added to the correct version. */
   readonly version: number;
   readonly faults: readonly SealFault[];
-  /** Batches: sealed by a live integration key of the business that does not sign the request. */
+  /** For batches: sealed by a live integration key of the business that does not sign the request. */
   readonly byOther: boolean;
-  /** What a mandate that is sent says. */
+  /** The content of a mandate that is sent. */
   readonly mandate: Pick<MandatePlan, "fromMs" | "untilMs">;
 }
 
 export interface Sent {
   readonly envelope: Envelope;
-  /** Exact bytes as they are sent; none for a mandate. */
+  /** The exact bytes as sent; none for a mandate. */
   readonly records: readonly Uint8Array[];
-  /** Hashes of the bytes that were sealed. */
+  /** The hashes of the bytes that were sealed. */
   readonly sealedHashes: readonly string[];
 }
 
 export type Answer =
   | { readonly kind: "accepted"; readonly recordIds: readonly string[] }
-  /** For its seal: the reason; sealed well and refused for something else: the code. */
+  /** The reason if it was refused for its seal; the code if it was sealed correctly and refused for something else. */
   | { readonly kind: "refused"; readonly code: string; readonly reason: string | null };
 
 const types = {
@@ -116,7 +116,7 @@ export function prepare(business: PastBusiness, plan: SealPlan): Sent {
     : has("format_1")
       ? typesV1[path]
       : types[path];
-  // Without the members that are undefined.
+  // Members that are undefined are left out.
   const payload = canonicalBytes(JSON.parse(JSON.stringify(members)) as JsonValue);
   const envelope = sealed(business, plan, { type: type ?? types[path], payload });
   return {
@@ -176,7 +176,7 @@ function sealed(
   const own = keyOf(business, plan);
   const key = has("unregistered_key") ? makeKey(own.alg) : own;
   const isPasskey = business.kind === "passkey" && own === business.key;
-  // The other kind of signature than the key makes.
+  // The fault asks for the kind of signature that the key does not make.
   const asserts = isPasskey !== has("assertion");
   const parts: AssertionParts = {
     ...(has("origin") ? { origin: "https://portal.test.evil" } : {}),
@@ -196,7 +196,7 @@ function sentOf(records: readonly Uint8Array[], has: (fault: SealFault) => boole
   const [first, ...rest] = records;
   if (first === undefined) return records;
   const ordered = has("order") ? [...rest, first] : records;
-  // A record stays one: only what it says is changed.
+  // A record remains valid: only its content changes.
   const change = (record: Uint8Array): Uint8Array =>
     new TextEncoder().encode(new TextDecoder().decode(record).replace("false", "true"));
   return has("bytes") ? ordered.map(change) : ordered;
@@ -274,7 +274,7 @@ function accepted(recordIds: readonly string[]): Answer {
   return { kind: "accepted", recordIds };
 }
 
-/** What is refused for its seal has one of the verifier's reasons, or was received at the wrong time. */
+/** Whatever is refused for its seal has one of the verifier's reasons, or was received at the wrong time. */
 function refusedFor(code: string, forSeal = true): Answer {
   const isReason = code === "sealed_at_skew" || (reasonCodes as readonly string[]).includes(code);
   return { kind: "refused", code, reason: forSeal && isReason ? code : null };

@@ -1,4 +1,5 @@
-// What anyone can hold of a business and of what it published, and what the offline verifier says of it. For tests.
+// The evidence that anyone can hold about a business and its publications, and the offline verifier's verdict on it. For
+// tests.
 
 import { setImmediate as turn } from "node:timers/promises";
 import { nativeCrypto } from "../crypto/native.ts";
@@ -21,11 +22,11 @@ export type Finding = string;
 
 type Public = Pick<SealEvidence, "certificates" | "keys" | "policies">;
 
-/** What the service publishes of the business now, verified. */
+/** What the service currently publishes about the business, verified. */
 async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Public> {
   const { register, keys, clock } = world.services;
   const trust = world.services.trust();
-  // What a home has decided reaches the register of its region a moment later.
+  // A home's decision reaches the register of its region a moment later.
   while (world.services.actors.stats().outboxPending > 0) await turn();
   await register.refresh();
   const reads = createVerification({ register, keys, crypto: nativeCrypto, clock });
@@ -41,14 +42,14 @@ async function publicOf(world: SealingWorld, { uuid }: PastBusiness): Promise<Pu
   };
 }
 
-/** Of the key that sealed. */
+/** The mandate of the key that sealed. */
 async function mandateOf(world: SealingWorld, { uuid, mandateId }: PastBusiness, keyId: string | undefined) {
   const mandates = await world.services.register.mandates(uuid);
   const found = mandates.find((each) => each.mandate_id === mandateId && each.key_id === keyId);
   return found && { envelope: JSON.parse(found.envelope) as JsonValue, revoked_at: found.revoked_at };
 }
 
-/** Of what was sent, whatever became of it: each record of a batch by itself, the first reason there is. */
+/** Verdict on what was sent, whatever became of it: each record of a batch on its own, and the first reason found. */
 export async function findingOfSent(
   world: SealingWorld,
   business: PastBusiness,
@@ -81,7 +82,7 @@ export async function findingOfSent(
   return findings.find((finding) => finding !== "ok") ?? "ok";
 }
 
-/** Of what the service keeps and gives to everybody of what it accepted. */
+/** Verdict on what the service keeps and publishes of what it accepted. */
 export async function findingOfPublished(
   world: SealingWorld,
   business: PastBusiness,

@@ -1,5 +1,6 @@
-// The whole rule of sealing: what publishing accepts, the offline verifier accepts with what the service publishes, and what
-// publishing refuses for its seal, the verifier refuses with the same reason. On a real node whose clock is told.
+// The whole sealing rule: what publishing accepts, the offline verifier accepts with what the service publishes, and what
+// publishing refuses for its seal, the verifier refuses with the same reason. It runs on a real node whose clock the test
+// sets.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -39,14 +40,15 @@ afterAll(() => world.close());
 const randomRuns = 250;
 
 /**
- * Where publishing refuses what a verifier lets stand, or for another reason, since it knows more: what it received and when,
- * and what is in force at that moment. A verifier sees only what was sealed. One row for each such reason.
+ * The cases in which publishing refuses what a verifier accepts, or refuses for another reason, because it knows more: what
+ * it received and when, and what is in force at that moment. A verifier sees only what was sealed. There is one row for
+ * each such reason.
  */
 interface OnlyReceiverSees {
   readonly what: string;
   readonly code: string;
   applies(scenario: Scenario, business: PastBusiness): boolean;
-  /** A scenario that is so, and otherwise right: the verifier lets it stand. */
+  /** A scenario with this fault alone: the verifier accepts it. */
   readonly example: Scenario;
 }
 
@@ -120,7 +122,7 @@ const onlyReceiverSees: readonly OnlyReceiverSees[] = [
   },
 ];
 
-/** Publishing judges a batch seal before its records, as the specification has it; a verifier begins with the bytes. */
+/** Publishing judges a batch seal before its records, as the specification requires; a verifier starts with the bytes. */
 function isOrder({ plan }: Scenario, finding: string): boolean {
   const aboutBytes = ["hash_mismatch", "inclusion_invalid"];
   const aboutKey = ["key_not_valid", "key_compromised"];
@@ -130,14 +132,14 @@ function isOrder({ plan }: Scenario, finding: string): boolean {
   return has("record_type", "bytes", "order", "tree_size") && aboutKey.includes(finding);
 }
 
-/** What happened how often, by name. */
+/** How often each case occurred, by name. */
 type Tally = Map<string, number>;
 
 function count(tally: Tally, name: string): void {
   tally.set(name, (tally.get(name) ?? 0) + 1);
 }
 
-/** Publishes one scenario and holds the offline verifier against the answer. */
+/** Publishes one scenario and compares the offline verifier's verdict with the answer. */
 async function hold(scenario: Scenario, tally: Tally): Promise<void> {
   const { plan, past } = scenario;
   const business = await makePast(world, past);
@@ -163,7 +165,7 @@ async function holdAccepted(
     readonly sent: Sent;
   },
 ): Promise<void> {
-  // A version that there is already is only looked up: what stands is the seal that was taken first.
+  // A version that already exists is only looked up: the seal that was accepted first stands.
   const isRepeated = plan.path === "policy" && plan.version < 0 && business.facts.policy.version > 0;
   if (!isRepeated) expect(finding, "publishing accepted what the verifier refuses").toBe("ok");
   const about = { path: plan.path, environment: plan.environment, recordIds: answer.recordIds };
@@ -179,7 +181,7 @@ async function holdAccepted(
     await allStand("after another AI policy came into force");
   }
   if (plan.path !== "A" && plan.path !== "B") return;
-  // Later than every sealed_at, so that only what was received tells a genuine seal from one of the thief's.
+  // Later than every sealed_at, so that only the time of receipt tells a genuine seal from one of the thief's.
   const compromised_from = formatTimestamp(world.time.nowMs + hourMs);
   const ended = { uuid: business.uuid, key_id: business.key.keyId, revoked_at: compromised_from };
   await world.services.parties.revokeKey({ ...ended, compromised_from });
@@ -202,13 +204,13 @@ function holdRefused(
 ): void {
   const { reason, code } = answer;
   if (code === "out_of_scope" && reason === null) {
-    // A record of the batch, for its countries.
+    // A record of the batch is out of scope because of its countries.
     expect(finding).toBe("out_of_scope");
     return;
   }
   const { mandate } = scenario.past;
   const isInForce = mandate.revokedMs === null && mandate.fromMs <= 0 && mandate.untilMs > 0;
-  // What authorised the key has fallen, and with it what the key sealed; another key's seal it never authorised.
+  // If the key's mandate is no longer valid, neither is what the key sealed; it never authorised another key's seal.
   const isCovered = isInForce && !scenario.plan.byOther;
   if (code === "mandate_missing" && isCovered) expect(finding).not.toBe("ok");
   if (reason === null || reason === finding) return;
@@ -297,7 +299,7 @@ describe("the rule of sealing", () => {
         0,
       );
       const accepted = tally.get(`${path}: accepted`) ?? 0;
-      // Neither side is met by accident only.
+      // Neither outcome occurs only by chance.
       expect(accepted, path).toBeGreaterThan(total / 50);
       expect(accepted, path).toBeLessThan((total * 2) / 3);
     }

@@ -1,4 +1,5 @@
-// Businesses, seals and clocks to hold the rule of sealing against: each fault by itself, and mixed at random. For tests.
+// Businesses, seals and clocks that exercise the sealing rule: each fault on its own, and faults mixed at random. For
+// tests.
 
 import fc from "fast-check";
 import { faults, type Path, type SealPlan } from "./sealing-attempt.fixture.ts";
@@ -7,7 +8,7 @@ import { dayMs, type Past } from "./sealing-world.fixture.ts";
 export interface Scenario {
   readonly past: Past;
   readonly plan: SealPlan;
-  /** Afterwards the owner seals the next AI policy, by a clock that differs so much from the service's. */
+  /** Afterwards the owner seals the next AI policy, by a clock with this offset from the service's. */
   readonly laterPolicyMs: number | null;
 }
 
@@ -16,7 +17,7 @@ export const hourMs = 60 * minuteMs;
 
 export const paths: readonly Path[] = ["A", "B", "policy", "mandate"];
 
-/** Everything right on this path. */
+/** A scenario on this path without any fault. */
 export function good(path: Path, kind: Past["key"]["kind"] = path === "A" ? "system" : "passkey"): Scenario {
   return {
     past: {
@@ -66,7 +67,7 @@ const histories: readonly Past["certificates"][] = [
   [first, ended("closed", -minuteMs)],
 ];
 
-/** Every single fault, and what makes publishing say each reason; so none depends on luck. */
+/** Every single fault, and a scenario for each reason that publishing gives, so that none depends on luck. */
 export function singleFaults(): readonly Scenario[] {
   const single = paths.flatMap((path) => [
     good(path),
@@ -116,7 +117,7 @@ export function singleFaults(): readonly Scenario[] {
   return [...single, ...mandates, ...later];
 }
 
-/** Mostly right, so that what is wrong is met alone as well as together. */
+/** Mostly correct, so that faults occur alone as well as together. */
 const mostly = <T>(usual: T, ...others: readonly T[]) =>
   fc.oneof(
     { weight: 5, arbitrary: fc.constant(usual) },

@@ -1,5 +1,5 @@
-// A node whose clock is told, and businesses in it with a past: certificates, keys, mandates and AI policies, each registered
-// at its moment, by the services that portals use. For tests.
+// A node whose clock the test sets, and businesses in it with a past: certificates, keys, mandates and AI policies, each
+// registered at its moment, by the services that portals use. For tests.
 
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -42,15 +42,15 @@ export const dayMs = 86_400_000;
 export interface SealingWorld {
   readonly services: NodeServices;
   readonly time: { nowMs: number };
-  /** From when the node's own keys are valid. */
+  /** The instant from which the node's own keys are valid. */
   readonly startedMs: number;
   trust(environment: Environment): Trust;
-  /** As a deployment of that environment would judge what it is asked to register. */
+  /** Judges registrations as a deployment of that environment would. */
   parties(environment: Environment): Parties;
   close(): Promise<void>;
 }
 
-/** Sealing by passkeys of the verifier's fixtures counts there. */
+/** Seals by passkeys of the verifier's fixtures are valid there. */
 export async function openSealingWorld(): Promise<SealingWorld> {
   const home = await mkdtemp(join(tmpdir(), "svc-sealing-"));
   const env = { SVC_PASSKEY_ORIGINS: testOrigin, SVC_PASSKEY_RP_IDS: testRpId };
@@ -96,7 +96,7 @@ export interface KeyPlan {
   readonly role: PersonRole;
   readonly fromMs: Offset;
   readonly untilMs: Offset | null;
-  /** Said before anything is sent. */
+  /** Stated before anything is sent. */
   readonly revoked: { readonly atMs: Offset; readonly compromisedMs: Offset | null } | null;
 }
 
@@ -127,22 +127,22 @@ export interface Past {
 
 export interface PastBusiness {
   readonly uuid: string;
-  /** When something is sent: Unix milliseconds. */
+  /** When something is sent, in Unix milliseconds. */
   readonly atMs: number;
   readonly key: TestKey;
   readonly kind: KeyKind;
-  /** The integration key that signs requests: `key` where that is a system's, else another. */
+  /** The integration key that signs requests: `key` if that is a system's, otherwise another. */
   readonly caller: TestKey;
   /** Another integration key. */
   readonly other: TestKey;
   readonly owner: TestKey;
   readonly mandateId: string;
-  /** Newest first. */
+  /** Sorted with the newest first. */
   readonly certIds: readonly string[];
   readonly facts: PublishingFacts;
 }
 
-/** A business with that past; the clock then stands at the moment for which it was made. */
+/** A business with that past; the clock then stands at the moment for which it was created. */
 export async function makePast(world: SealingWorld, past: Past): Promise<PastBusiness> {
   const uuid = randomUUID();
   const atMs = world.startedMs + 10 * dayMs;

@@ -1,5 +1,5 @@
-// What a business seals by a person's passkey or by the key held for it: mandates, AI policies and single records, taken only
-// where everybody's verifier lets them stand.
+// What a business seals by a person's passkey or by the key held for it: mandates, AI policies and single records, accepted
+// only if every verifier accepts them.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ActorSystem } from "../actors/system/definition.ts";
@@ -219,7 +219,7 @@ it.each(["A", "B"] as const)(
   async (path) => {
     const business = await makePast(world, pastOf(path));
     const { actors } = world.services;
-    // The business's clock is ahead: only when it was received tells which version it had to name.
+    // The business's clock is ahead: only the time of receipt tells which version it had to name.
     const plan = planOf(path, { sealedMs: 4 * minuteMs });
     const ask: ActorSystem["ask"] = async (ref, command, options) => {
       if (command.type === "push.admit") {

@@ -1,4 +1,4 @@
-// Composition of a node without its HTTP surfaces: stores, keys, actors and services, alone or among others.
+// Composition of a node without its HTTP surfaces: stores, keys, actors and services, standalone or in a cluster.
 
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -48,29 +48,29 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
   readonly config: NodeConfig;
   readonly clock: Clock;
   readonly timers: TimerPort;
-  /** Whole milliseconds since some instant; never goes back, whatever the clock does. */
+  /** Whole milliseconds since an arbitrary instant; monotonic, whatever the clock does. */
   readonly elapsedMs: () => number;
-  /** Names this run of the process; no other run has it. */
+  /** Identifies this run of the process; no other run has the same value. */
   readonly incarnation: string;
-  /** What this node may write as now; null while it has no lease. */
+  /** The incarnation under which this node may write now; null while it has no lease. */
   readonly lease: () => string | null;
   readonly keys: ServiceKeys;
   readonly anchors: Anchors;
-  /** Trust in the service's own keys, by the anchors that everybody has; it changes with the key set. */
+  /** Trust in the service's own keys, based on the public anchors; it changes with the key set. */
   readonly trust: () => Trust;
   /** The key set and signers in force. */
   readonly currentKeys: CurrentKeys;
   readonly actors: LocalActorSystem;
-  /** Null for a node alone. */
+  /** The cluster side of the node; null if it is standalone. */
   readonly cluster: NodeCluster | null;
-  /** What the fence held back, from this node and from all. */
+  /** The commits that the fence refused, for this node and for all. */
   readonly fence: FenceWitness;
   readonly register: Register;
   readonly trees: PushTrees;
   readonly parsed: ParsedLeaves;
-  /** Lets the event loop go round once. */
+  /** Yields to the event loop once. */
   readonly pause: () => Promise<void>;
-  /** Lists that the content rules judge by. */
+  /** The lists that the content rules judge by. */
   readonly lists: ContentLists;
   readonly parties: Parties;
   readonly keyStore: FileKeyStore;
@@ -80,20 +80,20 @@ export interface NodeServices extends Omit<NodeStores, "close" | "fenceLedger">,
 
 const drainMs = 10_000;
 const dayMs = 86_400_000;
-/** Between two sweeps of abandoned pushes. */
+/** The interval between two sweeps of abandoned pushes. */
 const sweepEveryMs = 3_600_000;
 
-/** What a test may give in place of the platform's. */
+/** Replacements for the platform's facilities that a test may provide. */
 export interface NodePlatform {
   readonly clock?: Clock;
   readonly elapsedMs?: NodeServices["elapsedMs"];
-  /** Of everything but the actors. */
+  /** The timers of everything except the actors. */
   readonly timers?: TimerPort;
-  /** Stands between the node and its index. */
+  /** Wraps the node's index. */
   readonly index?: (index: RowIndex) => RowIndex;
-  /** See {@link SqliteOptions.onCommit}; told of both store files. */
+  /** See {@link SqliteOptions.onCommit}; called for both store files. */
   readonly onCommit?: SqliteOptions["onCommit"];
-  /** Needed where the configuration has a cluster. */
+  /** Required if the configuration has a cluster. */
   readonly secrets?: ClusterSecrets | null;
 }
 
@@ -107,7 +107,7 @@ export async function openNodeServices(
   const operatorLists = await loadContentLists(config.contentLists);
   const keyStore = await FileKeyStore.open(config.keys);
   const { recordIdKey, ...own } = await loadNodeKeys(config, keyStore, clock);
-  // The cluster begins them once it has joined: by then all that they are made of is there.
+  // The cluster starts them once it has joined: by then all their dependencies exist.
   const actors = createCurrentActors((owner) => createActors(common, { owner, log }));
   const { stores, cluster } = await openStores(config, { clock, log, platform, actors });
   const register = createRegister({ store: stores.registerStore, clock });
@@ -148,7 +148,7 @@ export async function openNodeServices(
     await stores.close();
   };
   try {
-    // Records are judged by the names of the companies in it, as soon as the node has actors.
+    // Records are judged by the company names in the register as soon as the node has actors.
     await register.refresh();
     await beginActing(common, actors, abandoned);
   } catch (error) {
@@ -178,7 +178,10 @@ function witnessOf(
 
 const monotonic = { nowMs: () => performance.now() };
 
-/** What a node does besides: the answer stops all of it, and gives what ends when the last of each has. */
+/**
+ * Starts the node's background tasks. The returned function stops all of them and returns promises for the end of their
+ * last runs.
+ */
 function beginBackground(
   parts: Pick<NodeServices, "register" | "currentKeys" | "clock" | "timers"> & {
     readonly abandoned: AbandonedDeps;
@@ -195,7 +198,7 @@ function beginBackground(
   };
 }
 
-/** A new party is at home in the region where it is first heard of. */
+/** A new party gets its home in the region that first hears of it. */
 async function settleHome(cluster: NodeCluster | null, party: string): Promise<void> {
   if (cluster !== null && cluster.placement.homeOf(party) === null) await cluster.placement.assignHome(party);
 }
@@ -243,7 +246,7 @@ async function openClustered(options: {
     log,
     region,
     regions: {
-      // A region becomes an actor's home only while placement has it here.
+      // A region becomes an actor's home only while placement assigns the actor to it.
       homeAllowed: (ref) => cluster?.placement.locate(ref).at === "here",
       isDead: (other) => cluster?.placement.isDead(other) ?? false,
     },
@@ -261,11 +264,11 @@ async function beginActing(
   const { cluster, config, incarnation } = services;
   if (cluster !== null) return cluster.join();
   actors.begin(`${config.region}/${incarnation}`);
-  // Only a node alone can tell that nobody is about to accept what is staged, however lately.
+  // Only a standalone node can be sure that nobody is about to accept what was staged, however recently.
   await dropAbandoned(abandoned, Number.POSITIVE_INFINITY);
 }
 
-/** Actors are claimed by `region/incarnation`. */
+/** Actors are claimed under `region/incarnation`. */
 function incarnationOf(owner: string): string {
   return owner.slice(owner.indexOf("/") + 1);
 }
@@ -317,7 +320,7 @@ function createActors(
   });
 }
 
-/** Among others, each node looks at the pushes that live on it. */
+/** In a cluster, each node sweeps the pushes that live on it. */
 function sweepFromTimeToTime(
   abandoned: AbandonedDeps,
   platform: {

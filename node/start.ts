@@ -1,8 +1,8 @@
 // A running node: services, the five HTTP surfaces, and in the sandbox the samples.
 //   N1. The surfaces answer before the samples are in: a first answer does not wait for them.
-//   N2. Closing takes no new connections, finishes what is under way on those that are open, hands the actors back, then
+//   N2. Closing accepts no new connections, finishes the requests under way on open ones, hands the actors over, then
 //       closes the stores.
-//   N3. The ports are held before anything else is opened: the URLs that are built from them are this node's.
+//   N3. The ports are reserved before anything else is opened: the URLs built from them belong to this node.
 
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ export interface RunningNode extends AsyncDisposable {
 
 type Logger = FastifyBaseLogger;
 
-/** Starts a node and answers once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
+/** Starts a node; resolves once its surfaces listen. Throws {@link ConfigError} for a setting that cannot be used. */
 export async function startNode(
   options: NodeOptions = {},
   platform: Omit<NodePlatform, "secrets"> = {},
@@ -46,7 +46,7 @@ export async function startNode(
   const config = loadConfig(options);
   const secrets = loadSecrets(config);
   await mkdir(config.home, { recursive: true, mode: 0o700 });
-  // A folder that was there before may be open to others; journals, receipts and the log in it are nobody else's.
+  // An existing folder may be accessible to others; the journals, receipts and log in it must not be.
   await chmod(config.home, 0o700);
   const held = await holdPorts(config);
   try {
@@ -73,12 +73,12 @@ async function startOn(
   const services = await openNodeServices(config, logEntry, platform);
   const surfaces = await listening({ services, urls, held, logger, audit });
   await services.actors.start();
-  // Among others, whoever has the region's actor opens it.
+  // In a cluster, the node that owns the region's actor opens it.
   if (services.cluster === null) {
     await services.actors.ask(regionRef(config.region), { type: "region.open", region: config.region });
   }
   const seeded = seed(services, urls);
-  // Whoever waits for the samples is told; a node without them still serves.
+  // Callers that wait for the samples get the error; a node without them still serves.
   seeded.catch((error: unknown) => logger.error({ err: error }, "sandbox.seed_failed"));
   logger.info({ urls, region: config.region, environment: config.environment }, "node.listening");
   return {
@@ -93,7 +93,7 @@ async function startOn(
   };
 }
 
-/** Written in blocks, off the requests' path; what is left is written when the node stops. */
+/** Written in blocks, off the requests' path; the rest is written when the node stops. */
 function openLog({ logTo, home, retention }: NodeConfig): LogFile {
   const path = join(home, "node.log");
   if (logTo === "file") return openLogFile({ path, retention, clock: { now: Date.now }, timers: nodeTimers });
@@ -101,7 +101,7 @@ function openLog({ logTo, home, retention }: NodeConfig): LogFile {
   return { destination, close: () => destination.flushSync() };
 }
 
-/** The surfaces, listening. A start that fails leaves nothing open behind. */
+/** The surfaces, listening. A start that fails leaves nothing open. */
 async function listening({
   services,
   urls,
@@ -135,7 +135,7 @@ async function listening({
 
 const surfaceNames = ["retrieval", "business", "verification", "tools", "ops"] as const;
 
-/** The ports of all surfaces, held; none of them where one cannot be had. */
+/** Reserves the ports of all surfaces; none stays reserved if one cannot be had. */
 async function holdPorts(config: NodeConfig): Promise<readonly HeldPort[]> {
   const holding = surfaceNames.map((name, index) => holdPort(hostOf(config, name), portOf(config, index)));
   const outcomes = await Promise.allSettled(holding);
@@ -150,7 +150,7 @@ async function release(held: readonly HeldPort[]): Promise<void> {
   await Promise.all(held.map((each) => each.release()));
 }
 
-/** 0 for any that is free. */
+/** 0 stands for any free port. */
 function portOf({ ops, portBase }: NodeConfig, index: number): number {
   if (surfaceNames[index] === "ops" && ops.port !== null) return ops.port;
   return portBase > 0 ? portBase + index : 0;
@@ -202,8 +202,8 @@ const seedAttemptsMax = 30;
 const seedPauseMs = 1_000;
 
 /**
- * Repeats what can be repeated while it fails for a reason that passes: among others, actors move while nodes come. What
- * fails must have ended (see {@link seedSandbox}), so that two attempts never run at once.
+ * Retries an idempotent task while it fails for a transient reason: in a cluster, actors move while nodes join. A failed
+ * attempt must have ended (see {@link seedSandbox}), so that two attempts never overlap.
  */
 async function whileItPasses<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,4 @@
-// The stores of a node: files of its own on the embedded default, Cassandra and Elasticsearch among others.
+// The stores of a node: its own files with the embedded default, Cassandra and Elasticsearch in a cluster.
 
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -38,7 +38,7 @@ import type { NodeConfig } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 
 const prepareRetryMs = 2_000;
-/** Of a region that the configuration says nothing of any more. */
+/** For a region that the configuration no longer mentions. */
 const copiesMin = 1;
 
 export interface NodeStores {
@@ -56,7 +56,7 @@ export interface StoresOptions {
   readonly log: (entry: LogEntry) => void;
 }
 
-/** Two files in the node's home. */
+/** Opens two files in the node's home. */
 export async function openEmbeddedStores(
   config: NodeConfig,
   { clock, log, onCommit }: StoresOptions & Pick<SqliteOptions, "onCommit">,
@@ -86,9 +86,9 @@ export interface EngineStores extends NodeStores {
   readonly actorStore: CassandraActorStore;
   readonly clusterStore: ClusterStore;
   readonly index: ElasticRowIndex;
-  /** The schema that this program knows, and the one that is stored. */
+  /** The schema version that this program knows, and the one that is stored. */
   readonly schema: { readonly known: number; readonly read: () => Promise<number> };
-  /** Takes a lost region's data centre out of the keyspace, or puts one in again, to be filled before nodes start there. */
+  /** Removes a lost region's data centre from the keyspace, or adds one back, to be filled before nodes start there. */
   readonly takeOut: (region: string) => Promise<void>;
   readonly putIn: (region: string) => Promise<void>;
 }
@@ -99,7 +99,7 @@ export interface RegionsView {
   isDead(region: string): boolean;
 }
 
-/** Connects to the engines and brings the schema up to date. Throws {@link ConfigError} or the engine's failure. */
+/** Connects to the engines and brings the schema up to date. Throws {@link ConfigError} or the engine's error. */
 export async function openEngineStores(
   cluster: ClusterConfig,
   secrets: ClusterSecrets,
@@ -159,7 +159,7 @@ export async function openEngineStores(
   }
 }
 
-/** Publishing does not wait for the index: it is made ready when it can be reached, and told again of what it missed. */
+/** Publishing does not wait for the index: it is prepared once it is reachable, and receives again what it missed. */
 function prepareIndex(index: ElasticRowIndex, log: StoresOptions["log"]): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -186,7 +186,7 @@ function partyOf(ref: ActorRef): string | null {
   return "party" in placement ? placement.party : null;
 }
 
-/** How Cassandra is reached. Throws {@link ConfigError} for a file that cannot be read. */
+/** The connection settings for Cassandra. Throws {@link ConfigError} for a file that cannot be read. */
 export async function connectionOf(
   { cassandra }: ClusterConfig,
   secrets: ClusterSecrets,
@@ -221,7 +221,7 @@ async function readCassandraTls({
   };
 }
 
-/** How the region's index cluster is reached. Throws {@link ConfigError} for a file that cannot be read. */
+/** The connection settings for the region's index cluster. Throws {@link ConfigError} for a file that cannot be read. */
 export async function indexOptions(
   { elasticsearch, name }: ClusterConfig,
   secrets: ClusterSecrets,
@@ -237,7 +237,7 @@ export async function indexOptions(
   };
 }
 
-/** The files of mutual TLS between nodes. Throws {@link ConfigError} for one that no other node would accept. */
+/** The files for mutual TLS between nodes. Throws {@link ConfigError} for one that no other node would accept. */
 export async function readTls({ tls, address }: ClusterConfig): Promise<MutualTls | null> {
   if (tls === null) return null;
   const key = await readSetting("SVC_NODE_TLS_KEY_FILE", tls.keyFile);
@@ -270,7 +270,7 @@ async function readSetting(setting: string, path: string): Promise<string> {
   }
 }
 
-/** What the first words with Cassandra came to, by the setting that is most likely wrong. */
+/** Attributes a failure of the first exchange with Cassandra to the setting that is most likely wrong. */
 function refuseKeyspace(error: unknown, region: string): never {
   if (!(error instanceof StoreError)) throw error;
   const { message } = error;

@@ -54,18 +54,18 @@ export interface Surfaces {
 
 export interface SurfacePlaces {
   readonly urls: SandboxUrls;
-  /** Of the surfaces, in their order. */
+  /** The ports of the surfaces, in their order. */
   readonly ports: readonly number[];
   readonly access: OpsAccess;
   readonly logger: FastifyBaseLogger;
   readonly audit: AuditLog;
 }
 
-/** What a test of the surfaces sees or sets in place of what a node has; a node changes nothing. */
+/** What a test of the surfaces observes or replaces; a real node sets nothing here. */
 export interface SurfaceChanges {
   readonly edge?: Edge;
   readonly observer?: HttpDeps["observer"];
-  /** Values of Host that unsigned requests may name; null for any. */
+  /** The values of Host that unsigned requests may name; null for any. */
   readonly hosts?: readonly string[] | null;
   readonly addressRates?: AddressRates;
   readonly delayUntil?: (atMs: number) => Promise<void>;
@@ -88,7 +88,7 @@ export function buildSurfaces(
     clock: services.clock,
     observer: changes.observer ?? metrics,
     edge,
-    // Callers of a node alone have nowhere else to go.
+    // Callers of a standalone node have nowhere else to go.
     ...(services.cluster === null ? {} : { leaveMs }),
   };
   const http = (url: string, port: number | undefined): HttpDeps => ({
@@ -170,11 +170,11 @@ function authenticationOf(
   };
 }
 
-/** Grants that one address may ask a node for in a minute, and all addresses together. */
+/** Grants per minute that a node issues to one address, and to all addresses together. */
 const grantsPerMinute = 30;
 const allGrantsPerMinute = 600;
 
-/** The address where a newcomer's own key gets its grant; production has none. */
+/** The endpoint at which a newcomer's own key gets its grant; production has none. */
 function grantRoutes(
   { keys, anchors, elapsedMs }: NodeServices,
   authentication: AuthenticationDeps,
@@ -187,7 +187,7 @@ function grantRoutes(
   return (url, tag) => [sandboxGrantRoute({ issue, rate, edge, authorities: authoritiesOf(url), tag })];
 }
 
-/** `burstSeconds` times as many pass at once. */
+/** Allows bursts of `burstSeconds` times the rate. */
 function rateOf(
   { elapsedMs }: NodeServices,
   perSecond: number | null,
@@ -199,7 +199,10 @@ function rateOf(
   return createRequestRate({ perSecond, burst: burstSeconds * perSecond, elapsedMs, ...named });
 }
 
-/** Ten seconds' worth at once: whoever checks what a page names checks many at a time, and then none for long. */
+/**
+ * Allows ten seconds' worth at once: a caller that checks what a page names checks many at a time, and then none for a
+ * while.
+ */
 const addressBurstSeconds = 10;
 
 function addressRatesOf(services: NodeServices): AddressRates {
@@ -323,7 +326,7 @@ function readingsOf(services: NodeServices): readonly Reading[] {
   ];
 }
 
-/** What a node of a cluster shows besides. */
+/** The additional readings of a cluster node. */
 export function clusterReadings({
   membership,
   regionNames,
@@ -337,7 +340,7 @@ export function clusterReadings({
   ];
 }
 
-/** What needs no account: everything that anyone may check. */
+/** The services that need no account: everything that anyone may check. */
 function verificationOf(
   services: NodeServices,
   urls: SandboxUrls,

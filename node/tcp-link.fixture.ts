@@ -1,9 +1,9 @@
-// A TCP link that a test can cut: between a node and an engine, or between two nodes. It understands nothing of what
-// passes. For tests.
-//   cut      as a machine that is gone: open connections end with a reset, new ones are ended at once.
-//   silence  as a network that swallows: connections stay open, new ones are taken, and nothing arrives in either way.
-//            What was on its way is lost, so every connection of that time is ended by `heal`.
-//   hold     as a network that stands still: what is sent arrives, all of it and in order, once `heal` lets it.
+// A TCP link that a test can cut: between a node and an engine, or between two nodes. It does not interpret the traffic.
+// For tests.
+//   cut      acts like a machine that is gone: open connections are reset, new ones are closed at once.
+//   silence  acts like a network that drops packets: connections stay open, new ones are accepted, and nothing arrives in
+//            either direction. Data in transit is lost, so `heal` closes every connection of that time.
+//   hold     acts like a stalled network: everything that is sent arrives, complete and in order, once `heal` releases it.
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -54,7 +54,7 @@ export class TcpLink implements AsyncDisposable {
     this.#state = "held";
   }
 
-  /** Holds from the `times`-th piece with this text on, on its way to the target; resolves when it does. */
+  /** Starts to hold at the `times`-th piece that contains this text on its way to the target; resolves when it does. */
   holdAt(text: string, times: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#trigger = { text, left: times, caught: resolve };
@@ -101,7 +101,7 @@ export class TcpLink implements AsyncDisposable {
       to.destroySoon();
     };
     from.on("data", (chunk: Buffer) => this.#pass(() => write(chunk)));
-    // Who is cut off does not hear that the other end has gone.
+    // The client that is cut off does not learn that the other end has gone.
     from.on("close", () => this.#pass(end));
   }
 

@@ -1,5 +1,5 @@
-// Source allow-lists of mandates behind a load balancer: real signed requests at a whole node, which reads the caller's
-// address from X-Forwarded-For when a trusted proxy sent the request, and from nothing but the connection otherwise.
+// Source allow-lists of mandates behind a load balancer: real signed requests at a whole node, which takes the caller's
+// address from X-Forwarded-For if a trusted proxy sent the request, and otherwise only from the connection.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { rawHead, sendRaw } from "../api/raw-request.fixture.ts";
@@ -27,7 +27,7 @@ async function open(trusted: string | undefined, allowList: readonly string[] = 
   await giveMandate(node, business, { scope: { source_ip_allow_list: allowList } });
 }
 
-/** `request_invalid` from inside the list, for the body is judged next; `source_not_allowed` from outside. */
+/** `request_invalid` from inside the list, because the body is judged next; `source_not_allowed` from outside. */
 async function codeFrom(forwardedFor: string | null): Promise<unknown> {
   const headers = { "x-forwarded-for": forwardedFor };
   return (await publishOver(node, business, "{", { headers })).json["code"];
@@ -107,7 +107,7 @@ describe("behind trusted proxies", () => {
     const scope = { source_ip_allow_list: ["127.0.0.2/32"] };
     await giveMandate(node, business, { scope, fromMs: Date.now() + 1 });
     expect(await rawCode(["203.0.113.9"], "127.0.0.2")).toBe(inside);
-    // The trusted proxy itself is no source, whatever list it is in.
+    // The trusted proxy itself is not a source, whatever list it is in.
     await giveMandate(node, business, {
       scope: { source_ip_allow_list: ["127.0.0.1/32"] },
       fromMs: Date.now() + 2,

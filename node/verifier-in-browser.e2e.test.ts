@@ -54,7 +54,7 @@ async function evidenceOfSample(): Promise<string> {
   return collectEvidence(client, fetched, { environment: "sandbox", keyId: key.key_id });
 }
 
-/** One script for the page: the verifier as it stands, without a build step of its own. */
+/** One script for the page: the verifier as it is, without a build step of its own. */
 async function bundle(): Promise<string> {
   const entry = join(home, "entry.ts");
   const verifier = new URL("../verifier/verifier.ts", import.meta.url).pathname;

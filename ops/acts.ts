@@ -1,26 +1,26 @@
-// Acts of operators: requests that change something. Each names who asks and why, and each is in the audit log.
-//   A1. An act is in the audit log before it begins; where that cannot be, it is not begun.
-//   A2. What became of it is there too, also of requests that were refused.
-//   A3. Nothing of a request is written there but what its schema describes, and no grant: whoever reads the log gets no
-//       means to act.
-//   A4. Whoever has no token adds a bounded number of lines (refused-strangers.ts).
+// Operator actions: requests that change something. Each names its author and the reason, and each is recorded in the audit
+// log.
+//   A1. An action is in the audit log before it starts; if it cannot be recorded, it is not started.
+//   A2. Its outcome is recorded too, including that of refused requests.
+//   A3. Of a request only what its schema describes is recorded, and no grant: the log gives its readers no means to act.
+//   A4. Callers without a token add a bounded number of lines (refused-strangers.ts).
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { RefusedStrangers } from "./refused-strangers.ts";
 import { sendProblem } from "./reply.ts";
 import type { Act } from "./shapes.ts";
 
-/** Where acts are recorded, apart from the log of requests. */
+/** Where actions are recorded, separately from the log of requests. */
 export interface AuditLog {
-  /** What is recorded stays when the process ends the moment after. Throws where it cannot be written. */
+  /** Once it returns, the record survives even if the process dies the moment after. Throws if it cannot be written. */
   record(event: string, detail: Readonly<Record<string, unknown>>): void;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What was answered, in a few words, for the audit log. */
+    /** The answer in a few words, for the audit log. */
     outcome: Readonly<Record<string, unknown>> | null;
-    /** Whether the guard let it pass; an act passes with the token alone. */
+    /** Whether the guard let it pass; an action passes only with the token. */
     isLetIn: boolean;
   }
 }
@@ -31,9 +31,9 @@ export function isAct({ method }: Pick<FastifyRequest, "method">): boolean {
   return !reads.includes(method);
 }
 
-/** A1, A2. To be called before any route is added. */
+/** Installs the recording of actions (A1, A2). Must be called before any route is added. */
 export function addAudit(server: FastifyInstance, audit: AuditLog): void {
-  // Those whose body is what its schema says.
+  // The requests whose body matches its schema.
   const understood = new WeakSet<FastifyRequest>();
   const entry = (request: FastifyRequest): object => entryOf(request, understood.has(request));
   const write: AuditLog["record"] = (event, detail) => {
@@ -72,7 +72,7 @@ export function addAudit(server: FastifyInstance, audit: AuditLog): void {
   });
 }
 
-/** A3. */
+/** The parts of a request that may be recorded (A3). */
 function entryOf(request: FastifyRequest, isUnderstood: boolean): object {
   const { id, method, ip, routeOptions, params } = request;
   const what = { request_id: id, from: ip, act: `${method} ${routeOptions.url ?? "unmatched"}` };

@@ -1,22 +1,23 @@
-// What operators see and say of a cluster: its views and standings, planned moves, regions lost and back, indexes built anew.
-// The operations surface listens on loopback or a network of the operators' own, as everything on it is theirs.
+// What operators see and order of a cluster: its views and member states, planned moves, regions lost and regained, index
+// rebuilds. The operations surface listens on loopback or on a private operator network, and everything on it is for
+// operators only.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { sendProblem } from "./reply.ts";
 import { type Body, bodies, type ClusterState } from "./shapes.ts";
 
 export interface ClusterOps {
-  /** Views, standings and connections, as this node knows them. */
+  /** The views, member states and connections, as this node knows them. */
   state(): ClusterState;
-  /** The outcome's name: `moved` and `there` are successes. */
+  /** Returns the name of the outcome: `moved` and `there` are successes. */
   move(party: string, to: string): Promise<string>;
-  /** `declared` is the success. `force` for a region whose nodes still beat. */
+  /** Declares a region dead; `declared` is the success. `force` is for a region whose nodes still send heartbeats. */
   declareDead(order: DeadRegion): Promise<string | RefusedOrder>;
-  /** Adds a lost region's data centre to the keyspace again; `put_in` is the success. */
+  /** Adds a lost region's data centre back to the keyspace; `put_in` is the success. */
   putIn(region: string): Promise<string>;
-  /** `rejoined` is the success. */
+  /** Lets a lost region rejoin; `rejoined` is the success. */
   rejoin(region: string): Promise<string>;
-  /** Begins building the region's index of a collection anew; the outcome's name, `begun` for a success. */
+  /** Starts a rebuild of the region's index for a collection; returns the name of the outcome, `begun` for a success. */
   rebuild(collection: string): Promise<string>;
 }
 
@@ -28,12 +29,12 @@ export interface DeadRegion {
 
 export interface RefusedOrder {
   readonly outcome: string;
-  /** A sentence on what stands in the way. */
+  /** A sentence that says what prevents it. */
   readonly detail: string;
 }
 
 const successes: readonly string[] = ["moved", "there", "declared", "put_in", "rejoined", "begun"];
-/** Adds the addresses below `/ops/cluster`. */
+/** Adds the routes below `/ops/cluster`. */
 export function addClusterRoutes(server: FastifyInstance, cluster: ClusterOps): void {
   server.get("/ops/cluster", async () => cluster.state());
   server.post<{ Body: Body<"moves"> }>(

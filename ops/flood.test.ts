@@ -1,4 +1,4 @@
-// What those who have no token may cost a node by asking for acts: the surface may be where others reach it.
+// What callers without a token may cost a node by requesting actions: the surface may be reachable by others.
 
 import { connect } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -33,7 +33,7 @@ describe("acts that are asked for without the token", () => {
     const server = open({ audit });
     for (let count = 0; count < refusedLinesMax + 40; count += 1) await ask(server);
     expect(lines).toHaveLength(refusedLinesMax);
-    // Whoever has the token is in the log, whatever strangers did.
+    // Callers with the token are in the log, whatever strangers did.
     await ask(server, { authorization });
     expect(lines.slice(refusedLinesMax).map(([event]) => event)).toEqual(["ops.asked", "ops.refused"]);
     vi.advanceTimersByTime(60_000);
@@ -87,7 +87,7 @@ describe("connections to the operators' surface", () => {
   });
 });
 
-/** How many answers came to so many requests in one packet. */
+/** The number of answers to that many requests in one packet. */
 function pipelined({ host, hostname, port }: URL, count: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const socket = connect(Number(port), hostname);

@@ -1,23 +1,23 @@
 // Who may use the operators' surface.
-//   G1. A request names a host that this surface answers for, so that a page which an operator looks at cannot reach it under
-//       a name of its own (DNS rebinding).
-//   G2. Whatever changes something needs the token, on every address.
-//   G3. On an address that others can reach everything needs it, but the two reads that a load balancer makes.
+//   G1. A request names a host that this surface answers for, so that a page open in an operator's browser cannot reach it
+//       under its own name (DNS rebinding).
+//   G2. Every request that changes something needs the token, on every address.
+//   G3. On an address that others can reach, everything needs the token except the two reads that a load balancer makes.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 
 export interface OpsAccess {
-  /** Values of Host that are answered, lower case with the port. */
+  /** The accepted values of Host, in lower case with the port. */
   readonly hosts: readonly string[];
-  /** What an operator sends as `Authorization: Bearer …`. */
+  /** The token that an operator sends as `Authorization: Bearer …`. */
   readonly token: string;
-  /** Whether only this machine reaches the surface. */
+  /** Whether only this machine can reach the surface. */
   readonly isLoopback: boolean;
 }
 
 export interface OpsRequest {
   readonly method: string;
-  /** Without its query. */
+  /** The path of the request without its query. */
   readonly path: string;
   readonly host: string | undefined;
   readonly authorization: string | undefined;
@@ -26,7 +26,7 @@ export interface OpsRequest {
 const openPaths = ["/healthz", "/readyz"];
 const reads = ["GET", "HEAD"];
 
-/** Null for a request that may go on; else the code that it is refused with. */
+/** The error code with which a request is refused; null if it may proceed. */
 export function judgeOpsRequest(
   { hosts, token, isLoopback }: OpsAccess,
   { method, path, host, authorization }: OpsRequest,
@@ -38,7 +38,7 @@ export function judgeOpsRequest(
   return isSame(given, token) ? null : "token_invalid";
 }
 
-/** Takes as long for any text: both are hashed first. */
+/** Compares in the same time for any text: both sides are hashed first. */
 function isSame(given: string, wanted: string): boolean {
   const [a, b] = [given, wanted].map((text) => createHash("sha256").update(text).digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);

@@ -1,15 +1,15 @@
-// Metrics in the Prometheus text format: requests as they were observed, readings as they are asked, and what the
-// process itself takes up.
+// Metrics in the Prometheus text format: observed requests, readings taken at scrape time, and the resource use of the
+// process itself.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { AnsweredRequest, RequestObserver } from "../service/request-observer.ts";
 
-/** Upper bounds of the duration buckets, in seconds. */
+/** The upper bounds of the duration buckets, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Bounds what a flood of odd requests can make of the labels. */
+/** Limits how many label combinations a flood of odd requests can create. */
 const seriesMax = 2_000;
 
-/** A value that something else counts or measures; a counter never falls while the process runs. */
+/** A value that another component counts or measures; a counter never decreases while the process runs. */
 export interface Reading {
   readonly name: string;
   readonly help: string;
@@ -18,7 +18,7 @@ export interface Reading {
 }
 
 export interface Metrics extends RequestObserver {
-  /** Media type of the text. */
+  /** The media type of the text. */
   readonly contentType: string;
   /** The text of /metrics: requests, the given readings, the process. */
   text(readings: readonly Reading[]): Promise<string>;
@@ -27,8 +27,8 @@ export interface Metrics extends RequestObserver {
 let ofThisProcess: Registry | null = null;
 
 /**
- * CPU, memory, open files, event loop and garbage collection, under the names that prom-client gives them everywhere.
- * They are the process's: the nodes of one process show the same, and they are observed once.
+ * CPU, memory, open files, event loop and garbage collection, under the names that prom-client uses everywhere. They belong
+ * to the process: all nodes of one process report the same values, and they are observed once.
  */
 export function processMetrics(): Registry {
   if (ofThisProcess === null) {
@@ -38,7 +38,7 @@ export function processMetrics(): Registry {
   return ofThisProcess;
 }
 
-/** Shows what `ofProcess` has after its own, if there is one. */
+/** Appends the metrics of `ofProcess`, if given, to its own. */
 export function createMetrics(ofProcess: Registry | null = null): Metrics {
   const registry = new Registry();
   const { requests, refusals, durations } = requestMetrics(registry);

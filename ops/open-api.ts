@@ -1,4 +1,4 @@
-// OpenAPI 3.1 of the operations surface: every address, what it is told and what it answers.
+// The OpenAPI 3.1 document of the operations surface: every address, what it takes and what it answers.
 
 import examples from "../api/examples.json" with { type: "json" };
 import {
@@ -48,7 +48,7 @@ interface Read {
   readonly parameters?: readonly Parameter[];
   readonly problems?: readonly ProblemCode[];
   readonly mediaType?: string;
-  /** Besides 200. */
+  /** The status codes besides 200. */
   readonly answers?: RouteDoc["answers"];
 }
 

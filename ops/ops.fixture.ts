@@ -1,4 +1,4 @@
-// The operators' surface over what a test gives it. For tests.
+// The operators' surface on top of what a test provides. For tests.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { pino } from "pino";
@@ -19,7 +19,7 @@ export const token = "an-operators-token-of-32-characters";
 export const authorization = `Bearer ${token}`;
 export const act = { by: "Ada at the desk", reason: "It was in a public repository." };
 
-/** What operators are shown of a register. */
+/** The content of a register as operators are shown it. */
 export const since = "2026-11-20T03:00:00.000Z";
 const partyUuid = "10000000-0000-4000-8000-000000000001";
 const named = { legal_name: "Diamonds Ltd", revoked_at: since };
@@ -39,7 +39,7 @@ export const keptAct = (change: number): KeptAct => ({
   ...{ act: "key.revoke", entry: "key/k", by: act.by, reason: act.reason, at: since, change },
 });
 
-/** What a request that is injected names as its host. */
+/** The Host of an injected request. */
 const hosts = ["localhost:80"];
 const nothing = async () => refuse("unknown", "There is none.");
 
@@ -48,7 +48,7 @@ export const noRevocations: Revocations = {
   ...{ certificate: nothing, endCertificate: nothing, revokeGrant: nothing, acts: async () => [] },
 };
 
-/** The surface, whose answers are held to its own document. */
+/** The surface; its answers are checked against its own document. */
 export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   const server = buildOps({
     logger: pino({ level: "silent" }),
@@ -69,7 +69,7 @@ export function openOps(changes: Partial<OpsDeps> = {}): FastifyInstance {
   server.addHook("onSend", async (request, reply, payload) => {
     const text = Buffer.isBuffer(payload) ? payload.toString() : typeof payload === "string" ? payload : "";
     const headers = { get: (name: string) => headerText(reply.getHeader(name)) };
-    // The body of an answer to HEAD is left out after this.
+    // The body of an answer to HEAD is dropped after this.
     const method = request.method === "HEAD" ? "GET" : request.method;
     const answer = { method, path: request.url, status: reply.statusCode, headers, text };
     const faults = contract.faults(answer);

@@ -222,7 +222,7 @@ describe("metrics", () => {
       ["svc_ever_total", "counter", "0"],
     ])
       expect(lines).toEqual(expect.arrayContaining([`# TYPE ${name} ${kind}`, `${name} ${value}`]));
-    // A second scrape adds nothing to what was read.
+    // A second scrape does not add to what was read.
     const again = await createMetrics().text([
       { name: "svc_ever_total", help: "h", kind: "counter", value: 7 },
     ]);

@@ -1,5 +1,5 @@
-// Whatever refuses a request of an operator is a problem document, the platform's own refusals included, and the
-// surface's OpenAPI document names them (specification, «Errors»).
+// Every refusal of an operator's request is a problem document, including the platform's own refusals, and the surface's
+// OpenAPI document lists them (specification, «Errors»).
 
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

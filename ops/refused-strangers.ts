@@ -1,7 +1,7 @@
-// What those who have no token leave in the audit log. Each line there is on the disk before the node goes on, so their
-// requests must not cost a line each: a few packets would hold the node for longer than its lease, and fill its disk.
-//   R1. At most `refusedLinesMax` lines of a minute are theirs.
-//   R2. What came beyond is counted. The count is in the log when the minute ends, or the surface closes.
+// What callers without a token leave in the audit log. Each line is flushed to disk before the node continues, so their
+// requests must not cost a line each: a few packets would block the node for longer than its lease, and fill its disk.
+//   R1. At most `refusedLinesMax` lines per minute come from them.
+//   R2. Refusals beyond that are counted. The count is logged when the minute ends or the surface closes.
 
 type Detail = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ export class RefusedStrangers {
   #count = 0;
   #minute: NodeJS.Timeout | null = null;
 
-  /** `write` throws nothing. */
+  /** `write` must not throw. */
   constructor(write: (event: string, detail: Detail) => void) {
     this.#write = write;
   }
@@ -24,7 +24,7 @@ export class RefusedStrangers {
     if (this.#count <= refusedLinesMax) this.#write("ops.refused", detail);
   }
 
-  /** Ends the minute, if there is one. */
+  /** Ends the current minute, if there is one. */
   end(): void {
     if (this.#minute !== null) clearTimeout(this.#minute);
     this.#minute = null;

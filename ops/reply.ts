@@ -1,4 +1,4 @@
-// Refusals of the operations surface: problem documents, as everywhere.
+// Refusals of the operations surface: problem documents, as on every surface.
 
 import type { FastifyReply } from "fastify";
 import { type ProblemCode, type ProblemExtras, problem, problemMediaType } from "../protocol/problem.ts";
@@ -13,7 +13,7 @@ export function sendProblem(
   reply.request.outcome = { code, ...(extras.reason === undefined ? {} : { reason: extras.reason }) };
   if (extras.retry_after_seconds !== undefined)
     reply.header("retry-after", String(extras.retry_after_seconds));
-  // As bytes: the platform adds a charset to the media type of a text, and JSON has none (RFC 8259 §11).
+  // Sent as bytes: the platform adds a charset to the media type of text, and JSON has none (RFC 8259 §11).
   return reply
     .code(found.status)
     .header("content-type", problemMediaType)

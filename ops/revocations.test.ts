@@ -16,7 +16,7 @@ import {
 } from "./ops.fixture.ts";
 import type { OpsDeps } from "./server.ts";
 
-/** Address, further members of the body, what was called with what. */
+/** The address, further members of the body, and the expected call with its arguments. */
 type ActCase = [address: string, payload: object, what: string, expected: object];
 
 describe("operators who take something out of force", () => {

@@ -1,4 +1,4 @@
-// What operators take out of force: keys, mandates, certificates, sandbox grants; and what they look at before.
+// What operators revoke: keys, mandates, certificates, sandbox grants; and what they look up beforehand.
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Result } from "../protocol/result.ts";
@@ -6,7 +6,7 @@ import { actsPageMax, type Done, type EndedStatus, type Revocations } from "../s
 import { sendProblem } from "./reply.ts";
 import { type Act, type Body, bodies } from "./shapes.ts";
 
-/** How a certificate ends, by the last part of the address. */
+/** How a certificate ends, by the last segment of the address. */
 export const certificateEnds: Readonly<
   Record<string, { readonly status: EndedStatus; readonly summary: string }>
 > = {
@@ -15,7 +15,7 @@ export const certificateEnds: Readonly<
   withdraw: { status: "withdrawn", summary: "Withdraws a certificate; what was sealed before stands" },
 };
 
-/** Adds the addresses. */
+/** Adds the routes. */
 export function addRevocationRoutes(server: FastifyInstance, revocations: Revocations): void {
   server.get<{ Params: { key_id: string } }>("/ops/keys/:key_id", async ({ params }, reply) =>
     show(reply, "key", await revocations.key(params.key_id)),

@@ -1,5 +1,5 @@
-// The operators' surface: health, readiness, metrics, and any actor's state as the machine that runs has it. Whatever it
-// refuses, the platform's own refusals included, is a problem document, as on every surface.
+// The operators' surface: health, readiness, metrics, and any actor's state as its running machine has it. Every refusal,
+// including the platform's own, is a problem document, as on every surface.
 
 import fastify, {
   type FastifyBaseLogger,
@@ -33,7 +33,7 @@ import type { ActorReport, ReadyReport } from "./shapes.ts";
 
 export interface OpsDeps {
   readonly logger: FastifyBaseLogger;
-  /** Begins the request ids of this start of the node. */
+  /** The prefix of the request ids of this run of the node. */
   readonly incarnation: string;
   readonly access: OpsAccess;
   readonly metrics: Metrics;
@@ -41,26 +41,26 @@ export interface OpsDeps {
   readonly ready: () => Promise<ReadyReport>;
   /** `ActorSystem.inspect`: null for an actor that never existed. */
   readonly inspect: (ref: { readonly kind: string; readonly id: string }) => Promise<ActorReport | null>;
-  /** Ids of the actors of a kind after `afterId`, in order. */
+  /** The ids of the actors of a kind after `afterId`, in order. */
   readonly listActors: (kind: string, afterId: string, limit: number) => Promise<readonly string[]>;
   readonly revocations: Revocations;
-  /** Where acts are recorded. */
+  /** Where actions are recorded. */
   readonly audit: AuditLog;
-  /** Null for a node alone. */
+  /** What operators may do to the cluster; null if the node is standalone. */
   readonly cluster: ClusterOps | null;
 }
 
 const listLimit = 100;
-/** Ids of mandates have 128 characters, each of which may be encoded in three. */
+/** Ids of mandates have up to 128 characters, each of which may take three when percent-encoded. */
 const paramLengthMax = 1_024;
-/** Whatever else is asked is refused. */
+/** Any other query parameter is refused. */
 const noQuery = { type: "object", properties: {}, additionalProperties: false } as const;
 const listQuery = { ...noQuery, properties: { after: { type: "string" } } } as const;
 
-/** Of its own, so that whoever takes up the other surfaces keeps no operator out. */
+/** These limits are separate, so that a flood on the other surfaces cannot lock out an operator. */
 const limits = { connectionsMax: 64, connectionsPerAddressMax: 0 };
 const requestTimeoutMs = 30_000;
-/** An act may ask every region before it is answered. */
+/** An action may have to ask every region before it is answered. */
 const answerTimeoutMs = 90_000;
 
 export function buildOps(deps: OpsDeps): FastifyInstance {
@@ -72,14 +72,14 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: true,
     forceCloseConnections: true,
-    // A request that does not come whole, and an answer that is not taken.
+    // Time-outs for a request that does not arrive whole, and for an answer that is not read.
     requestTimeout: requestTimeoutMs,
     connectionTimeout: answerTimeoutMs,
     routerOptions: { maxParamLength: paramLengthMax },
-    // What is said is refused when it is not understood, never quietly changed into something else.
+    // Input that is not understood is refused, never silently changed into something else.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
     genReqId: nextId,
-    // A missing Host is refused with all else that is wrong with a head.
+    // A missing Host is refused together with everything else that is wrong with a head.
     http: { maxHeaderSize: headBytesMax, requireHostHeader: false },
     clientErrorHandler: (error, socket) => answerClientError(error, socket, platform),
     frameworkErrors: (_error, request, reply) => {
@@ -91,13 +91,13 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   serveOneAtATime(server.server, { accept: (connection) => edge.accept(connection) });
   takeOver(server.server, platform);
   const methods = methodsByPath(server);
-  // Of an address without a query of its own.
+  // The default for an address that defines no query of its own.
   server.addHook("onRoute", (route) => {
     route.schema = { querystring: noQuery, ...route.schema };
   });
   addManners(server, deps.access);
   addAudit(server, deps.audit);
-  // Before a body is read, which nobody would look at.
+  // The check runs before a body is read, which nobody would look at.
   server.addHook("onRequest", (request, reply, done) => {
     if (request.is404) answerUnmatched(methods, request, reply);
     else done();
@@ -127,7 +127,7 @@ export function buildOps(deps: OpsDeps): FastifyInstance {
   return server;
 }
 
-/** Fills as routes are added. */
+/** Fills up as routes are added. */
 function methodsByPath(server: FastifyInstance): ReadonlyMap<string, string[]> {
   const methods = new Map<string, string[]>();
   server.addHook("onRoute", ({ url, method }) => {

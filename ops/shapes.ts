@@ -1,4 +1,4 @@
-// What operators say and are answered.
+// The shapes of what operators send and receive.
 
 import { certificateStatuses } from "../protocol/certificate.ts";
 import { grantLengthMax } from "../protocol/limits.ts";
@@ -28,14 +28,16 @@ import {
   uuid,
 } from "../protocol/shape.ts";
 
-/** Of whatever kind its machine has. */
+/** The state, whose form depends on the actor's machine. */
 const anyValue: Shape<unknown> = anything;
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 export const byLengthMax = 200;
 export const reasonLengthMax = 500;
 
-/** What steers a terminal, or shows a line of the log in another order than it has: controls, ends of lines, directions. */
+/**
+ * Characters that control a terminal or change the displayed order of a log line: controls, line ends, directional marks.
+ */
 const unseen = "\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029";
 const plainTextForm = new RegExp(`^[^${unseen}]*[^${unseen}\\s][^${unseen}]*$`, "u");
 const plainText = (lengthMax: number, description: string) =>
@@ -51,7 +53,7 @@ const actMembers = {
   reason: plainText(reasonLengthMax, "Why. It is kept with the act."),
 };
 
-/** What the body of every act has. */
+/** The members that the body of every action has. */
 export type Act = Of<typeof act>;
 const act = object(actMembers);
 
@@ -60,7 +62,7 @@ const compromisedFrom = moment(
   "Since when somebody else may have had the key, which is not in the future. Leave it out if nobody had the key: what it sealed before stands.",
 );
 
-/** What is said to each address. */
+/** The body that each address takes. */
 export const bodies = {
   key: object({ compromised_from: optional(compromisedFrom), ...actMembers }),
   mandate: object(actMembers),
@@ -182,7 +184,7 @@ export const certificateState = named(
   }),
 );
 
-/** What became of an act: its subject as it is now. */
+/** The outcome of an action: its subject as it is now. */
 export function done<N extends string>(name: N, subject: Shape<unknown>) {
   return object({
     changed: described(flag, "False where it was so before."),

@@ -1,14 +1,14 @@
-/** More would be no number any more, and a first delay of 0 could not be told from it. */
+/** More doublings would overflow to Infinity, and Infinity times a first delay of 0 is NaN. */
 const doublingsMax = 1_000;
 
 export interface BackOff {
-  /** Before the first repetition. */
+  /** The delay before the first retry. */
   readonly firstMs: number;
-  /** Before any. */
+  /** The longest delay before any retry. */
   readonly maxMs: number;
 }
 
-/** Milliseconds to wait before repetition number `attempt` (1 for the first): twice as long each time, up to the most. */
+/** Milliseconds to wait before retry number `attempt` (1 for the first): doubles each time, up to the maximum. */
 export function backOffMs(attempt: number, { firstMs, maxMs }: BackOff): number {
   return Math.min(firstMs * 2 ** Math.min(attempt - 1, doublingsMax), maxMs);
 }

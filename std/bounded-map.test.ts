@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BoundedMap } from "./bounded-map.ts";
 
-/** The same by re-insertion into a plain map, whose order is the order of use. */
+/** The same behaviour by re-insertion into a plain map, whose order is the order of use. */
 class Model {
   readonly entries = new Map<number, number>();
   readonly max: number;

@@ -1,8 +1,8 @@
-// A map that keeps what was used last. Entries are linked in the order of their use, so that a hit moves two links and
-// changes nothing in the map itself.
+// A map that keeps the most recently used entries (LRU). Entries are linked in order of use, so that a hit moves two links
+// and changes nothing in the map itself.
 //   L1. There are never more than `entriesMax` entries.
-//   L2. The entry that makes room is the one whose last `get` or `set` is the longest ago, so what is kept follows from
-//       the calls alone, and two runs of the same calls keep the same. `has` and `size` are no use of an entry.
+//   L2. The evicted entry is the one whose last `get` or `set` is the longest ago, so the content depends on the calls
+//       alone, and two runs with the same calls keep the same entries. `has` and `size` do not count as use.
 
 interface Entry<K, V> {
   readonly key: K;
@@ -17,7 +17,7 @@ export class BoundedMap<K, V> {
   #oldest: Entry<K, V> | null = null;
   #newest: Entry<K, V> | null = null;
 
-  /** Throws a RangeError unless at least one entry may be kept. */
+  /** Throws a RangeError unless `entriesMax` is at least 1. */
   constructor(entriesMax: number) {
     if (!(entriesMax >= 1)) throw new RangeError(`A map of at most ${entriesMax} entries keeps nothing.`);
     this.#entriesMax = entriesMax;
@@ -51,7 +51,7 @@ export class BoundedMap<K, V> {
     this.#link(entry);
   }
 
-  /** False when there was no such entry. */
+  /** Returns false if there was no such entry. */
   delete(key: K): boolean {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { escapeToken, joinPointer } from "./json-pointer.ts";
 
-/** RFC 6901 §4, read back to front. */
+/** RFC 6901 §4, applied in reverse. */
 function unescaped(token: string): string {
   return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Semaphore } from "./semaphore.ts";
 
-/** Tasks that end when told to. */
+/** Tasks that the test ends explicitly. */
 function openTasks(count: number) {
   const ends = Array.from({ length: count }, () => Promise.withResolvers<number>());
   const begun: number[] = [];

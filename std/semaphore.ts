@@ -1,20 +1,24 @@
-// Bounded concurrency: a bounded number of pieces of work are under way at once, the others wait.
-//   P1. Never more than `runningMax` run at once.
-//   P2. Work begins in the order asked: a place is handed on to who waits, so nobody who comes now is served before.
-//   P3. Where a place is free, work begins before `run` returns.
+// Bounded concurrency: a bounded number of tasks run at once, the others wait.
+//   P1. Never more than `runningMax` tasks run at once.
+//   P2. Tasks start in the order in which they were submitted: a freed slot goes to the next waiting task, so no newcomer
+//       overtakes it.
+//   P3. If a slot is free, the task starts before `run` returns.
 
 export class Semaphore {
   readonly #runningMax: number;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
-  /** Of those in `#waiting`, how many have begun: taking the first out of a long list would move all the others. */
+  /**
+   * The number of entries at the front of `#waiting` that have started: removing the first entry of a long list would move
+   * all others.
+   */
   #begun = 0;
 
   constructor(runningMax: number) {
     this.#runningMax = runningMax;
   }
 
-  /** Runs `work` as soon as there is a place for it; settles as it does. */
+  /** Runs `work` as soon as there is a slot for it; settles as it does. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#runningMax) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -25,7 +29,10 @@ export class Semaphore {
     }
   }
 
-  /** Runs all; answers in their order once none is running. After a failure none is begun; the first one is thrown. */
+  /**
+   * Runs all tasks; resolves with the results in order once none is running. After a failure no further task starts; the
+   * first failure is thrown.
+   */
   async all<T>(works: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
     const results: T[] = new Array(works.length);
     const failures: unknown[] = [];

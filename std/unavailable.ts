@@ -1,13 +1,16 @@
-/** What is told of something that cannot be done now: the plain members of {@link Unavailable}, as they cross between nodes. */
+/**
+ * Facts about an operation that is temporarily impossible: the plain members of {@link Unavailable}, as they cross between
+ * nodes.
+ */
 export interface UnavailableFacts<Reason extends string = string> {
-  /** Whether what was asked for has happened: certainly not, or nobody can say. */
+  /** Whether the requested effect has happened: certainly not, or nobody can say. */
   readonly effect: "not_applied" | "unknown";
-  /** A word for programs; which words there are, those who throw it say. */
+  /** A machine-readable word; whoever throws it defines the possible values. */
   readonly reason: Reason;
   readonly retryAfterSeconds: number;
 }
 
-/** Something cannot be done now, and may be later: the same request may be made again. */
+/** Something cannot be done now but may be possible later: the same request may be retried. */
 export class Unavailable<Reason extends string = string> extends Error implements UnavailableFacts<Reason> {
   readonly effect: UnavailableFacts["effect"];
   readonly reason: Reason;
@@ -26,7 +29,7 @@ export class Unavailable<Reason extends string = string> extends Error implement
 export function unavailableFacts(value: unknown): UnavailableFacts | null {
   const { effect, reason, retryAfterSeconds } = Object(value) as Partial<Record<string, unknown>>;
   if (typeof reason !== "string" || (effect !== "not_applied" && effect !== "unknown")) return null;
-  // Who does not say when is asked again soon.
+  // If no time is given, the caller retries soon.
   const isTime = typeof retryAfterSeconds === "number" && retryAfterSeconds >= 0;
   return { effect, reason, retryAfterSeconds: isTime ? retryAfterSeconds : 1 };
 }

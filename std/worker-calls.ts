@@ -1,10 +1,10 @@
-// Requests that a worker thread answers, each by its number.
-//   K1. Every call settles: with the thread's answer, or with {@link WorkerEnded} when the thread ended without one.
-//   K2. The thread is started by the first call, and again by the first one after it ended.
-//   K3. A thread that owes an answer keeps the process alive; one that has nothing to do does not.
-//   K4. What ended it is told of once it has ended, after all answers that it still gave.
+// Requests to a worker thread, matched with their answers by number.
+//   K1. Every call settles: with the thread's answer, or with {@link WorkerEnded} if the thread ended without one.
+//   K2. The first call starts the thread, and so does the first call after it has ended.
+//   K3. A thread that owes an answer keeps the process alive; an idle one does not.
+//   K4. The cause of its end is reported once it has ended, after all answers that it still gave.
 
-/** What is used of a thread (`Worker` of node:worker_threads has it). */
+/** The part of a thread's interface that is used here (`Worker` of node:worker_threads provides it). */
 export interface WorkerThread {
   postMessage(message: unknown): void;
   ref(): void;
@@ -18,7 +18,7 @@ export interface Numbered {
   readonly id: number;
 }
 
-/** The thread ended and did not answer; `cause` is null where nothing is known of why. */
+/** The thread ended without answering; `cause` is null if the reason is unknown. */
 export class WorkerEnded extends Error {
   override readonly name = "WorkerEnded";
 }
@@ -35,7 +35,7 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
   #orders = 0;
   readonly #waiting = new Map<number, Waiting<Answer>>();
 
-  /** `name` is what the thread does, for messages. */
+  /** `name` says what the thread does; messages use it. */
   constructor(name: string, start: () => WorkerThread) {
     this.#name = name;
     this.#start = start;
@@ -46,7 +46,7 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
     return this.#thread;
   }
 
-  /** Posts the order that `orderOf` makes with its number, before this returns. */
+  /** Posts the order that `orderOf` makes from its number, before this method returns. */
   call(orderOf: (id: number) => Order): Promise<Answer> {
     this.#thread ??= this.#watch(this.#start());
     if (this.#waiting.size === 0) this.#thread.ref();
@@ -67,7 +67,7 @@ export class WorkerCalls<Order extends Numbered, Answer extends Numbered> {
       cause = error;
       void thread.terminate();
     });
-    // Comes last of all, after the answers that were posted.
+    // This event comes last of all, after the answers that were posted.
     thread.once("exit", () => this.#failAll(cause));
     return thread;
   }

@@ -1,4 +1,4 @@
-// The doctor before a real Cassandra that asks nobody for a password.
+// The doctor with a real Cassandra that asks nobody for a password.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-// The doctor before an index cluster and a Cassandra that are not as they should be. Real engines: engines.cassandra.test.ts.
+// The doctor with a misconfigured index cluster and a misconfigured Cassandra. Real engines: engines.cassandra.test.ts.
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A cluster as far as the doctor asks: who somebody is. `roles` null for one without security. */
+/** The part of a cluster that the doctor queries: who the caller is. `roles` is null for a cluster without security. */
 async function cluster(roles: readonly string[] | null, asksStrangers = true): Promise<string> {
   const server = createServer((asked, answer) => {
     answer.setHeader("x-elastic-product", "Elasticsearch").setHeader("content-type", "application/json");
@@ -26,7 +26,7 @@ async function cluster(roles: readonly string[] | null, asksStrangers = true): P
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Of the index cluster; there is no Cassandra here. */
+/** Findings about the index cluster; there is no Cassandra here. */
 async function found(url: string): Promise<readonly string[]> {
   const env = {
     ...{ SVC_STORE: "cassandra", SVC_CASSANDRA: "127.0.0.1:1", SVC_ELASTICSEARCH: url },

@@ -1,4 +1,5 @@
-// Cassandra and Elasticsearch as they are: reached with the node's settings, and tried with what an attacker would try first.
+// Cassandra and Elasticsearch as they really are: reached with the node's settings, and probed with what an attacker would
+// try first.
 
 import { migrations, readSchemaVersion } from "../../storage/cassandra/migrations.ts";
 import {
@@ -13,7 +14,7 @@ import type { NodeConfig } from "../config.ts";
 import { connectionOf, indexOptions } from "../stores.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Nodes that differ by twice as much do not join. */
+/** Nodes whose clocks differ by twice as much do not join. */
 const clockMaxMs = 1_000;
 const plain = { consistency: "LOCAL_ONE", idempotent: true } as const;
 
@@ -87,7 +88,7 @@ export function clockOff(where: string, offMs: number): Finding {
   };
 }
 
-/** Who may not look is none. */
+/** A role that may not read this table is not a superuser. */
 async function isSuperuser(session: CassandraSession, role: string): Promise<boolean> {
   try {
     const cql = "SELECT is_superuser FROM system_auth.roles WHERE role = ?";
@@ -106,7 +107,7 @@ async function schemaFindings(
   const cql =
     "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'schema_state'";
   const { rows } = await outside.execute(cql, [keyspace], plain);
-  // The first node makes it.
+  // The first node creates it.
   if (rows.length === 0) return [];
   await using inside = await asDisposable(openCassandraSession({ ...connection, keyspace }));
   const stored = await readSchemaVersion(inside.session);
@@ -135,7 +136,7 @@ async function elasticFindings(options: ElasticRowIndexOptions): Promise<readonl
   return [superuser("SVC_ELASTICSEARCH_USERNAME", auth.username)];
 }
 
-/** Whether a cluster asks a stranger for a password. One without security does not know the question. */
+/** Whether a cluster asks an anonymous caller for a password. One without security does not know the endpoint. */
 async function refuses(options: ElasticRowIndexOptions): Promise<boolean> {
   await using engine = new Engine(options);
   try {

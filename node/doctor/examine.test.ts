@@ -1,4 +1,4 @@
-// Each unsafe setting by itself, in a configuration that is safe otherwise.
+// Each unsafe setting on its own, in an otherwise safe configuration.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -88,7 +88,7 @@ const withoutNodeTls: Env = {
   ...{ SVC_NODE_TLS_KEY_FILE: undefined, SVC_NODE_TLS_CERT_FILE: undefined, SVC_NODE_TLS_CA_FILE: undefined },
 };
 
-/** What is found, as «code where». */
+/** The findings, as «code where». */
 async function found(changes: Env = {}, now = nowMs): Promise<readonly string[]> {
   const findings = await examine({
     ...{ env: { ...safe(), ...changes }, now: () => now, engines: false, node: null },
@@ -148,7 +148,7 @@ describe("a production configuration that is safe", () => {
     ["setting_refused SVC_RECEIPT_RETENTION_DAYS", { SVC_RECEIPT_RETENTION_DAYS: "forever" }],
   ])("%s is named, and nothing else", async (finding, changes) => {
     const others = await found(changes);
-    // A password that is missing is a user who cannot be told from a stranger, too.
+    // A missing password also means a user who cannot be distinguished from a stranger.
     expect(others.filter((each) => each !== finding)).toEqual([]);
     expect(others).toContain(finding);
   });

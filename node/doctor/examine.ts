@@ -1,7 +1,8 @@
-// The doctor: every unsafe setting of a production node, from what it would start with and from what runs.
-//   D1. Nothing is started, made or changed.
-//   D2. Nothing is said to an engine that the node itself would not say: engines are asked only with settings that it takes.
-//   D3. Whatever a node would refuse is a finding, and all of them are told, not the first.
+// The doctor: finds every unsafe setting of a production node, from its start configuration and from what is running.
+//   D1. Nothing is started, created or changed.
+//   D2. The engines hear nothing that the node itself would not send: they are asked only with settings that the node
+//       accepts.
+//   D3. Everything that a node would refuse is a finding, and all of them are reported, not just the first.
 
 import { engineFindings } from "./engines.ts";
 import { fileFindings } from "./files.ts";
@@ -13,20 +14,20 @@ import { type Env, readSettings } from "./settings.ts";
 export type { Finding } from "./finding.ts";
 
 export interface Examination {
-  /** The settings of the node, SVC_… and those of the runtime. */
+  /** The node's environment: its SVC_… settings and those of the runtime. */
   readonly env: Env;
   readonly now: () => number;
-  /** Whether Cassandra and Elasticsearch are asked. */
+  /** Whether Cassandra and Elasticsearch are examined. */
   readonly engines: boolean;
-  /** Operations surface of a running node; null for none. */
+  /** The operations surface of a running node; null for none. */
   readonly node: URL | null;
 }
 
-/** Empty when nothing is unsafe. */
+/** Resolves with an empty list if nothing is unsafe. */
 export async function examine({ env, now, engines, node }: Examination): Promise<readonly Finding[]> {
   const { config, secrets, findings } = readSettings(env);
   if (config === null) return findings;
-  // What was refused stands for something else here: a password might go out in the clear.
+  // Refused settings have stand-ins here, so engines are not contacted: a password might go out unencrypted.
   const isWhole = !findings.some(({ code }) => code === "setting_refused");
   return [
     ...findings,

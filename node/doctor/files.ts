@@ -1,4 +1,4 @@
-// What the files of a node say: who may read its secrets, and until when its certificates stand.
+// What the files of a node reveal: who may read its secrets, and until when its certificates are valid.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -10,11 +10,11 @@ import { tokenFault } from "../ops-config.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 const dayMs = 86_400_000;
-/** What ends sooner is told of. */
+/** A certificate that expires within this time is reported. */
 export const soonMs = 30 * dayMs;
 const groupAndWorld = 0o077;
 const groupAndWorldWrite = 0o022;
-/** Windows keeps access in lists that these bits do not show. */
+/** Windows keeps access rights in lists that these bits do not show. */
 const hasModes = process.platform !== "win32";
 
 export async function fileFindings(config: NodeConfig, nowMs: number): Promise<readonly Finding[]> {
@@ -67,7 +67,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return await readdir(folder).catch(() => []);
 }
 
-/** A folder that was a sandbox's, or a copy of one. */
+/** Detects a folder that belonged to a sandbox, or a copy of one. */
 async function leftOverFindings({ home, keys }: NodeConfig): Promise<readonly Finding[]> {
   const left = [
     ...(await namesIn(home)).filter((name) => name === "sandbox.json").map((name) => join(home, name)),
@@ -82,7 +82,7 @@ async function leftOverFindings({ home, keys }: NodeConfig): Promise<readonly Fi
 
 async function tokenFindings({ ops }: NodeConfig): Promise<readonly Finding[]> {
   const text = await readFile(ops.tokenFile, "utf8").catch(() => null);
-  // Where there is none the node makes one.
+  // If there is no token, the node creates one.
   const fault = text === null ? null : tokenFault(text.trim());
   if (fault === null) return [];
   return [
@@ -97,9 +97,9 @@ async function tokenFindings({ ops }: NodeConfig): Promise<readonly Finding[]> {
 interface CertificateFile {
   readonly setting: string;
   readonly file: string;
-  /** Setting and file of the private half, where it is the node's own. */
+  /** The setting and file of the private key, if the certificate is the node's own. */
   readonly key?: string;
-  /** What it must name. */
+  /** The host that the certificate must name. */
   readonly host?: string;
 }
 

@@ -1,13 +1,13 @@
-// What the doctor finds: one thing that is unsafe, where it is, and what mends it.
+// A finding of the doctor: one thing that is unsafe, where it is, and how to fix it.
 
 import { ConfigError } from "../config-error.ts";
 
 export interface Finding {
-  /** Stable, lower_snake. */
+  /** Stable identifier in lower_snake. */
   readonly code: FindingCode;
-  /** The setting, file or address that it is about. */
+  /** The setting, file or address concerned. */
   readonly where: string;
-  /** What is wrong; goes on after `where`. */
+  /** What is wrong; continues the sentence after `where`. */
   readonly problem: string;
   /** What to do. */
   readonly fix: string;
@@ -46,7 +46,7 @@ export type FindingCode =
   | "node_not_ready"
   | "ops_unguarded";
 
-/** A refusal of the node's own, as a finding. */
+/** Turns one of the node's own refusals into a finding. */
 export function findingOf(code: FindingCode, error: ConfigError): Finding {
   const { setting: where, fix: text } = error;
   const at = text.indexOf("; ");
@@ -55,7 +55,7 @@ export function findingOf(code: FindingCode, error: ConfigError): Finding {
     : { code, where, problem: text.slice(0, at), fix: sentence(text.slice(at + 2)) };
 }
 
-/** What `act` throws as a finding, unless it is a bug. */
+/** Runs `act` and turns what it throws into a finding, unless it is a bug. */
 export async function findingsOf(
   code: FindingCode,
   where: string,

@@ -1,5 +1,5 @@
-// Follows docs/production.md: its commands in order, after those of docs/keys.md that it names, and then the doctor with the
-// settings that it gives.
+// Follows docs/production.md: its commands in order, after those of docs/keys.md that it refers to, and then the doctor
+// with the settings that it gives.
 
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { loadConfig, loadSecrets } from "../config.ts";
 import { playedBlocks, shellPrelude } from "../keys/runbook.fixture.ts";
 
 let folder: string;
-/** As the process manager of the page would give them. */
+/** The settings as the page's process manager would set them. */
 let settings: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function play(
   return (await run).stdout;
 }
 
-/** What the doctor's block of the page says, and how it ends. */
+/** The output and exit code of the page's doctor block. */
 async function consult(changes: Readonly<Record<string, string | undefined>> = {}) {
   const blocks = (await playedBlocks("production.md")).get("A node, step by step") ?? [];
   const script = blocks.find(({ kind }) => kind === "doctor")?.script ?? "false";

@@ -1,4 +1,4 @@
-// The keys of a node as it would find them when it starts, and whether they still stand in a month.
+// The keys of a node as it would find them when it starts, and whether they will still be valid in a month.
 
 import { stat } from "node:fs/promises";
 import { FileKeyStore } from "../../crypto/key-store.ts";
@@ -11,7 +11,7 @@ import { loadNodeKeys, type NodeKeys } from "../node-keys.ts";
 import { soonMs } from "./files.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Nothing is made: a folder that is not there stays so. */
+/** Nothing is created: a missing folder stays missing. */
 export async function keyFindings(config: NodeConfig, nowMs: number): Promise<readonly Finding[]> {
   if ((await stat(config.keys).catch(() => null)) === null) {
     return [

@@ -1,4 +1,4 @@
-// The doctor at a running node's operations surface, and at one that somebody put something before.
+// The doctor at a running node's operations surface, and at one behind a proxy.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
@@ -42,7 +42,7 @@ it("finds what stands before a node and rewrites Host, or adds the token", async
     const headers = { host: ops.host, "content-length": "0" };
     const options = { method: asked.method ?? "GET", headers };
     request(new URL(asked.url ?? "/", ops), options, (from) => {
-      // As the node would answer whom the proxy vouches for.
+      // The node's answer to a caller for whom the proxy vouches.
       answer.writeHead(from.statusCode === 401 ? 200 : (from.statusCode ?? 0), from.headers);
       from.pipe(answer);
     }).end();

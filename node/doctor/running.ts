@@ -1,4 +1,5 @@
-// A running node, asked at its operations surface: whether it is ready, and whether it refuses whom it must.
+// A running node, probed at its operations surface: whether it is ready, and whether it refuses the callers that it must
+// refuse.
 
 import { request } from "node:http";
 import { clockOff } from "./engines.ts";
@@ -6,7 +7,7 @@ import { type Finding, findingsOf } from "./finding.ts";
 
 const answerMaxMs = 5_000;
 const bytesMax = 1_048_576;
-/** Dates of HTTP have whole seconds. */
+/** HTTP dates have a resolution of one second. */
 const clockMaxMs = 2_000;
 
 interface Answer {
@@ -57,7 +58,7 @@ function parsed(
   }
 }
 
-/** Asks for nothing that would change anything, were it answered. */
+/** The probe would change nothing even if it were answered. */
 async function guardFindings(url: URL): Promise<readonly Finding[]> {
   const where = url.origin;
   const findings: Finding[] = [];

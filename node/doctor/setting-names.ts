@@ -1,4 +1,4 @@
-/** Every setting that the environment of a node may have. A test holds it to the source and to the docs. */
+/** Every setting that the environment of a node may have. A test checks it against the source and the docs. */
 export const settingNames: readonly string[] = [
   "SVC_ADDRESS_CONNECTIONS_MAX",
   "SVC_ADDRESS_READS_PER_SECOND",

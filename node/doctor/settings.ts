@@ -1,4 +1,5 @@
-// What the environment alone says: every setting that a node would refuse, and every one that it takes and that is unsafe.
+// Findings from the environment alone: every setting that a node would refuse, and every one that it accepts although it is
+// unsafe.
 
 import { nearestName } from "../../protocol/nearest.ts";
 import type { ClusterSecrets } from "../cluster-config.ts";
@@ -13,13 +14,15 @@ import { settingNames } from "./setting-names.ts";
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Settings {
-  /** As a production node would read it, with stand-ins for what it refuses; null where that cannot be. */
+  /**
+   * The configuration as a production node would read it, with stand-ins for what it refuses; null if that is impossible.
+   */
   readonly config: NodeConfig | null;
   readonly secrets: ClusterSecrets | null;
   readonly findings: readonly Finding[];
 }
 
-/** A node stops at the first setting that it refuses; with these in its place the others are looked at, too. */
+/** A node stops at the first setting that it refuses; with these stand-ins the others are examined as well. */
 const standIns: Env = {
   SVC_CASSANDRA: "127.0.0.1",
   SVC_ELASTICSEARCH: "https://127.0.0.1:9200",
@@ -140,7 +143,7 @@ function urlFindings({ publicUrls, trustedProxies }: NodeConfig): readonly Findi
   return findings;
 }
 
-/** Limits are on unless a setting takes them away. */
+/** Limits are on unless a setting disables them. */
 function limitFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   return Object.entries(limitPresets)
     .filter(([where]) => /^0+$/.test(env[where] ?? ""))
@@ -151,7 +154,7 @@ function limitFindings(_config: NodeConfig, env: Env): readonly Finding[] {
     }));
 }
 
-/** A name with a slip in it sets nothing. */
+/** A misspelt name sets nothing. */
 function unknownFindings(_config: NodeConfig, env: Env): readonly Finding[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("SVC_") && env[name] !== undefined && !settingNames.includes(name))

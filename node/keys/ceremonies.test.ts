@@ -77,7 +77,7 @@ async function copyKeys(): Promise<void> {
   for (const file of ["anchors.json", "key-set.json"]) await copyFile(made.path(file), join(made.node, file));
 }
 
-/** Issues the next set over the one before, and lets the node take it over. */
+/** Issues the next set as the successor of the previous one, and lets the node adopt it. */
 async function nextSet(changes: Partial<IssueRequest>): Promise<void> {
   await writeKeySet({
     ...{ issuance: made.path("issuance"), anchors: made.path("anchors.json"), environment },
@@ -99,7 +99,7 @@ async function judgeNow(
   });
 }
 
-/** All that was kept before verifies under the set of now. */
+/** Everything kept earlier verifies under the current set. */
 async function expectAllHold(anchors?: string): Promise<void> {
   for (const answers of kept) expect(await judgeNow(answers, anchors)).toEqual({});
 }
@@ -219,7 +219,7 @@ describe("what a production node signed", () => {
     kept.push(await publishAndAsk(node, parties));
     for (const anchors of ["anchors.json", "anchors-2.json", "anchors-both.json"])
       await expectAllHold(anchors);
-    // The first root is lost; what it certified before stands, and the second vouches from here on.
+    // The first root is lost; what it certified before remains valid, and the second vouches from here on.
     const { key_id: lost } = JSON.parse(await readFile(made.path("root.json"), "utf8")).keys[0].keys[0];
     await nextSet({
       ...{ issuance: made.path("issuance-2"), anchors: made.path("anchors-2.json") },

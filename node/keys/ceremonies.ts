@@ -1,7 +1,8 @@
-// Key ceremonies: what an operator does with keys of the service, each step on the machine that has the private halves.
-//   Y1. Private halves are written once, for their owner alone, and never printed; none is written over.
-//   Y2. A window is said when a key is made, and certified as said; the owner of the root reads it first.
-//   Y3. A key set is judged by everybody's verifier before it is written, and so is the one that it follows.
+// Key ceremonies: what an operator does with the service's keys, each step on the machine that has the private halves.
+//   Y1. Private halves are written once, readable by their owner only, and never printed; none is overwritten.
+//   Y2. A validity window is declared when a key is generated, and certified as declared; the owner of the root reads it
+//       first.
+//   Y3. A key set is checked with the public verifier before it is written, and so is its predecessor.
 
 import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
@@ -30,11 +31,11 @@ export interface Window {
   readonly valid_until: string;
 }
 
-/** What a node of this role signs with. */
+/** The uses for which a node of this role signs. */
 export const roleUses = { serving: nodeUses, log: ["log"] } as const;
 export type NodeRole = keyof typeof roleUses;
 
-/** Makes a root or an issuance pair in the folder `keys`. */
+/** Generates a root or an issuance pair in the folder `keys`. */
 export async function createPair(made: {
   readonly use: "root" | "issuance";
   readonly keys: string;
@@ -51,11 +52,11 @@ export async function createPair(made: {
   return request;
 }
 
-/** Makes the working keys of a role in the folder `keys`, beside those that are there. */
+/** Generates the working keys of a role in the folder `keys`, beside the existing ones. */
 export async function createWorking(made: {
   readonly role: NodeRole;
   readonly region: string;
-  /** Uses of the role to make keys for; all of them unless told otherwise. */
+  /** The uses of the role to generate keys for (default: all of them). */
   readonly uses?: readonly string[];
   readonly keys: string;
   readonly public: OutputFile;
@@ -64,7 +65,7 @@ export async function createWorking(made: {
 }): Promise<readonly KeyRequest[]> {
   const store = await FileKeyStore.open(made.keys);
   const requests: KeyRequest[] = [];
-  // Tells them from the keys before; in lower case, as names in the store are.
+  // The tag distinguishes them from earlier keys; it is in lower case, as names in the store are.
   const tag = formatTimestamp(made.nowMs)
     .replaceAll(/[^0-9T]/g, "")
     .toLowerCase();
@@ -78,18 +79,18 @@ export async function createWorking(made: {
   return requests;
 }
 
-/** Makes the secret that record ids are made with: once for the whole service, for ever. */
+/** Generates the secret for record ids: once for the whole service, and for good. */
 export async function createRecordId(keys: string): Promise<void> {
   await (await FileKeyStore.open(keys)).createNew("record-id", "Ed25519");
 }
 
-/** A root certifies what a file asks for: itself, an issuance pair, or another root. */
+/** A root certifies what a file requests: itself, an issuance pair, or another root. */
 export async function certifyRequests(asked: {
-  /** Folder of the root that certifies. */
+  /** The folder of the root that certifies. */
   readonly root: string;
   readonly requests: string;
   readonly environment: Anchors["environment"];
-  /** Ends the keys at this instant, whatever their file says; null to leave it. */
+  /** Ends the keys at this instant, whatever their file says; null leaves it unchanged. */
   readonly until: string | null;
   readonly out: OutputFile;
   readonly nowMs: number;
@@ -114,7 +115,7 @@ export async function certifyRequests(asked: {
   return requests;
 }
 
-/** Writes the anchors that pin the roots of the files. */
+/** Writes the anchors that pin the roots in the files. */
 export async function writeAnchors(given: {
   readonly roots: readonly string[];
   readonly environment: Anchors["environment"];
@@ -149,11 +150,11 @@ export async function writeAnchors(given: {
 }
 
 export interface IssueRequest {
-  /** Folder of the issuance pair that signs. */
+  /** The folder of the issuance pair that signs. */
   readonly issuance: string;
   readonly anchors: string;
   readonly environment: Anchors["environment"];
-  /** File of the set before; null for the first. */
+  /** The file of the previous key set; null for the first one. */
   readonly previous: string | null;
   readonly requests: readonly string[];
   readonly certificates: readonly string[];
@@ -182,7 +183,7 @@ export async function writeKeySet(asked: IssueRequest): Promise<Trust> {
   return issued.value.trust;
 }
 
-/** Both halves of a pair from its folder. Throws {@link ConfigError} for one that is not there. */
+/** Both halves of a pair from its folder. Throws {@link ConfigError} if one is missing. */
 export async function loadPair(folder: string, use: KeyUse): Promise<Pair> {
   const store = await FileKeyStore.open(folder);
   const half = async (name: string, algorithm: "ES256" | "ML-DSA-65") => {

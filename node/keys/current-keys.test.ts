@@ -77,7 +77,7 @@ describe("the keys that are in force", () => {
     expect(sign(0)).not.toThrow();
     expect(sign(365 * dayMs)).toThrow(/has no receipt key that was valid at 2027-01-01/);
     const { receipt = "" } = await idsIn("working.json");
-    // From a later instant on: the node stops at once all the same.
+    // It takes effect from a later instant; the node stops at once all the same.
     await issue({ compromised: new Map([[receipt, at(10 * dayMs)]]) });
     await bring();
     await current.takeOver();
@@ -99,7 +99,7 @@ describe("the keys that are in force", () => {
         /was issued at 2026-01-01T00:00:00.000Z, the set in force at 2026-01-01T00:00:01.000Z/,
       ),
     });
-    // Another set of the same instant.
+    // This is another set of the same instant.
     await issue({ previous: made.path("first.json"), nowMs: nowMs + 1_000 });
     await bring();
     expect(await current.takeOver()).toMatchObject({ status: "refused" });
@@ -138,7 +138,7 @@ describe("the keys that are in force", () => {
     await cp(made.path("late.jwk"), late);
     expect(await current.takeOver()).toMatchObject({ status: "taken_over" });
     expect(current.signerAt("receipt")(at(1)).keyId).toBe(next["receipt"]);
-    // The private half of the other is taken away.
+    // The private half of the other is removed.
     await rm(join(made.node, `${names[0]}.jwk`));
     await current.takeOver();
     expect(() => current.signerAt("receipt")(at(0))).toThrow(Unavailable);

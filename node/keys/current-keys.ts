@@ -1,8 +1,8 @@
-// The key set and the signers that are in force on a running node, and how newer ones take their place.
-//   C1. A set is taken over only when it verifies under the node's anchors and was issued later than the one in force.
+// The key set and the signers in force on a running node, and how newer ones replace them.
+//   C1. A set is adopted only if it verifies under the node's anchors and was issued later than the one in force.
 //   C2. The set and the signers change together: what a node publishes as its keys is what it signs with.
-//   C3. A file that is not taken over changes nothing: the set before stays in force.
-//   C4. Files that did not change are not read again.
+//   C3. A file that is not adopted changes nothing: the previous set stays in force.
+//   C4. Unchanged files are not read again.
 
 import { stat } from "node:fs/promises";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
@@ -12,10 +12,10 @@ import { type LoadedKeySet, loadKeySet } from "./trusted-files.ts";
 import { type HeldKey, loadHeldKeys, type NodeUse, nodeUses, standingSigners } from "./working-keys.ts";
 
 export interface KeyPlace {
-  /** File of the key set. */
+  /** The file of the key set. */
   readonly path: string;
   readonly anchors: Anchors;
-  /** Folder of the private halves, and the store that reads it. */
+  /** The folder of the private halves, and the store that reads it. */
   readonly folder: string;
   readonly store: FileKeyStore;
   readonly region: string;
@@ -23,7 +23,7 @@ export interface KeyPlace {
 
 export type TakeOver =
   | { readonly status: "taken_over"; readonly issuedAt: string }
-  /** The files say what is in force already. */
+  /** The files contain what is already in force. */
   | { readonly status: "same" }
   | { readonly status: "refused"; readonly detail: string };
 
@@ -32,7 +32,7 @@ export class CurrentKeys {
   #keySet: LoadedKeySet;
   #held: readonly HeldKey[];
   #signers: Readonly<Record<NodeUse, SignerAt>>;
-  /** How the files looked when they were read last. */
+  /** The file state at the last read. */
   #seen = "";
 
   constructor(place: KeyPlace, keySet: LoadedKeySet, held: readonly HeldKey[]) {
@@ -50,12 +50,12 @@ export class CurrentKeys {
     return (at) => this.#signers[use](at);
   }
 
-  /** Throws what the first use without a key throws. */
+  /** Throws the error of the first use that has no key. */
   assertSigners(at: string): void {
     for (const use of nodeUses) this.#signers[use](at);
   }
 
-  /** Looks at the files again (C4). Never throws: what is wrong with them is in the answer, once. */
+  /** Checks the files again (C4). Never throws: the result reports what is wrong with them, once. */
   async takeOver(): Promise<TakeOver> {
     const { path, anchors, folder, store, region } = this.#place;
     try {
@@ -83,7 +83,7 @@ export class CurrentKeys {
   }
 }
 
-/** Changes with a file that is replaced or written to, and with what is in a folder. */
+/** Changes when a file is replaced or written to, or when the content of a folder changes. */
 async function looksOf(paths: readonly string[]): Promise<string> {
   const looks = await Promise.all(
     paths.map(async (path) => {

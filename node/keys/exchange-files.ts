@@ -1,5 +1,5 @@
-// What the machines of a key ceremony hand to each other, in files that may be read by anybody: public halves that ask to
-// be certified, and certificates. Nothing in them is believed for being there: a root's owner reads what they certify.
+// What the machines of a key ceremony exchange, in files that anybody may read: public halves to be certified, and
+// certificates. Nothing is trusted merely because it is in them: a root's owner reads what they certify.
 
 import { createFile, replaceFile } from "../../crypto/durable-file.ts";
 import { parsePrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
@@ -29,7 +29,7 @@ import { loadJson } from "./trusted-files.ts";
 const requestsFormat = "svc-public-keys/1";
 const certificatesFormat = "svc-key-certificates/1";
 const itemsMax = 1_024;
-/** For everybody: nothing here is secret. */
+/** Readable by everybody: nothing here is secret. */
 const publicMode = 0o644;
 
 interface RequestsFile {
@@ -88,7 +88,7 @@ export async function loadCertificates(path: string): Promise<readonly Envelope[
   });
 }
 
-/** key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
+/** The key_ids of a private key, or of the keys (of one use) in a file of public halves. Throws {@link ConfigError}. */
 export async function keyIdsIn(path: string, use: string | null = null): Promise<readonly string[]> {
   const value = await loadJson(path, "a key");
   if (firstFault(requestsShape, value) === null) {
@@ -104,7 +104,7 @@ export async function keyIdsIn(path: string, use: string | null = null): Promise
 
 export interface OutputFile {
   readonly path: string;
-  /** Whether a file that is there may be written over. */
+  /** Whether an existing file may be overwritten. */
   readonly replace: boolean;
 }
 
@@ -116,7 +116,7 @@ export function certificatesText(certificates: readonly Envelope[]): string {
   return `${JSON.stringify({ format: certificatesFormat, certificates })}\n`;
 }
 
-/** Writes what anybody may read, durably. Throws {@link ConfigError} for a file that is there, unless it may be replaced. */
+/** Writes a public file, durably. Throws {@link ConfigError} if it exists, unless it may be replaced. */
 export async function writeOutput(
   { path, replace }: OutputFile,
   text: string,

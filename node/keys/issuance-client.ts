@@ -1,6 +1,6 @@
-// Issuance by another process: asked over a socket of this machine, and believed only as far as anybody would believe it.
-//   H1. What comes back is the document that was asked for, and verifies under the node's key set: nothing else is kept.
-//   H2. A process that is away, or does not know this node, is said to be so; the same document may be asked for again.
+// Issuance by another process: requested over a local socket, and trusted no further than any verifier would trust it.
+//   H1. The response must be the requested document and verify under the node's key set: nothing else is kept.
+//   H2. If the process is away or does not know this node, the error says so; the same document may be requested again.
 
 import { request } from "node:http";
 import { type Clock, type Issuance, type SigningUnavailable, signingUnavailable } from "../../crypto/port.ts";

@@ -1,9 +1,9 @@
-// The issuance process: holds the issuance pair, so that no node's memory or disk has it. It signs what nodes of this
-// machine ask it to, and only what it reads as a certificate or a custody statement of its environment, issued now.
-//   G1. No signature leaves before the audit log has a line of it: who asked, what was signed, by which keys.
-//   G2. Who cannot show a node's secret learns nothing but that; nothing of the request is read.
-//   G3. The pair signs only while the key set, verified under the anchors, lists it and it stands.
-//   G4. Bodies, connections and times are bounded: nobody who reaches the socket can hold the process.
+// The issuance process: holds the issuance pair, so that no node has it in memory or on disk. It signs what nodes on this
+// machine request, and only what it reads as a certificate or a custody statement of its environment, issued now.
+//   G1. No signature leaves before the audit log has a line about it: who asked, what was signed, by which keys.
+//   G2. A caller that cannot present a node's secret learns only that; its request is not read.
+//   G3. The pair signs only while the key set, verified under the anchors, lists it and it is valid.
+//   G4. Bodies, connections and times are bounded: nobody who reaches the socket can block the process.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { chmod, readdir, rm } from "node:fs/promises";
@@ -33,14 +33,14 @@ const secretExtension = ".secret";
 
 export interface IssuanceProcess extends AsyncDisposable {
   readonly address: IssuanceAddress;
-  /** key_ids of the pair. */
+  /** The key_ids of the pair. */
   readonly keyIds: readonly string[];
 }
 
 export interface IssuanceProcessOptions {
-  /** Folder of the pair, with the anchors and the key set. */
+  /** The folder of the pair, with the anchors and the key set. */
   readonly keys: string;
-  /** Folder of the nodes' secrets, `NAME.secret` each: the name is what the audit log says. */
+  /** The folder of the nodes' secrets, each in `NAME.secret`: the audit log uses that name. */
   readonly clients: string;
   readonly audit: string;
   readonly listen: IssuanceAddress;
@@ -62,7 +62,7 @@ interface Office {
   readonly clock: Clock;
 }
 
-/** Throws {@link ConfigError} for keys that cannot issue, nodes that cannot be told apart, or an address that is taken. */
+/** Throws {@link ConfigError} for keys that cannot issue, indistinguishable nodes, or an address that is in use. */
 export async function startIssuance(options: IssuanceProcessOptions): Promise<IssuanceProcess> {
   const { keys, environment, clock } = options;
   const anchors = await loadAnchors(join(keys, anchorsFile), environment);
@@ -93,7 +93,7 @@ export async function startIssuance(options: IssuanceProcessOptions): Promise<Is
   };
 }
 
-/** G3; null when the pair may issue at `at`. */
+/** Why the pair may not issue at `at` (G3); null if it may. */
 function pairFault(pair: Pair, trust: Trust, at: string): string | null {
   const [classical, postQuantum] = pair.map(({ keyId }) => trust.keys.get(keyId));
   if (classical?.use !== "issuance" || classical.pair !== postQuantum?.key_id)
@@ -134,12 +134,12 @@ async function attend(office: Office, request: IncomingMessage, response: Server
       answer(response, 404, { code: "not_found" });
     else await issue(office, client, await readBody(request), response);
   } catch {
-    // What the audit log did not take was not done (G1).
+    // What the audit log did not record was not done (G1).
     answer(response, 503, { code: "unavailable" });
   }
 }
 
-/** Compares with every secret, so that the time tells nothing. */
+/** Compares with every secret, so that the timing reveals nothing. */
 function clientOf({ clients }: Office, authorization: string): Client | null {
   const given = digestOf(authorization.replace(/^Bearer /, ""));
   let found: Client | null = null;
@@ -216,7 +216,7 @@ async function listen(server: Server, address: IssuanceAddress): Promise<void> {
   if ("socket" in address) await chmod(address.socket, 0o600);
 }
 
-/** A socket that a killed process left behind; one that answers stays. */
+/** Removes a socket that a killed process left behind; one that answers stays. */
 async function dropStale(path: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const probe = connect(path);

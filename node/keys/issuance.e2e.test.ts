@@ -1,4 +1,4 @@
-// The issuance process as a process, and what it signs, refuses and writes down.
+// The issuance process as a separate process, and what it signs, refuses and records.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFile, chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
@@ -53,7 +53,7 @@ afterEach(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Starts `svc keys serve-issuance`; answers where it listens, or what it said when it ended. */
+/** Starts `svc keys serve-issuance`; resolves with its address, or with its last output if it ended. */
 async function serve(...more: readonly string[]): Promise<string> {
   const args = ["--keys", made.path("issuance"), "--clients", join(folder, "clients")];
   const program = [
@@ -125,7 +125,7 @@ async function auditLines(): Promise<readonly Record<string, unknown>[]> {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Asks past the client, which would not ask for what may not be issued. */
+/** Bypasses the client, which would not request what may not be issued. */
 function post(
   address: string,
   body: string,

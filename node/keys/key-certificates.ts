@@ -1,4 +1,4 @@
-// Key certificates: what a pair of keys says of another key, and the entry that a key set then has of it.
+// Key certificates: what a pair of keys attests about another key, and the key set entry that follows from it.
 
 import type { Signer } from "../../crypto/port.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
@@ -18,7 +18,7 @@ import { signEnvelope } from "../../service/sign-envelope.ts";
 
 export type Pair = readonly [classical: Signer, postQuantum: Signer];
 
-/** A key, or both halves of a pair, as its maker asks for it to be certified. */
+/** A key, or both halves of a pair, for which its owner requests a certificate. */
 export interface KeyRequest {
   readonly use: KeyUse;
   /** Null unless the use is `receipt`. */
@@ -32,7 +32,10 @@ export function certifiedKeyOf({ keyId, publicJwk }: Signer): CertifiedKey {
   return { key_id: keyId, alg: algorithmOf(publicJwk), public_key: publicJwk };
 }
 
-/** Refuses `payload_malformed` for a request that no certificate can say. Whether the issuer may is the verifier's to judge. */
+/**
+ * Refuses with `payload_malformed` a request that no certificate can express. Whether the issuer may certify it is for the
+ * verifier to judge.
+ */
 export async function certify(
   request: KeyRequest,
   issuer: Pair,
@@ -51,7 +54,7 @@ export async function certify(
   return ok(await signEnvelope(payloadTypes["key-certificate.v1"], payload, issuer));
 }
 
-/** What a key set lists of the keys of a certificate. */
+/** The key set entries for the keys of a certificate. */
 export function entriesOf(certificate: KeyCertificate): readonly KeyEntry[] {
   const { use, region, keys, valid_from, valid_until, compromised_from } = certificate;
   return keys.map((key, index) => ({
@@ -65,7 +68,7 @@ export function entriesOf(certificate: KeyCertificate): readonly KeyEntry[] {
   }));
 }
 
-/** Both halves of a root as anchors pin them. */
+/** Both halves of a root, in the form in which anchors pin them. */
 export function rootAnchors(classical: CertifiedKey, postQuantum: CertifiedKey): Anchors["roots"] {
   return [
     { ...classical, pair: postQuantum.key_id },

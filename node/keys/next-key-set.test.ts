@@ -42,7 +42,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const out = (name: string) => ({ path: made.path(name), replace: true });
 let sets = 0;
 
-/** The next set over the first one, or another; answers its keys by use. */
+/** The successor of the first set, or of another; returns its keys by use. */
 async function next(changes: Partial<IssueRequest> = {}) {
   sets += 1;
   const file = `set-${sets}.json`;

@@ -1,8 +1,9 @@
-// The next key set: everything that is still needed to verify what was signed before, and what changes.
-//   S1. No key is ever left out, no compromise unsaid or moved to a later instant, and no set is older than the one before.
-//   S2. A certificate that no verifier accepts any more, because its issuer was compromised when it was issued, is replaced:
-//       by the issuance key for a working key, by a root elsewhere for a pair.
-//   S3. What is given out verifies under the anchors: the verifier that everybody has judges it first.
+// The next key set: everything that is still needed to verify earlier signatures, and the changes.
+//   S1. No key is ever left out, no compromise is withdrawn or moved to a later instant, and no set is older than its
+//       predecessor.
+//   S2. A certificate that no verifier accepts any more, because its issuer was compromised when it was issued, is
+//       replaced: by the issuance key for a working key, by a root elsewhere for a pair.
+//   S3. A set that is issued verifies under the anchors: the public verifier checks it first.
 
 import { nativeCrypto } from "../../crypto/native.ts";
 import type { Anchors } from "../../protocol/anchors.ts";
@@ -25,22 +26,22 @@ import { certify, entriesOf, type KeyRequest, type Pair } from "./key-certificat
 
 export interface NextKeySet {
   readonly anchors: Anchors;
-  /** Null for the first. */
+  /** The preceding key set; null if this is the first. */
   readonly previous: KeySet | null;
   readonly issuance: Pair;
-  /** Key certificates that roots gave. */
+  /** Key certificates from roots. */
   readonly certificates: readonly Envelope[];
   /** Working keys to certify. */
   readonly requests: readonly KeyRequest[];
   /** Working keys that end, with the instant, by key_id. */
   readonly ends: ReadonlyMap<string, string>;
-  /** Keys that others may have had, with the first instant, by key_id; both halves of a pair are meant by one. */
+  /** Keys that others may have had, with the first such instant, by key_id; one key_id covers both halves of a pair. */
   readonly compromised: ReadonlyMap<string, string>;
   readonly nowMs: number;
 }
 
 export interface IssuedKeySet {
-  /** JSON text of the answer `{keys, signed}`. */
+  /** The JSON text of the answer `{keys, signed}`. */
   readonly text: string;
   readonly trust: Trust;
 }
@@ -52,7 +53,7 @@ interface Certified {
 
 type Refused<T> = Result<T, "key_set_refused">;
 
-/** Refuses `key_set_refused` with one sentence that names the key. */
+/** Refuses with `key_set_refused` and one sentence that names the key. */
 export async function issueKeySet(next: NextKeySet): Promise<Refused<IssuedKeySet>> {
   const issuedAt = formatTimestamp(next.nowMs);
   const { previous } = next;
@@ -114,7 +115,7 @@ function openAll(envelopes: readonly Envelope[]): Refused<readonly Certified[]> 
   for (const envelope of envelopes) {
     const certificate = openKeyCertificate(envelope);
     if (!certificate.ok) return refused(`A key certificate cannot be read: ${certificate.detail}`);
-    // The same certificate may be brought twice.
+    // The same certificate may be supplied twice.
     if (seen.has(envelope.payload)) continue;
     seen.add(envelope.payload);
     opened.push({ envelope, certificate: certificate.value });
@@ -126,7 +127,7 @@ function keyIdOf({ certificate }: Certified): string | undefined {
   return certificate.keys[0]?.key_id;
 }
 
-/** Compromises that are known and those that are said now, by key_id (S1). */
+/** Known and newly declared compromises, by key_id (S1). */
 function marksOf(next: NextKeySet, known: readonly Certified[]): Refused<ReadonlyMap<string, string>> {
   const marks = new Map<string, string>();
   const mark = (keyId: string, from: string | null): void => {
@@ -163,7 +164,7 @@ function windowOf({ certificate: { valid_from, valid_until } }: Certified): stri
   return `${valid_from} ${valid_until}`;
 }
 
-/** S2. */
+/** Leaves out certificates whose issuer was compromised when they were issued (S2). */
 function withoutFallen(
   known: readonly Certified[],
   marks: ReadonlyMap<string, string>,
@@ -176,7 +177,9 @@ function withoutFallen(
   );
 }
 
-/** Working keys that the issuance key certifies now: new ones, those that end, and those whose certificates fell. */
+/**
+ * The working keys that the issuance key certifies now: new ones, ending ones, and those whose certificates became invalid.
+ */
 function requestsOf(
   next: NextKeySet,
   known: readonly Certified[],

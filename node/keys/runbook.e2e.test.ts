@@ -1,5 +1,5 @@
-// Plays docs/keys.md: its commands in order, in a folder of their own, around a production node that runs all the while.
-// The offline verifier judges what the node signed, after each ceremony and under every key set that follows.
+// Runs docs/keys.md: its commands in order, in a separate folder, around a production node that stays up throughout. The
+// offline verifier judges what the node signed, after each ceremony and under every later key set.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
@@ -50,7 +50,7 @@ function quiet(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(env), NO_COLOR: "1" };
 }
 
-/** In the place of the one before. */
+/** Starts the node that `script` runs, in place of the previous one. */
 async function serve(script: string): Promise<void> {
   await stop();
   const command = script
@@ -79,13 +79,13 @@ async function stop(): Promise<void> {
   await ended;
 }
 
-/** Plays what stands under a title; answers what it printed. */
+/** Runs the commands under a title; returns their output. */
 async function playSection(title: string): Promise<string> {
   const blocks = sections.get(title);
   if (blocks === undefined || blocks.length === 0)
     throw new Error(`docs/keys.md has no commands under ${title}`);
   played.add(title);
-  // A time of the script is in whole seconds; what was signed before is of the second before.
+  // The script's times are in whole seconds; what was signed earlier is from the previous second.
   await nextSecond();
   let said = "";
   for (const { kind, script } of blocks) {
@@ -102,7 +102,7 @@ async function nextSecond(): Promise<void> {
   while (Math.floor(Date.now() / 1_000) === second) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** The node has taken over the set that its folder has, by itself. */
+/** Resolves once the node has adopted the set in its folder on its own. */
 async function takenOver(): Promise<void> {
   keySet = await readFile(join(folder, region, "key-set.json"), "utf8");
   const lateMs = Date.now() + takeOverMs;
@@ -118,7 +118,7 @@ async function judgeNow(answers: KeptAnswers, anchors = "anchors.json") {
   return judge(answers, { anchorsText: await readFile(join(folder, anchors), "utf8"), keySetText: keySet });
 }
 
-/** Asks the node for something new, and judges all that it ever gave. */
+/** Requests something new from the node, and judges everything that it ever returned. */
 async function expectAllHold(anchors: readonly string[] = ["anchors.json"]): Promise<void> {
   kept.push(await publishAndAsk(node, parties));
   for (const file of anchors) for (const answers of kept) expect(await judgeNow(answers, file)).toEqual({});
@@ -132,7 +132,7 @@ function receiptKeyOf(answers: KeptAnswers): string {
   return receiptOf(answers).signatures[0]?.keyid ?? "";
 }
 
-/** What somebody makes of an answer who has the receipt key: a receipt for a minute from now. */
+/** What a thief of the receipt key makes of an answer: a receipt for a minute from now. */
 async function forge(answers: KeptAnswers): Promise<KeptAnswers> {
   const genuine = receiptOf(answers);
   const receipt = openReceipt(genuine);

@@ -1,21 +1,21 @@
-// Commands of the pages under docs/, for the tests that play them.
+// The commands in the pages under docs/, for the tests that run them.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../../tools/process.ts";
 
-/** A block of commands; its kind stands behind `sh`, and is empty for those that are simply played. */
+/** A block of commands; its kind follows `sh`, and is empty for those that are simply run. */
 export interface Block {
   readonly kind: string;
   readonly script: string;
 }
 
-/** Makes `svc` this checkout's program. */
+/** Makes `svc` refer to this checkout's program. */
 export const shellPrelude = `set -euo pipefail
 svc() { "${process.execPath}" "${join(root, "cli", "main.ts")}" "$@"; }
 `;
 
-/** The blocks of commands of a page, by the titles that they stand under, in order. */
+/** The command blocks of a page, by the title above them, in order. */
 export async function playedBlocks(page: string): Promise<ReadonlyMap<string, readonly Block[]>> {
   const found = new Map<string, Block[]>();
   const text = await readFile(join(root, "docs", page), "utf8");

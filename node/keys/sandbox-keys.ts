@@ -1,6 +1,6 @@
-// The keys that a sandbox makes for itself on its first start, with a key set that lists them.
-//   K1. A key set is written once and then read: what was issued is never quietly issued again, and of nodes that start at
-//       the same time all have the set of one.
+// The keys that a sandbox generates for itself on its first start, with a key set that lists them.
+//   K1. A key set is written once and then read: it is never silently reissued, and nodes that start concurrently all use
+//       the same one.
 
 import { keepFirst, readFileIfThere } from "../../crypto/durable-file.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
@@ -26,15 +26,15 @@ export interface SandboxKeys {
 
 interface SandboxPlace {
   readonly store: FileKeyStore;
-  /** File of the key set. */
+  /** The file of the key set. */
   readonly path: string;
-  /** All of them: one receipt key each. */
+  /** All regions: there is one receipt key for each. */
   readonly regions: readonly string[];
   readonly passkeys: Anchors["passkeys"];
   readonly nowMs: number;
 }
 
-/** Makes what is not there yet. */
+/** Generates what is missing. */
 export async function ensureSandboxKeys(place: SandboxPlace): Promise<SandboxKeys> {
   const { store } = place;
   const signer = async (name: string, algorithm: KeyAlgorithm): Promise<Signer> =>

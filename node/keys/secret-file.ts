@@ -1,4 +1,4 @@
-// Secrets in files of their own: read by their owner alone, as private keys are.
+// Secrets in files of their own: readable by their owner only, like private keys.
 
 import { randomBytes } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -9,14 +9,14 @@ import { ConfigError } from "../config-error.ts";
 const secretBytes = 32;
 const groupAndWorld = 0o077;
 
-/** Makes a secret of 43 characters in a file that is not there yet. Throws {@link ConfigError} for one that is. */
+/** Writes a 43-character secret to a new file. Throws {@link ConfigError} if the file exists. */
 export async function writeSecret(path: string): Promise<void> {
   const secret = toBase64Url(randomBytes(secretBytes));
   if (await createFile(path, `${secret}\n`)) return;
   throw new ConfigError(path, "exists, and a secret is not overwritten; name another file");
 }
 
-/** The secret in a file. Throws {@link ConfigError} for one that is missing, that others may read, or that is too short. */
+/** The secret in a file. Throws {@link ConfigError} for one that is missing, readable by others, or too short. */
 export async function loadSecret(path: string): Promise<string> {
   const file = await open(path, "r").catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(path, `cannot be read (${error.code}); make it with \`svc keys create-secret\``);

@@ -1,4 +1,5 @@
-// The public files that say which keys count: the anchors and the key set. Both are verified before anything acts by them.
+// The public files that define which keys are trusted: the anchors and the key set. Both are verified before anything
+// relies on them.
 
 import { readFileIfThere } from "../../crypto/durable-file.ts";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -13,7 +14,7 @@ import { ConfigError } from "../config-error.ts";
 export const anchorsFile = "anchors.json";
 export const keySetFile = "key-set.json";
 
-/** The anchors in a file. Throws {@link ConfigError} for one that is missing, holds none, or those of another environment. */
+/** The anchors in a file. Throws {@link ConfigError} if it is missing, has none, or has those of another environment. */
 export async function loadAnchors(path: string, environment: Anchors["environment"]): Promise<Anchors> {
   const value = await loadJson(path, "the public anchors that `svc keys anchors` writes");
   const anchors = parseAnchors(value);
@@ -31,7 +32,7 @@ export interface LoadedKeySet {
   readonly trust: Trust;
 }
 
-/** The key set in a file. Throws {@link ConfigError} for one that is missing or does not verify under the anchors. */
+/** The key set in a file. Throws {@link ConfigError} if it is missing or does not verify under the anchors. */
 export async function loadKeySet(path: string, anchors: Anchors): Promise<LoadedKeySet> {
   const text = await loadText(path, "the key set that was issued for this service");
   const trust = trustIn(text, anchors);
@@ -39,7 +40,7 @@ export async function loadKeySet(path: string, anchors: Anchors): Promise<Loaded
   throw new ConfigError(path, `does not verify under the anchors: ${trust.detail} (${trust.code})`);
 }
 
-/** Trust in the keys of a key set's text, judged as every verifier does. */
+/** The trust that a key set's text gives its keys, judged as every verifier does. */
 export function trustIn(text: string, anchors: Anchors): Result<Trust> {
   const parsed = parseStrictJson(utf8(text));
   if (!parsed.ok) return parsed;
@@ -47,7 +48,7 @@ export function trustIn(text: string, anchors: Anchors): Result<Trust> {
   return trust.ok ? ok(trust.value) : refuse(trust.code, trust.detail);
 }
 
-/** Throws {@link ConfigError} for a file that is missing or is not JSON; `what` completes «is missing; put … there». */
+/** Throws {@link ConfigError} for a file that is missing or not JSON; `what` completes «is missing; put … there». */
 export async function loadJson(path: string, what: string): Promise<JsonValue> {
   const parsed = parseStrictJson(utf8(await loadText(path, what)));
   if (parsed.ok) return parsed.value;

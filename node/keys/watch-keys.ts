@@ -1,12 +1,12 @@
-// Looks at the files of the keys from time to time, so that a newer key set, and working keys that the operator brought,
-// are taken over while the node runs.
+// Polls the key files, so that a newer key set, and working keys that the operator provisioned, are adopted while the node
+// runs.
 
 import type { LogEntry } from "../../actors/system/ports.ts";
 import type { CurrentKeys } from "./current-keys.ts";
 
 const everyMs = 2_000;
 
-/** What it returns ends it. */
+/** Starts polling; the returned function stops it. */
 export function watchKeys(current: CurrentKeys, log: (entry: LogEntry) => void): () => void {
   const note = (level: LogEntry["level"], event: string, detail: string): void =>
     log({ level, event, actor: "", detail });

@@ -1,8 +1,8 @@
 // The working keys that a node holds, and which of them signs.
 //   W1. A key signs only while the verified key set lists it for this use and region, within its window, and not as
 //       compromised: from the moment that a set says otherwise it signs nothing more.
-//   W2. A document that names an instant is signed by the newest key that stood then, so it verifies whenever it is looked
-//       at, and what is signed again after a crash is signed by the same key.
+//   W2. A document that names an instant is signed by the newest key that was valid then, so it verifies at any later time,
+//       and what is signed again after a crash is signed by the same key.
 
 import { createCoalescingSigner } from "../../crypto/coalescing-signer.ts";
 import { createSigner } from "../../crypto/file-signer.ts";
@@ -18,18 +18,18 @@ export const nodeUses = ["projection", "receipt", "sidecar", "statement"] as con
 export type NodeUse = (typeof nodeUses)[number];
 
 export interface HeldKey {
-  /** Name in the key store, without its extension. */
+  /** The name in the key store, without its extension. */
   readonly name: string;
   readonly use: NodeUse;
   readonly signer: Signer;
 }
 
-/** How the key of a use is named, alone or before a dot and what tells it from the others of its use. */
+/** The name of the key of a use; it may be followed by a dot and a tag that distinguishes it from others of its use. */
 export function keyNameOf(use: string, region: string): string {
   return use === "receipt" ? `receipt-${region}` : use;
 }
 
-/** Rows and sidecars are signed by the hundred, receipts one a request. */
+/** Rows and sidecars are signed by the hundred, receipts one per request. */
 const signerOf: Readonly<Record<NodeUse, (jwk: PrivateJwk) => Signer>> = {
   projection: createWorkerSigner,
   receipt: createCoalescingSigner,
@@ -37,7 +37,7 @@ const signerOf: Readonly<Record<NodeUse, (jwk: PrivateJwk) => Signer>> = {
   statement: createSigner,
 };
 
-/** Every working key of the node's that the store has, by the names of their files. Throws what the store throws. */
+/** Every working key of the node in the store, by file name. Throws what the store throws. */
 export async function loadHeldKeys(
   store: FileKeyStore,
   region: string,
@@ -53,14 +53,14 @@ export async function loadHeldKeys(
     const jwk = await store.loadOfAlgorithm(name, "Ed25519");
     if (jwk === null) continue;
     const { keyId } = createSigner(jwk);
-    // A signer may have signatures under way.
+    // A known key keeps its signer, which may have signatures under way.
     const same = known.find((each) => each.name === name && each.signer.keyId === keyId);
     held.push(same ?? { name, use, signer: signerOf[use](jwk) });
   }
   return held;
 }
 
-/** Why a key that the node holds may not sign at `at`; null when it may. */
+/** Why a key that the node holds may not sign at `at`; null if it may. */
 export function heldKeyFault(
   held: HeldKey,
   trust: Trust,
@@ -85,7 +85,7 @@ interface Standing {
   readonly signer: Signer;
 }
 
-/** The signers of one state of the key set and of the files. */
+/** The signers for one state of the key set and the files. */
 export function standingSigners(
   held: readonly HeldKey[],
   trust: Trust,
@@ -94,14 +94,14 @@ export function standingSigners(
   const signers = nodeUses.map((use) => {
     const standing = held.flatMap((each): readonly Standing[] => {
       const entry = trust.keys.get(each.signer.keyId);
-      // Whatever its window is, a key that is listed otherwise or as compromised never signs (W1).
+      // Whatever its window, a key that is listed differently or as compromised never signs (W1).
       const mayEver =
         entry !== undefined &&
         each.use === use &&
         heldKeyFault(each, trust, { region, at: entry.valid_from }) === null;
       return mayEver ? [{ entry, signer: each.signer }] : [];
     });
-    // Newest first; all nodes choose alike between two that begin together.
+    // Newest first; all nodes choose alike between two keys that become valid together.
     const order = ({ entry }: Standing): string => `${entry.valid_from} ${entry.key_id}`;
     standing.sort((a, b) => (order(a) < order(b) ? 1 : -1));
     return [use, (at: string) => signerAt(use, standing, at)] as const;

@@ -19,7 +19,7 @@ describe("work side by side", () => {
       isSettled = true;
       return error;
     });
-    // Everything that waits for nothing but this process has run when a macrotask comes.
+    // By the next macrotask, everything that waits only for this process has run.
     await new Promise(setImmediate);
     expect(told).toEqual([failure]);
     expect(isSettled).toBe(false);

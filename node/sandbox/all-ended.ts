@@ -1,8 +1,8 @@
-// Work side by side that ends as one: whoever begins it again meets nothing of the time before.
+// Parallel work that ends as a unit: a caller that starts it again meets no leftovers of the previous attempt.
 
 /**
- * As `Promise.all`, but settles only when every part has ended. Rejects with the failure that came first; `onFailure`
- * is told of it at once, to end what could wait for long.
+ * Works like `Promise.all`, but settles only when every part has ended. Rejects with the first failure; `onFailure`
+ * receives it at once, so that it can stop parts that might wait for long.
  */
 export async function allEnded<T extends readonly unknown[]>(
   parts: readonly [...{ [K in keyof T]: Promise<T[K]> }],

@@ -1,4 +1,4 @@
-// Sample: two AI companies, each with a key of either algorithm.
+// Sample: two AI companies, each with one key per algorithm.
 
 import { everydayKey, type SampleCompany } from "./sample.ts";
 
@@ -11,7 +11,7 @@ export const firstCompany: SampleCompany = {
   keys: [everydayKey("Ed25519"), everydayKey("ES256")],
 };
 
-/** The bookshop blocks it. */
+/** The bookshop blocks this company. */
 export const secondCompany: SampleCompany = {
   name: "second-company",
   uuid: "e17b3f08-2a5d-4c94-9f6b-7d48a0e6c21b",

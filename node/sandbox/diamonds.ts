@@ -1,4 +1,4 @@
-// Products out of the diamonds data set (data/README.md): one stone a row, the same product for the same row always.
+// Products from the diamonds data set (data/README.md): one stone per row, and always the same product for the same row.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import { recordSchema } from "../../protocol/records/parse-record.ts";
@@ -11,24 +11,24 @@ export interface Stone {
   readonly clarity: string;
   readonly depth: string;
   readonly table: string;
-  /** Whole US dollars. */
+  /** The price in whole US dollars. */
   readonly price: string;
   /** Length, width and height in millimetres. */
   readonly size: readonly [x: string, y: string, z: string];
 }
 
-/** Whose catalogue a stone is in. */
+/** The business whose catalogue lists a stone. */
 export interface StoneShop {
   readonly brand: string;
-  /** Without trailing slash. */
+  /** The URL without trailing slash. */
   readonly website: string;
-  /** Start of every `business_product_id`. */
+  /** The prefix of every `business_product_id`. */
   readonly idPrefix: string;
 }
 
 const columns = "carat,cut,color,clarity,depth,table,price,x,y,z";
 
-/** Reads the data set's CSV. No field of it holds a comma or a line break. Throws for a file of another shape. */
+/** Reads the data set's CSV. No field contains a comma or a line break. Throws for a file with a different format. */
 export function parseStones(csv: string): readonly Stone[] {
   const [header = "", ...lines] = csv.trimEnd().split("\n");
   if (fieldsOf(header).join() !== columns)
@@ -54,13 +54,13 @@ function fieldsOf(line: string): readonly string[] {
   return line.replaceAll('"', "").replace("\r", "").split(",");
 }
 
-/** Every third stone is sold in the United Kingdom too, every fifth in Canada. */
+/** Every third stone is also sold in the United Kingdom, every fifth in Canada. */
 const abroad = [
   { country: "GB", currency: "GBP", every: 3, centsPerDollar: 79 },
   { country: "CA", currency: "CAD", every: 5, centsPerDollar: 136 },
 ];
 
-/** The product record of stone `index` (from 0). */
+/** The product record for stone `index` (from 0). */
 export function diamondProduct(stone: Stone, index: number, shop: StoneShop): JsonObject {
   const { carat, cut, color, clarity } = stone;
   const id = `${shop.idPrefix}${String(index + 1).padStart(6, "0")}`;

@@ -1,4 +1,4 @@
-// The diamond merchant's catalogue: pushed by its system (path A), over HTTP like anybody's.
+// The diamond merchant's catalogue, pushed by its system (path A) over HTTP like anyone else's.
 
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,15 +20,15 @@ export interface CatalogueDeps {
   readonly home: string;
   readonly businessUrl: string;
   readonly clock: Clock;
-  /** Reaches `businessUrl`. */
+  /** A fetch function that reaches `businessUrl`. */
   readonly fetch: Fetch;
 }
 
-/** The way is short: the service's own advice when to ask again is for clients elsewhere. */
+/** The round trip is short: the service's own retry advice is meant for remote clients. */
 const waitMsMax = 50;
 const patienceMs = 30_000;
 
-/** A push that is accepted is waited for as long as it takes, so it is told when there is no more use in it. */
+/** An accepted push is awaited for as long as it takes, so the caller aborts it when it is no longer needed. */
 export async function pushCatalogue(
   deps: CatalogueDeps,
   pusher: SandboxKey,

@@ -101,7 +101,7 @@ interface Opening {
   readonly category: string;
   readonly type?: string;
   readonly arrangement: string;
-  /** Yearly, lowest and highest. */
+  /** The yearly salary, lowest and highest. */
   readonly pay: readonly [min: string, max: string];
   readonly city: string;
   readonly closesIn: number;

@@ -1,5 +1,5 @@
-// Registers the sample parties: certificates, keys, custody, mandates, AI policies. Every step can be repeated, also by two
-// nodes at once.
+// Registers the sample parties: certificates, keys, custody, mandates, AI policies. Every step is idempotent, also when two
+// nodes do it concurrently.
 
 import type { CertificateStatus, KeyFacts } from "../../actors/messages/business.ts";
 import { type PrivateJwk, publicHalfOf } from "../../crypto/private-jwk.ts";
@@ -29,14 +29,14 @@ export interface RegisteredKey<K extends SampleKey = SampleKey> {
   readonly keyId: string;
 }
 
-/** What is needed of the node, and when things happened. Timestamps. */
+/** The parts of the node that are needed, and the timestamps of events. */
 export interface RegisterDeps {
   readonly parties: Parties;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** When everything came into force. */
+  /** The instant at which everything came into force. */
   readonly since: string;
-  /** Later than that: when those keys and mandates ended or were revoked of which a sample says so. */
+  /** A later instant: the keys and mandates that a sample describes as ended or revoked ended then. */
   readonly endedAt: string;
 }
 
@@ -60,7 +60,7 @@ export async function certificateInForce(parties: Parties, uuid: string): Promis
   return certificate && { certId: certificate.cert_id, status: certificate.status };
 }
 
-/** The party with its certificate, keys and mandates. */
+/** Registers the party with its certificate, keys and mandates. */
 export async function registerBusiness(
   deps: RegisterDeps,
   business: SampleBusiness,
@@ -71,7 +71,7 @@ export async function registerBusiness(
   await openWithCertificate(deps, business, "business");
   const { role, cose } = sealer;
   const owner = role === "sealing" ? { person_role: "owner" as const } : {};
-  // It seals from `since` on for every node that registers the same samples, also for one that started a little earlier.
+  // It seals from `since` on, whichever node registers the same samples, even one that started a little earlier.
   const valid_from = formatTimestamp((parseTimestamp(deps.since) ?? 0) - sealerLeadMs);
   await registerKey(deps, { ...keyFacts(deps, uuid, sealer), valid_from, role, cose, ...owner });
   await stateCustody(deps, uuid, sealer);
@@ -105,7 +105,7 @@ async function openWithCertificate(
 ): Promise<void> {
   const { uuid, legalName: legal_name, country } = party;
   await deps.parties.open({ uuid, kind, legal_name, country, group: uuid, blocked_groups: [] });
-  // Whatever became of the certificate since, an active one is issued once.
+  // Whatever the certificate has become since, an active one is issued once.
   if ((await certificateInForce(deps.parties, uuid)) !== null) return;
   await deps.parties.issueCertificate({
     uuid,
@@ -119,7 +119,7 @@ async function openWithCertificate(
   });
 }
 
-/** Ends the certificate of a party that is to have ended; answers the one in force. */
+/** Ends the certificate of a party whose certificate is meant to end; returns the one in force. */
 export async function endCertificate(
   deps: Pick<RegisterDeps, "parties" | "since" | "now">,
   party: SampleParty,
@@ -150,13 +150,13 @@ function keyFacts(
   return sample?.fate === "ended" ? { ...facts, valid_until: deps.endedAt } : facts;
 }
 
-/** A key that was revoked since is not registered again. */
+/** A key that has been revoked since is not registered again. */
 function registerKey({ parties }: RegisterDeps, facts: KeyFacts): Promise<void> {
   const isDone = async () => (await parties.facts(facts.party_uuid, facts.key_id)).key !== "unknown";
   return unlessDone(isDone, () => parties.registerKey(facts));
 }
 
-/** Another node that registers the same samples may have been a moment earlier, with instants of its own. */
+/** Another node that registers the same samples may have been a moment earlier, with its own instants. */
 async function unlessDone(isDone: () => Promise<boolean>, run: () => Promise<void>): Promise<void> {
   if (await isDone()) return;
   try {
@@ -184,7 +184,7 @@ async function revokeKey(
   await parties.revokeKey({ uuid, key_id: keyId, revoked_at: endedAt, compromised_from });
 }
 
-/** Of the first mandate of a sample key; also in the grant of one that is not registered. */
+/** The id of a sample key's first mandate; the grant of an unregistered key uses it as well. */
 export function firstMandateId(keyId: string): string {
   return `mdt_${keyId}_1`;
 }
@@ -226,8 +226,8 @@ function endOf({ since, endedAt }: RegisterDeps, mandate: SampleMandate | undefi
 }
 
 /**
- * Seals and registers the AI policies, version by version, in force since everything is; answers when the last came into force,
- * a timestamp or null: an earlier release may have registered it, and said something else.
+ * Seals and registers the AI policies, version by version, in force from the same instant as everything else. Returns when
+ * the last one came into force, as a timestamp, or null: an earlier release may have registered it with other content.
  */
 export async function registerPolicies(
   deps: RegisterDeps,

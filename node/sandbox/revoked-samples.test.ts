@@ -1,4 +1,4 @@
-// A sandbox is started again after operators took keys of its samples out of force.
+// A sandbox is restarted after operators revoked keys of its samples.
 
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../protocol/identifiers.ts";
@@ -11,7 +11,7 @@ import { trialBusinesses, trialCompanies } from "./trials.ts";
 const dayMs = 86_400_000;
 const parties = [...sampleBusinesses, ...trialBusinesses, ...sampleCompanies, ...trialCompanies];
 
-/** Takes all keys of the samples in these roles out of force, as an operator would; answers how many. */
+/** Revokes all keys of the samples in these roles, as an operator would; returns how many. */
 async function revoke({ services }: World, roles: readonly string[]): Promise<number> {
   const nowMs = services.clock.now();
   let revoked = 0;
@@ -57,7 +57,7 @@ describe("a sandbox whose sample keys were revoked", () => {
   ])("is filled without them where it was not filled yet: %s (%j)", async (_which, roles, expected) => {
     const home = await newHome();
     const world = await openWorld(home);
-    // Everything is registered by then, and nothing published.
+    // By then everything is registered and nothing is published.
     await expect(world.seed(150)).rejects.toThrow(Killed);
     await revoke(world, roles);
     await opened.pop()?.close();

@@ -1,4 +1,4 @@
-// Samples that are registered and published together, with a journal of their own in the home folder.
+// Samples that are registered and published together, with their own journal in the home folder.
 
 import { join } from "node:path";
 import type { FileKeyStore } from "../../crypto/key-store.ts";
@@ -30,7 +30,7 @@ export interface SampleSetDeps {
 }
 
 export interface SampleSet {
-  /** Name of the journal in the home folder. */
+  /** The name of the journal in the home folder. */
   readonly journalFile: string;
   readonly businesses: readonly SampleBusiness[];
   readonly companies: readonly SampleCompany[];
@@ -54,10 +54,13 @@ export interface OpenSet {
   readonly companies: readonly OpenCompany[];
 }
 
-/** Everything came into force so long before the first start: what is tried with earlier instants is not refused for its age. */
+/**
+ * Everything came into force this long before the first start, so that trials with earlier instants are not refused for
+ * their age.
+ */
 const inForceForMs = 3_600_000;
 
-/** Everything that a seal names is registered; what an earlier run registered is not registered again. */
+/** Registers everything that a seal names; what an earlier run registered is not registered again. */
 export async function openSampleSet(deps: SampleSetDeps, set: SampleSet): Promise<OpenSet> {
   const nowMs = deps.clock.now();
   const journal = await openSeedJournal(join(deps.home, set.journalFile), {
@@ -89,7 +92,7 @@ function registerDeps(deps: SampleSetDeps, { state }: SeedJournal): RegisterDeps
 interface Opening {
   readonly deps: SampleSetDeps;
   readonly register: RegisterDeps;
-  /** By an earlier run. */
+  /** Whether an earlier run registered the samples. */
   readonly isRegistered: boolean;
 }
 
@@ -100,7 +103,7 @@ async function openBusiness(
   const integration = await loadKeys(deps, business.name, business.integrationKeys);
   const sealer = await openSealer(deps, business);
   const inForce = isRegistered ? await certificateInForce(deps.parties, business.uuid) : null;
-  // The store may be another one than that of the earlier run.
+  // The store may differ from that of the earlier run.
   if (inForce === null) await registerBusiness(register, business, { sealer, integration });
   return { business, sealer, integration };
 }

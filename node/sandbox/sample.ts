@@ -1,4 +1,4 @@
-// The shapes of the sample parties: what they are called, what they publish, and how it is sealed.
+// The shapes of the sample parties: their names, what they publish, and how it is sealed.
 
 import type { MandateScopeFacts } from "../../actors/messages/business.ts";
 import type { ActionName, AiPolicyRecord, BlockedName, UseName } from "../../protocol/ai-policy.ts";
@@ -17,40 +17,40 @@ export type SampleAlgorithm = "Ed25519" | "ES256";
 
 export interface SampleKey {
   readonly algorithm: SampleAlgorithm;
-  /** What it is for, as `sandbox.json` says it. */
+  /** The purpose of the key, as `sandbox.json` states it. */
   readonly note: string;
-  /** Left out for a key that is valid. An `unregistered` one is known to nobody until a request brings its grant. */
+  /** Omitted for a valid key. An `unregistered` one is unknown until a request brings its grant. */
   readonly fate?: "unregistered" | "revoked" | "compromised" | "ended";
 }
 
 export interface SampleIntegrationKey extends SampleKey {
-  /** Left out for one that allows everything, null for none at all. */
+  /** Omitted for a mandate that allows everything, null for none at all. */
   readonly mandate?: SampleMandate | null;
 }
 
 export interface SampleMandate {
   readonly note: string;
-  /** Where it differs from one that allows everything. */
+  /** How the mandate differs from one that allows everything. */
   readonly scope?: Partial<MandateScopeFacts>;
-  /** Left out for one that is in force. */
+  /** Omitted for a mandate that is in force. */
   readonly fate?: "revoked" | "ended";
 }
 
-/** What a certificate became after the party had published. */
+/** What became of a certificate after the party had published. */
 export interface SampleEnding {
   readonly status: "revoked" | "closed" | "withdrawn";
   readonly reason: string;
-  /** Whether it counts from before everything that the party sealed. */
+  /** Whether it applies from before everything that the party sealed. */
   readonly reachesBack: boolean;
 }
 
 export interface SampleBusiness {
-  /** Names its keys in the key store. */
+  /** The name under which the key store has its keys. */
   readonly name: string;
   readonly uuid: string;
   readonly legalName: string;
   readonly country: string;
-  /** What it is for, as `sandbox.json` says it. */
+  /** The purpose of the party, as `sandbox.json` states it. */
   readonly note: string;
   readonly integrationKeys: readonly SampleIntegrationKey[];
   readonly ending?: SampleEnding;
@@ -58,7 +58,7 @@ export interface SampleBusiness {
   readonly sealer: "passkey" | "hosted";
   /** Its AI policies in order; the last one is in force. */
   readonly policies: readonly AiPolicyRecord[];
-  /** Uuids of AI companies whose groups it blocks. */
+  /** The uuids of AI companies whose groups it blocks. */
   readonly blocks: readonly string[];
   /** Records that are sealed one by one. */
   readonly records: (calendar: Calendar) => readonly SampleRecord[];
@@ -83,7 +83,7 @@ export interface SampleRecord {
   readonly record: JsonObject;
 }
 
-/** A time of day, UTC, some days after the sandbox was first started: its samples are about what is to come. */
+/** A time of day, UTC, some days after the sandbox was first started: its samples are about future events. */
 export type Calendar = (days: number, time?: `${number}:${number}`) => string;
 
 const dayMs = 86_400_000;
@@ -102,7 +102,7 @@ export interface Permissions {
   readonly blocked: readonly BlockedName[];
 }
 
-/** The AI policy record that grants exactly these. */
+/** The AI policy record that grants exactly these permissions. */
 export function aiPolicy({ use, action, blocked }: Permissions): AiPolicyRecord {
   return {
     schema: aiPolicySchemaId,

@@ -31,7 +31,7 @@ const records = businesses.flatMap((business) =>
     .map((sample) => ({ ...sample, business: business.name, legalName: business.legalName })),
 );
 
-/** As the service judges them, which certified all the others. */
+/** The faults that the service finds in a record; it has certified all other companies. */
 function faultsOf({ collection, record }: SampleRecord, legalName: string): readonly unknown[] {
   const parsed = parseRecord(collection, canonicalBytes(record));
   if (!parsed.ok) return parsed.faults;

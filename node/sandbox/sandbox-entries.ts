@@ -1,4 +1,4 @@
-// What `sandbox.json` says of each sample.
+// The entries of `sandbox.json` for each sample.
 
 import type { Clock, Signer } from "../../crypto/port.ts";
 import { createMandateRenewal } from "../../service/mandate-renewal.ts";

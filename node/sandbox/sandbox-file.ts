@@ -1,11 +1,11 @@
-// `sandbox.json` in the home folder of a node: whatever a stranger needs to try everything out. Its members are fixed; every
-// `note` says in a sentence what its sample is for.
+// `sandbox.json` in the home folder of a node: everything that a stranger needs to try things out. Its members are fixed;
+// every `note` says in a sentence what its sample is for.
 
 import type { Anchors } from "../../protocol/anchors.ts";
 
 export interface Sandbox {
   readonly environment: "sandbox";
-  /** Base URLs, without trailing slash. */
+  /** The base URLs, without trailing slash. */
   readonly base_url: string;
   readonly business_url: string;
   readonly verify_url: string;
@@ -43,9 +43,9 @@ export interface SandboxCompany {
 export interface SandboxKey {
   readonly key_id: string;
   readonly alg: "Ed25519" | "ES256";
-  /** For trying out only: a sandbox key is refused by production. */
+  /** For trials only: production refuses a sandbox key. */
   readonly private_jwk: Readonly<Record<string, string>>;
-  /** Sent as `SVC-Sandbox-Key` with every sandbox request. */
+  /** The value to send as `SVC-Sandbox-Key` with every sandbox request. */
   readonly grant: string;
   readonly note: string;
 }

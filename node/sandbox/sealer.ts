@@ -1,4 +1,4 @@
-// What seals for a sample business: a passkey made in software, or the key that the service holds for the business.
+// The sealers of the sample businesses: a passkey made in software, or the key that the service holds for the business.
 
 import { sign } from "node:crypto";
 import { nativeCrypto } from "../../crypto/native.ts";
@@ -14,14 +14,16 @@ export interface Sealer {
   readonly keyId: string;
   readonly publicJwk: PublicJwk;
   readonly role: "sealing" | "hosted";
-  /** Who holds the key. */
+  /** The party that holds the key. */
   readonly custody: "self" | "hosted";
-  /** COSE_Key as an authenticator registers it, base64; null for a key that is no passkey. */
+  /** The COSE_Key as an authenticator registers it, in base64; null for a key that is not a passkey. */
   readonly cose: string | null;
   seal(payloadType: string, payload: Uint8Array): Promise<Envelope>;
 }
 
-/** User present and verified, backup eligible and backed up: what a synchronised passkey says (WebAuthn Level 3, §6.1). */
+/**
+ * User present and verified, backup eligible and backed up: the flags of a synchronised passkey (WebAuthn Level 3, §6.1).
+ */
 const flags = 0x01 | 0x04 | 0x08 | 0x10;
 
 /** Seals with WebAuthn assertions, as a person's authenticator would for the deployment's portal. */

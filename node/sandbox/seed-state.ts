@@ -1,5 +1,5 @@
-// How far the filling of a sandbox came, in `sandbox-seed.json`. What is sealed carries the instants kept here, so that
-// a filling that was interrupted seals the same documents again, and the service recognises them.
+// The progress of seeding a sandbox, in `sandbox-seed.json`. Seals carry the instants stored here, so that a seeding that
+// was interrupted seals the same documents again and the service recognises them.
 
 import { readFileIfThere, replaceFile } from "../../crypto/durable-file.ts";
 import type { Clock } from "../../crypto/port.ts";
@@ -9,25 +9,31 @@ export interface SeedState {
   readonly v: 1;
   /** Timestamps. */
   readonly first_started_at: string;
-  /** From when what is registered is in force; sandboxes of an earlier release have it from their first start. */
+  /**
+   * The instant from which registered items are in force; in sandboxes of an earlier release it is that of their first
+   * start.
+   */
   readonly since?: string;
-  /** When everything that a seal names was registered; null before. */
+  /** When everything that a seal names was registered; null before that. */
   readonly sealing_at: string | null;
-  /** Later instants of sealing, of fillings that went on when seals of the first were too old to be taken; oldest first. */
+  /**
+   * Later sealing instants, for seedings that resumed when seals with the first one were too old to be accepted; oldest
+   * first.
+   */
   readonly sealed_again_at?: readonly string[];
-  /** Everything is published. */
+  /** Whether everything is published. */
   readonly is_complete: boolean;
-  /** A record to try things with; null before it is known. */
+  /** A record to try things with; null until it is known. */
   readonly example_record_id: string | null;
 }
 
 export interface SeedJournal {
   readonly state: SeedState;
-  /** Kept durably before it returns. */
+  /** Stores the state durably before it returns. */
   advance(change: Partial<Omit<SeedState, "v" | "first_started_at">>): Promise<void>;
 }
 
-/** Opens the state in `path`, beginning a new one with these instants (timestamps) when there is none. */
+/** Opens the state in `path`, or creates one with these instants (timestamps) if there is none. */
 export async function openSeedJournal(
   path: string,
   { now, since }: { readonly now: string; readonly since: string },
@@ -50,10 +56,10 @@ export async function openSeedJournal(
   };
 }
 
-/** When records are sealed: at the instants that were kept, and once these are too long ago, at one more. */
+/** The instants at which records are sealed: the stored ones and, once these are too old, one more. */
 export interface SealingInstants {
   kept(): readonly string[];
-  /** One for each filling, kept before it is used. */
+  /** One per seeding, stored before it is used. */
   another(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// A node without HTTP whose sandbox is filled, interrupted and filled again. For tests.
+// A node without HTTP whose sandbox is seeded, interrupted and seeded again. For tests.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ const urls = {
   ops_url: "http://127.0.0.1:7304",
 };
 
-/** The business surface without HTTP: the key of the catalogue's pusher is taken as authenticated. */
+/** The business surface without HTTP: the key of the catalogue's pusher is treated as authenticated. */
 function surfaceOf(
   services: NodeServices,
   pusher: () => { readonly uuid: string; readonly keyId: string },
@@ -85,9 +85,9 @@ async function callerOf(
 export interface World {
   readonly home: string;
   readonly services: NodeServices;
-  /** How many effects of fillings are under way. */
+  /** The number of seeding effects that are under way. */
   underWay(): number;
-  /** `change` may give effects of its own. */
+  /** `change` may provide its own effects. */
   seed(stepsLeft?: number, change?: (deps: SeedDeps) => Partial<SeedDeps>): Promise<SeedOutcome>;
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ export async function openWorld(home: string, laterMs = 0): Promise<World> {
   let underWay = 0;
   const seed: World["seed"] = async (stepsLeft = Number.POSITIVE_INFINITY, change = () => ({})) => {
     let left = stepsLeft;
-    /** The process ends before an effect, or after it and before anybody knows. */
+    /** Kills the process before an effect, or after it and before anybody knows. */
     const around = async <T>(effect: () => Promise<T>): Promise<T> => {
       left -= 1;
       if (left < 0) throw new Killed();

@@ -1,10 +1,10 @@
-// Fills a new sandbox with the samples and writes `sandbox.json`.
-//   Z1. Killed at any moment and started again, it goes on: keys and instants are kept before they are used, so the
-//       same documents are sealed again, and what was published is not published twice.
-//   Z2. A sandbox that is complete only gets mandates that are in force and a `sandbox.json` with today's addresses; one of an
-//       earlier release gets the samples besides that it does not have.
-//   Z3. A filling that failed has ended: nothing that it began runs on, so it can be begun again at once.
-//   Z4. What operators took out of force meanwhile is left out, and keeps nothing else from being filled.
+// Seeds a new sandbox with the samples and writes `sandbox.json`.
+//   Z1. Killed at any moment and restarted, it continues: keys and instants are stored before they are used, so the same
+//       documents are sealed again, and nothing is published twice.
+//   Z2. A complete sandbox only gets mandates that are in force and a `sandbox.json` with today's addresses; a sandbox of
+//       an earlier release also gets the samples that it lacks.
+//   Z3. A seeding that failed has ended: nothing that it started is still running, so it can be retried at once.
+//   Z4. What operators revoked in the meantime is left out, and does not prevent the rest from being seeded.
 
 import { join } from "node:path";
 import type { PublishOutcome } from "../../actors/messages/push.ts";
@@ -45,13 +45,15 @@ export type SandboxUrls = Pick<Sandbox, "base_url" | "business_url" | "verify_ur
 export interface SeedDeps extends SampleSetDeps, EntriesDeps {
   readonly urls: SandboxUrls;
   readonly publishRecord: (request: PublishRecordRequest) => Promise<Result<PublishOutcome>>;
-  /** Reaches `urls.business_url`: the catalogue is pushed the way any business's system would push it. */
+  /**
+   * A fetch function that reaches `urls.business_url`: the catalogue is pushed the way any business's system would push it.
+   */
   readonly fetch: Fetch;
 }
 
 export interface SeedOutcome {
   readonly sandbox: Sandbox;
-  /** A published record, to try things with; null where none could be published (Z4). */
+  /** A published record to try things with; null if none could be published (Z4). */
   readonly exampleRecordId: string | null;
 }
 
@@ -66,7 +68,7 @@ const trialSamples: SampleSet = {
   companies: trialCompanies,
 };
 
-/** Needs the business surface to be listening. Throws when a sample is refused: that is a fault of this program. */
+/** Requires the business surface to be listening. Throws if a sample is refused, because that is a bug of this program. */
 export async function seedSandbox(deps: SeedDeps): Promise<SeedOutcome> {
   const sets = await allEnded([openSampleSet(deps, everydaySamples), openSampleSet(deps, trialSamples)]);
   const [everyday, trials] = sets;
@@ -98,13 +100,13 @@ async function pushFirstCatalogue(
   const [open] = businesses;
   const [key] = open?.integration ?? [];
   if (open === undefined || key === undefined) throw new Error("The first sample business has no key.");
-  // What the one pushes counts by the mandate that the other sealed.
+  // The pushes of the first key are valid by the mandate that the second one sealed.
   if ((await isRevoked(deps, open, key.keyId)) || (await isRevoked(deps, open, open.sealer.keyId))) return;
   const { key: pusher } = await sandboxIntegrationKey(deps, open.business, key);
   await pushCatalogue({ ...deps, businessUrl: deps.urls.business_url }, pusher, failed);
 }
 
-/** Publishes what is not published yet; then the certificates end that are to have ended. */
+/** Publishes what is not published yet; then ends the certificates that are meant to end. */
 async function fillSet(
   deps: SeedDeps,
   set: OpenSet,
@@ -133,7 +135,7 @@ async function publishSamples(
   const publishing = await allEnded(
     businesses.map(async (open) => {
       const inForce = await certificateInForce(deps.parties, open.business.uuid);
-      // Another node that fills the same sandbox has finished with it.
+      // Another node that seeds the same sandbox has completed it.
       if (inForce?.status !== "active" || (await isRevoked(deps, open, open.sealer.keyId))) return [];
       const certified = { ...open, certId: inForce.certId };
       const policyLiveFrom = await registerPolicies(register, open.business, certified);
@@ -161,7 +163,7 @@ interface CertifiedBusiness extends OpenBusiness {
   readonly policyLiveFrom: string | null;
 }
 
-/** Publishes a business's own records one by one (path B); answers their ids. */
+/** Publishes a business's own records one by one (path B); returns their ids. */
 async function publishRecords(
   deps: SeedDeps,
   open: CertifiedBusiness,
@@ -172,8 +174,8 @@ async function publishRecords(
 }
 
 /**
- * The same seal again is recognised however old it is; a new one is taken for some minutes only. So what was published by an
- * interrupted filling is found under an instant of its own, and the rest is sealed at one more.
+ * An identical seal is recognised however old it is; a new one is accepted only for some minutes. So what an interrupted
+ * seeding published is found under one of its instants, and the rest is sealed at one more.
  */
 async function publishOne(
   deps: SeedDeps,
@@ -184,7 +186,7 @@ async function publishOne(
   const attempt = async (): Promise<Result<PublishOutcome> | null> => {
     for (const instant of instants.kept().slice(tried)) {
       tried += 1;
-      // After the business's last AI policy, which the record names.
+      // The instant must be after the business's last AI policy, which the record names.
       const after = formatTimestamp((parseTimestamp(instant) ?? 0) + open.business.policies.length);
       const { policyLiveFrom: liveFrom } = open;
       const sealedAt = liveFrom !== null && liveFrom > after ? liveFrom : after;

@@ -1,10 +1,10 @@
-// What a newcomer is told when a sandbox runs: where everything is, and commands that work when they are pasted.
+// What a newcomer sees when a sandbox runs: where everything is, and commands that work when pasted.
 
 import { sampleBusinesses } from "./businesses.ts";
 import type { SeedOutcome } from "./seed.ts";
 import { trialBusinesses, trialCompanies } from "./trials.ts";
 
-/** `homeOption`: the home folder as it was named on the command line, or null for the default. */
+/** `homeOption` is the home folder as named on the command line, or null for the default. */
 export function tourLines(
   { sandbox, exampleRecordId }: SeedOutcome,
   options: { readonly homeOption: string | null },
@@ -43,7 +43,7 @@ export function tourLines(
   ];
 }
 
-/** Of the parties that are not for trying refusals. */
+/** The parties that are not meant for trying refusals. */
 function everydayNames(parties: readonly { readonly legal_name: string }[]): string {
   const trials = [...trialBusinesses, ...trialCompanies].map(({ legalName }) => legalName);
   return parties
@@ -60,7 +60,7 @@ function blockedName(sandbox: SeedOutcome["sandbox"]): string {
   return names.join(" and ");
 }
 
-/** For a POSIX shell. */
+/** Quotes for a POSIX shell. */
 function quoted(text: string): string {
   return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

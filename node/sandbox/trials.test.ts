@@ -106,7 +106,7 @@ describe("a sandbox that is started again after months", () => {
 });
 
 describe("a sandbox of an earlier release", () => {
-  /** What an earlier release left: it had no samples that are refused, and everything was in force since its first start. */
+  /** The state that an earlier release left: it had no refused samples, and everything was in force from its first start. */
   async function earlier(world: World): Promise<void> {
     const state = { v: 1, first_started_at: formatTimestamp(Date.now() - 1_000), sealing_at: null };
     const journal = { ...state, is_complete: false, example_record_id: null };

@@ -1,5 +1,5 @@
-// Samples that are refused: parties, keys and mandates of which each is good for trying one refusal. What is tried with them
-// and how it is answered: refusals/ and docs/sandbox.md.
+// Samples that are refused: parties, keys and mandates, each for trying one refusal. What is tried with them, and the
+// answers: refusals/ and docs/sandbox.md.
 
 import type { JsonObject } from "../../protocol/canonical-json.ts";
 import {
@@ -13,7 +13,7 @@ import {
   sampleRecord,
 } from "./sample.ts";
 
-/** The records of these parties are published where no other sample is: searches elsewhere find what they always found. */
+/** These parties' records are published where no other sample is, so that searches elsewhere find what they always found. */
 const country = "IE";
 
 const policy = aiPolicy({

@@ -1,5 +1,5 @@
-// Evidence that does not stand, and the reason that a verifier gives: POST /v1/verify, or the offline verifier with the
-// anchors of `sandbox.json`.
+// Evidence that fails verification, and the reason that a verifier gives: by POST /v1/verify, or by the offline verifier
+// with the anchors of `sandbox.json`.
 
 import { collectEvidence, verifyEvidenceFile } from "../../../client/evidence.ts";
 import { createSvcClient, type FetchedRecord, type RecordAnswer } from "../../../client/service-client.ts";
@@ -18,7 +18,7 @@ import {
   trialSearch,
 } from "./trial.ts";
 
-/** A record sealed alone, as it was fetched. */
+/** A record that was sealed on its own, as it was fetched. */
 async function fetchFirst(
   trial: Trial,
   search: Readonly<Record<string, unknown>> = inTrialCountry,
@@ -47,7 +47,7 @@ async function clientOf({ everyday, sandbox }: Trial) {
 
 const sections = ["seal", "sidecar", "projection", "ai_policy_bits"] as const;
 
-/** Asks POST /v1/verify; the first section that does not stand says why. */
+/** Calls POST /v1/verify; the first section that fails gives the reason. */
 async function verify({ send, sandbox }: Trial, evidence: object): Promise<Refused> {
   const { status, json } = await send({
     url: `${sandbox.verify_url}/v1/verify`,
@@ -68,7 +68,7 @@ interface Held {
   readonly body: FetchedRecord;
 }
 
-/** A record and its seal, of which something is changed. */
+/** A record and its seal, with one thing changed. */
 const fetchedWith =
   (change: (held: Held) => object, search?: Readonly<Record<string, unknown>>) =>
   async (trial: Trial): Promise<Refused> => {
@@ -292,7 +292,7 @@ const standing: readonly Refusal[] = [
   },
 ];
 
-/** The oldest issuance of the business's certificate is the one that was active. */
+/** The oldest certificate of the business is the one issued as active. */
 function sealedUnderFirst(words: string) {
   return async (trial: Trial): Promise<Refused> => {
     const publisher = await trial.publisher(words);
@@ -304,7 +304,7 @@ function sealedUnderFirst(words: string) {
   };
 }
 
-/** An evidence file with something changed, judged offline, or judged by other anchors. */
+/** A modified evidence file that is judged offline, or one that is judged by other anchors. */
 const offlineWith =
   (
     change: (file: JsonObject) => JsonObject,
@@ -324,7 +324,7 @@ const offlineWith =
     return { status: null, code: failed?.reason ?? "", detail: failed?.detail ?? "" };
   };
 
-/** Pins the issuance keys of the set, of which no certificate says that they are roots. */
+/** Pins the issuance keys of the set, which no certificate declares to be roots. */
 function otherAnchors(anchors: Anchors, file: JsonObject): object {
   const { keys } = file["key_set"] as unknown as { readonly keys: readonly KeyEntry[] };
   const issuance = keys.filter(({ use }) => use === "issuance");
@@ -364,7 +364,7 @@ const offline: readonly Refusal[] = [
     attempt: async (trial) => {
       const other = await fetchFirst(trial, { q: "ideal cut" });
       const receipt = other.body.receipt as unknown as JsonValue;
-      // Which request the receipt answered is another question.
+      // Which request the receipt answered is a separate question.
       return offlineWith(({ request_hash: _asked, ...file }) => ({
         ...file,
         fetched: { ...(file["fetched"] as JsonObject), receipt },

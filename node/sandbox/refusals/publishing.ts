@@ -1,4 +1,4 @@
-// Refusals of a batch: by key and mandate, by its seal, by what was sent before, and record by record.
+// Refusals of a batch: because of the key and mandate, the seal, what was sent before, or single records.
 
 import { publishBody } from "../../../client/batch.ts";
 import { askForGrant } from "../../../client/sandbox-grant.ts";
@@ -21,7 +21,7 @@ const publishAs =
   async (trial: Trial): Promise<Refused> =>
     refusedBy(await trial.publish(await trial.publisher(words), lamp()));
 
-/** Publishes until it is refused, a few times at most: caps count by the clock hour. */
+/** Publishes until it is refused, a few times at most: caps are counted per clock hour. */
 async function publishUntilRefused(trial: Trial, publisher: Publisher): Promise<Refused> {
   for (let left = 6; ; left -= 1) {
     const refused = refusedBy(await trial.publish(publisher, lamp()));
@@ -126,7 +126,7 @@ const repetition: readonly Refusal[] = [
   },
 ];
 
-/** How many begin before the first is answered is a matter of luck, which is tried some times. */
+/** How many requests start before the first is answered is a matter of luck, so this is tried several times. */
 async function allAtOnce(trial: Trial): Promise<Refused> {
   const { publisher } = await trial.everyday;
   const records = Array.from({ length: 50 }, (_, index) => trialProduct(`tried-${index}`));
@@ -203,7 +203,7 @@ async function newPublisher(trial: Trial): Promise<Publisher> {
   return { key, grant, businessUuid: party.uuid, certId: String(json["cert_id"]) };
 }
 
-/** A batch of records by the everyday key, or by the key that is named; the fault that it is refused for. */
+/** A batch of records from the everyday key, or from the named key; resolves with the fault for which it is refused. */
 const recordsOf =
   (records: () => readonly Uint8Array[], words?: string) =>
   async (trial: Trial): Promise<Refused> => {

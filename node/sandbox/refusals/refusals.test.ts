@@ -1,4 +1,4 @@
-// Every refusal that is documented, brought about as a stranger would: a node that was just started, its `sandbox.json`, HTTP.
+// Every documented refusal, provoked as a stranger would: with a freshly started node, its `sandbox.json`, and HTTP.
 
 import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -17,7 +17,7 @@ import { openTrial, type Refused, type Trial, trialProduct, trialSearch } from "
 let home = "";
 let node: RunningNode;
 let trial: Trial;
-/** It takes a quarter of a minute, so it is begun before the others. */
+/** It takes a quarter of a minute, so it is started before the others. */
 let slow: Promise<Refused>;
 
 beforeAll(async () => {

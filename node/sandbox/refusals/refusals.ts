@@ -7,7 +7,7 @@ import type { Refusal, Refused } from "./trial.ts";
 
 export const refusals: readonly Refusal[] = [...requestRefusals, ...publishingRefusals, ...evidenceRefusals];
 
-/** Names as {@link Refusal} has them. */
+/** Names in the form that {@link Refusal} uses. */
 export const untried: Readonly<Record<string, string>> = {
   allowance_exhausted: "A sandbox bills nothing, so no allowance is ever spent.",
   internal_error: "It is a fault of the service, which nobody can request.",
@@ -23,7 +23,7 @@ export const untried: Readonly<Record<string, string>> = {
   "verify/entitlement_invalid": "This version has no entitlements.",
 };
 
-/** Whether it was refused as the name says: with its code, and where it names one with that reason. */
+/** Whether it was refused as the name says: with its code and, if the name gives a reason, with that reason. */
 export function isAsNamed(name: string, { code, reason }: Refused): boolean {
   const [kind, part] = name.split("/");
   if (kind === "verify" || kind === "record") return code === part;

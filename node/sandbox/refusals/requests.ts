@@ -1,4 +1,4 @@
-// Refusals of requests: their signatures, and what they ask.
+// Refusals of requests: because of their signatures, or because of what they ask.
 
 import { connect } from "node:net";
 import {
@@ -178,7 +178,7 @@ const questions: readonly Refusal[] = [
   },
 ];
 
-/** Exactly this text, which is not what a client would send. */
+/** Sends exactly this text, which no client would send. */
 function sendText(url: string, sent: string): Promise<Refused> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// What trying a refusal needs: the sandbox as `sandbox.json` describes it, and HTTP. It knows nothing else, so what it can do a
-// stranger can do.
+// What trying a refusal needs: the sandbox as `sandbox.json` describes it, and HTTP. It knows nothing else, so a stranger
+// can do everything that it does.
 
 import { request as httpRequest } from "node:http";
 import { publishBody, sealBatch } from "../../../client/batch.ts";
@@ -12,7 +12,7 @@ import type { Sandbox, SandboxKey } from "../sandbox-file.ts";
 
 /** How something was refused. */
 export interface Refused {
-  /** Of the answer; null where no service was asked. */
+  /** The status of the answer; null if no service was asked. */
   readonly status: number | null;
   readonly code: string;
   readonly reason?: string;
@@ -22,7 +22,7 @@ export interface Refused {
 export interface Refusal {
   /** The code, or `verify/<reason>`, `record/<code>`, `seal_invalid/<reason>`. */
   readonly name: string;
-  /** Which sample is used and what is done with it: a sentence. */
+  /** A sentence that says which sample is used and what is done with it. */
   readonly how: string;
   readonly attempt: (trial: Trial) => Promise<Refused>;
 }
@@ -30,14 +30,14 @@ export interface Refusal {
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** Parsed body; empty where it is not JSON. */
+  /** The parsed body; empty if it is not JSON. */
   readonly json: JsonObject;
 }
 
-/** Who signs. */
+/** The key that signs a request. */
 export interface Caller {
   readonly key: SigningKey;
-  /** Null for a key that has none, or whose grant is not sent. */
+  /** The grant that is sent; null if the key has none or does not send it. */
   readonly grant: string | null;
 }
 
@@ -52,12 +52,12 @@ export interface SentRequest {
   readonly caller?: Caller | null;
   readonly tag?: SignatureTag;
   readonly body?: string | Uint8Array;
-  /** What is sent in place of the body that was signed. */
+  /** The body that is sent in place of the one that was signed. */
   readonly sentBody?: string;
   readonly nonce?: string;
   /** Unix seconds. */
   readonly created?: number;
-  /** Replace or add to those of the request. */
+  /** Headers that replace or extend those of the request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -72,11 +72,11 @@ export interface SealChanges {
 export interface Trial {
   readonly sandbox: Sandbox;
   send(request: SentRequest): Promise<Answer>;
-  /** The integration key whose own note, or whose mandate's, has these words. */
+  /** The integration key whose own note, or whose mandate's note, contains these words. */
   publisher(words: string): Promise<Publisher>;
-  /** The key of the AI company whose note has the first words; its own note has the second. */
+  /** The key of the AI company whose note contains the first words; the key's own note contains the second. */
   searcher(company: string, words: string): Promise<Caller>;
-  /** Everyday keys. */
+  /** The keys for everyday use. */
   readonly everyday: Promise<{ readonly publisher: Publisher; readonly searcher: Caller }>;
   newKey(): Promise<SigningKey>;
   seal(
@@ -108,7 +108,7 @@ export function openTrial(sandbox: Sandbox): Trial {
       {
         businessUuid: publisher.businessUuid,
         certId: publisher.certId,
-        // Every business for trying has one.
+        // Every business that is meant for trying has one.
         aiPolicyVersion: 1,
         recordType: "products",
         seq: nextSeq(),
@@ -243,7 +243,7 @@ export function jsonOf(text: string): JsonObject {
   }
 }
 
-/** What a problem document says. An answer that is none was no refusal: its code is empty. */
+/** The content of a problem document. Any other answer was not a refusal: its code is empty. */
 export function refusedBy({ status, json }: Answer): Refused {
   const { code = "", reason, detail = "" } = json;
   return {
@@ -254,7 +254,7 @@ export function refusedBy({ status, json }: Answer): Refused {
   };
 }
 
-/** Exact bytes of a product for trying; `changes` replace members, or with undefined leave them out. */
+/** The exact bytes of a trial product; `changes` replace members, or leave them out if undefined. */
 export function trialProduct(id: string, changes: Readonly<Record<string, unknown>> = {}): Uint8Array {
   const record = {
     schema: "svc/products/1",
@@ -278,7 +278,7 @@ export function trialProduct(id: string, changes: Readonly<Record<string, unknow
   return canonicalBytes(Object.fromEntries(members) as JsonObject);
 }
 
-/** A search that finds something, in which `changes` replace members, or with undefined leave them out. */
+/** A search that has results; `changes` replace members, or leave them out if undefined. */
 export function trialSearch(changes: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({
     collection: "products",

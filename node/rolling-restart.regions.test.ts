@@ -34,7 +34,6 @@ describe("a rolling restart of all nodes under load", () => {
         // It must not have used anything that it had already closed: that would log a warning.
         expect(node.logTail()).not.toMatch(/session is closed|Cannot convert/);
         await node.start();
-        if (process.env.DBG) console.log(node.logTail().slice(-3000));
         console.log(`${node.name} was away for ${Math.round(performance.now() - beganMs)} ms`);
       }
       const reports = await Promise.all(traffic.map((each) => settleTraffic(cluster, each)));

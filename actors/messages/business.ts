@@ -20,8 +20,8 @@ export interface PartyFacts {
   readonly kind: PartyKind;
   readonly legal_name: string;
   readonly country: string;
-  /** Companies of one group are blocked together; an AI company's own uuid unless told otherwise. */
   /** Companies of one group are blocked together. Defaults to an AI company's own UUID. */
+  readonly group: string;
   /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
 }

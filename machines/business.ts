@@ -49,7 +49,10 @@ export interface BusinessContext {
   readonly recordsLive: number;
 }
 
-/** `number` and `change` are the numbers given with the event; events in journals of earlier versions lack them, which means one more than the last. */
+/**
+ * `number` and `change` are the numbers given with the event; events in journals of earlier versions lack them, which
+ * means one more than the last.
+ */
 export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }

@@ -9,7 +9,10 @@ import type { Commands } from "./protocol.ts";
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
 
-/** Role of a registered key: `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's passkey, and `hosted` is held by the service on behalf of the business. */
+/**
+ * Role of a registered key: `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's
+ * passkey, and `hosted` is held by the service on behalf of the business.
+ */
 export type KeyRole = "integration" | "retrieval" | "sealing" | "hosted";
 
 /** What a person may do for the business. A developer registers keys; an owner or admin also seals mandates and AI policies. */
@@ -34,7 +37,10 @@ export interface KeyFacts {
   readonly public_key: PublicJwk;
   /** The COSE_Key as registered, in base64; only passkeys have one. */
   readonly cose: string | null;
-  /** Only passkeys have one, and it is never published. It is absent on passkeys registered before roles existed; those count as the owner's. */
+  /**
+   * Only passkeys have one, and it is never published. It is absent on passkeys registered before roles existed; those
+   * count as the owner's.
+   */
   readonly person_role?: PersonRole;
   readonly valid_from: string;
   readonly valid_until: string | null;
@@ -256,7 +262,10 @@ export interface PushPlan {
 export type PlannedListings = readonly (readonly [recordId: string, listings: Listings])[];
 
 export interface PublishingFacts {
-  /** When the home answered, in Unix milliseconds, by the clock that determines when AI policies come into force; nodes of an earlier version omit it. */
+  /**
+   * When the home answered, in Unix milliseconds, by the clock that determines when AI policies come into force; nodes of
+   * an earlier version omit it.
+   */
   readonly at_ms?: number;
   readonly party: PartyFacts | null;
   /** The newest certificate issuance; null before the first. */

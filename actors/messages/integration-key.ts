@@ -13,7 +13,10 @@ export interface IdempotentAnswer {
 export interface IntegrationKeyProtocol {
   /** Claims a nonce until its signature expires at `expires_ms`; the claim is durable before the reply. */
   "nonce.claim"(command: { readonly nonce: string; readonly expires_ms: number }): NonceReply;
-  /** Claims the Idempotency-Key for a request. When the same worker repeats it, the answer is the same and the claim is renewed. */
+  /**
+   * Claims the Idempotency-Key for a request. When the same worker repeats it, the answer is the same and the claim is
+   * renewed.
+   */
   "idempotency.begin"(command: {
     readonly scope: string;
     readonly digest: string;
@@ -37,7 +40,10 @@ export interface IntegrationKeyProtocol {
   }): CapsReply;
   /** Read-only: is this seq acceptable for this push? */
   "seq.check"(command: { readonly seq: number; readonly push_id: string }): SeqReply;
-  /** Commits (seq, push_id) and charges the caps, which other pushes may have used up in the meantime; the same pair again gets the same answer. */
+  /**
+   * Commits (seq, push_id) and charges the caps, which other pushes may have used up in the meantime; the same pair again
+   * gets the same answer.
+   */
   "push.charge"(command: {
     readonly seq: number;
     readonly push_id: string;

@@ -7,7 +7,10 @@ export function personRole(key: KeyFacts): PersonRole | null {
   return key.role === "sealing" ? (key.person_role ?? "owner") : null;
 }
 
-/** Whether the key may seal what binds the whole business: mandates and AI policies. For a key that is not a passkey there is no person to check. */
+/**
+ * Whether the key may seal what binds the whole business: mandates and AI policies. For a key that is not a passkey there
+ * is no person to check.
+ */
 export function bindsBusiness(key: KeyFacts): boolean {
   return personRole(key) !== "developer";
 }

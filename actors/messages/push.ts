@@ -110,7 +110,10 @@ export type AcceptReply =
   | {
       readonly status: "accepted" | "known";
       readonly state: PushState;
-      /** The report of a queued push that was just accepted, as `push.status` would return it; nodes of earlier releases omit it. */
+      /**
+       * The report of a queued push that was just accepted, as `push.status` would return it; nodes of earlier releases
+       * omit it.
+       */
       readonly report?: PushReport;
     }
   | { readonly status: "late" };

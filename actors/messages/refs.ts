@@ -2,7 +2,10 @@
 //   P1. All actors of a party (the party itself, its keys, its pushes) live together in the party's home region.
 //   P2. Nonce actors and the region actor live in the region that their name contains.
 
-/** Names one actor: `kind/id`. A caller that knows the kind may ask the actor (`ActorSystem.ask`); from a plain name only the place is known. */
+/**
+ * Names one actor: `kind/id`. A caller that knows the kind may ask the actor (`ActorSystem.ask`); from a plain name only
+ * the place is known.
+ */
 export interface ActorRef<Kind extends string = string> {
   readonly kind: Kind;
   readonly id: string;

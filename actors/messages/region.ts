@@ -10,7 +10,10 @@ export interface RegionProtocol {
   "region.open"(command: { readonly region: string }): DoneReply;
   /** Applies row changes to the region's index; answered once a search sees them. */
   "rows.apply"(command: { readonly work_id: string; readonly changes: readonly RowChange[] }): RowsReply;
-  /** Like `rows.apply`, but the region reads the rows from its own store: answered once they are readable there and searchable. */
+  /**
+   * Like `rows.apply`, but the region reads the rows from its own store: answered once they are readable there and
+   * searchable.
+   */
   "rows.index"(command: {
     readonly work_id: string;
     readonly collection: CollectionName;

@@ -31,7 +31,10 @@ export interface ActorView<Snapshot = AnyMachineSnapshot> {
   readonly nowMs: number;
   /** The machine's snapshot: `value`, `context`, `matches()`. */
   readonly snapshot: Snapshot;
-  /** A keyed row that `rows` selected, as the earlier decisions of the same batch left it. Kinds read rows through tables (row-table.ts). */
+  /**
+   * A keyed row that `rows` selected, as the earlier decisions of the same batch left it. Kinds read rows through tables
+   * (row-table.ts).
+   */
   row(rt: number, k: number, k2: string): PartitionRow | undefined;
   /** All loaded rows of a table, in (k, k2) order. */
   rowsOf(rt: number): readonly PartitionRow[];
@@ -64,7 +67,10 @@ export interface Decision<R, E extends Message = Message> {
    * effects; they are not lost if the activation ends, but the waiting caller is then answered `restarting`.
    */
   readonly wait?: true;
-  /** The facts that this decision establishes, in order; each one is applied to the machine. If there are none, the state did not change. */
+  /**
+   * The facts that this decision establishes, in order; each one is applied to the machine. If there are none, the state
+   * did not change.
+   */
   readonly events?: readonly E[];
   readonly puts?: readonly PartitionRow[];
   readonly deletes?: readonly RowKey[];
@@ -100,7 +106,10 @@ export interface ActorDefinition<K extends string = string> extends KindFacts<K>
   readonly effects: Readonly<Record<string, NamedEffect>>;
 }
 
-/** The effects of one action. This is a method's type, so that a kind may declare the parameter types that its own machine uses. */
+/**
+ * The effects of one action. This is a method's type, so that a kind may declare the parameter types that its own machine
+ * uses.
+ */
 export type NamedEffect = { of(params: unknown, view: ActorView): readonly Effect[] }["of"];
 
 /** An actor kind as its author writes it: checked against its protocol `P` and the events and context of its machine `M`. */
@@ -150,7 +159,10 @@ export interface AskOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Sends a command and waits for the reply, whose type follows from the actor's kind and the command's. Rejects with {@link ActorUnavailable}. */
+/**
+ * Sends a command and waits for the reply, whose type follows from the actor's kind and the command's. Rejects with
+ * {@link ActorUnavailable}.
+ */
 export type Ask<Protocols = ActorProtocols> = <
   K extends KindOf<Protocols>,
   T extends CommandType<Protocols[K]>,
@@ -160,7 +172,10 @@ export type Ask<Protocols = ActorProtocols> = <
   options?: AskOptions,
 ) => Promise<ReplyOf<Protocols[K], T>>;
 
-/** The context of an activity, which is work outside the actor. It must be idempotent: it is repeated until its result is committed. */
+/**
+ * The context of an activity, which is work outside the actor. It must be idempotent: it is repeated until its result is
+ * committed.
+ */
 export interface ActivityContext<K extends string = string, Protocols = ActorProtocols> {
   readonly actor: ActorRef<K>;
   /** Identifies this piece of work; it is the same in every repetition. */
@@ -245,7 +260,10 @@ export interface ActorSystemStats {
   readonly outboxPending: number;
 }
 
-/** The caller may try again: the actor is overloaded, restarting, quarantined or moving. If `effect` is `unknown`, the command may or may not have been applied. */
+/**
+ * The caller may try again: the actor is overloaded, restarting, quarantined or moving. If `effect` is `unknown`, the
+ * command may or may not have been applied.
+ */
 export type ActorUnavailable = Unavailable<
   "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store"
 >;

@@ -31,7 +31,7 @@ interface EventBody {
   readonly e: readonly Message[];
 }
 
-/** The state of an actor that has no journal yet. */
+/** The state of an actor that has no journal. */
 export function initialState(driver: MachineDriver, id: string): ActorState {
   return {
     epoch: 0,
@@ -169,7 +169,7 @@ export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number):
   for (const [sender, heard] of state.inbox) if (heard.expiresAtMs < turn.nowMs) state.inbox.delete(sender);
 }
 
-/** The earlier of the timers that will stand and `outboxWakeMs`; null for never. */
+/** The earliest of `outboxWakeMs` and the timers that remain after the turn; null for never. */
 function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): number | null {
   let earliest = outboxWakeMs ?? Number.POSITIVE_INFINITY;
   for (const [id, timer] of state.timers) {

@@ -192,7 +192,7 @@ function addOnce(
   return { reply: n, events: [{ type: "added" as const, by }], puts };
 }
 
-/** An activity that succeeds only once a test lets it. */
+/** An activity that fails `failures` times before it succeeds. */
 export class Bench {
   readonly runs: string[] = [];
   failures = 0;

@@ -4,6 +4,7 @@
 //   M2. The mandates of a key are read together, those that end last first, so ended mandates never hide one that has not ended.
 //       The number in force at once is limited to the number read; one more is refused.
 //   M3. Earlier releases kept mandates among the other register entries. They are read there, and move when they change.
+
 import type { Envelope } from "../../protocol/dsse.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";

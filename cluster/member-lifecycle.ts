@@ -9,6 +9,7 @@
 //       even if clocks betray this.)
 //   I5. A member at the node's own address is an earlier life of this node, and is replaced at once.
 //   I6. If it is missing from the view, or its region is declared dead, it has lost its lease, whatever its heartbeats say.
+
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
 import {

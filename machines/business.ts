@@ -3,7 +3,7 @@
 //   B2. `change` orders the versions of the party's register entries; it only grows.
 //   B3. A held push keeps its number; its hold is settled once.
 //   B4. The state determines what may happen (actors/business): a business publishes in `active` only, and opens nothing
-//       in `closed`. Events that have happened are applied in every state: journals of earlier releases have pushes in other states.
+//       in `closed`. Events are applied in every state: journals of earlier releases have pushes in other states.
 // Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";

@@ -1,4 +1,4 @@
-// Region: applies row changes to its index and closes its receipt batches. It has no journal: a caller that got no answer retries.
+// Region: applies row changes to its index and closes its receipt batches. It has no journal: callers without an answer retry.
 //   R1. A piece of work runs at most once at a time; its result is kept until the caller has it. A caller that gave
 //       up may never return, so only the newest of the uncollected results are kept.
 //   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation is closed like any other.

@@ -1,4 +1,5 @@
-// The commands of a push actor. There is one for each push_id. A push is a sealed batch (path A) or one record sealed alone (path B).
+// The commands of a push actor. There is one for each push_id. A push is a sealed batch (path A), or one
+// record sealed alone (path B).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type {
@@ -37,8 +38,9 @@ export interface PushFacts {
   /** The countries that the mandate allows; null for no limit (path B). */
   readonly countries: readonly string[] | null;
   /**
-   * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded, because
-   * they are part of the machine's context. Absent on pushes accepted before names were protected: all names count as its own.
+   * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded,
+   * because they are part of the machine's context. Absent on pushes accepted before names were protected: all names count
+   * as its own.
    */
   readonly own_names?: readonly string[];
   /** The push's position among the pushes, withdrawals and deletions of the business. */

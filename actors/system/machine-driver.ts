@@ -6,8 +6,8 @@
 //   M4. A context given as one object in the machine's configuration is shared by all its actors, so it is frozen.
 // XState's public `transition()` makes an actor, a system and a scope for each call. With one scope for all of them, the machine
 // of a business handles 234,000 events a second, compared with 17,000 by `transition()` (one thread of a shared core), and every
-// event of every actor passes through here. The scope is internal to XState, so a test compares the driver with `transition()` over
-// random events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
+// event of every actor passes through here. The scope is internal to XState, so a test compares the driver with `transition()`
+// over random events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
 
 import type { AnyMachineSnapshot, AnyStateMachine, ExecutableActionObject, StateNode } from "xstate";
 import type { ActorDefinition, Message } from "./definition.ts";

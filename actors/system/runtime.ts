@@ -7,7 +7,8 @@
 //   A5. An unknown outcome is not a failure: the identical commit is sent again, or the actor is claimed again.
 //   A6. A crashed actor is restarted with increasing back-off; one that keeps crashing is quarantined (supervision.ts).
 //   A7. Everything is bounded (limits.ts, activation-table.ts).
-//   A8. A system that stops hands its actors over; one that is killed leaves state from which another can continue (drain, below).
+//   A8. A system that stops hands its actors over (drain, below); one that is killed leaves state from which another can
+//       continue.
 //   A9. Old state is readable: snapshots have a version, and are upgraded (machine-driver.ts).
 //   A10. The machine is the documentation: operators see the machine that runs (inspect.ts).
 

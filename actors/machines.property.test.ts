@@ -1,4 +1,4 @@
-// The machines of all kinds: the system runs them exactly as XState does, and every state is reachable.
+// The machines of all kinds: the system runs them exactly as XState does, and commands reach every resting state.
 
 import { readFileSync } from "node:fs";
 import fc from "fast-check";

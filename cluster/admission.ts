@@ -3,7 +3,7 @@
 //   A2. `protocol_unknown`: it shares no protocol version with a member that is alive: a member without a heartbeat
 //       while it is watched for the eviction time keeps nobody out.
 //   A3. `clock_off`: its wall clock is too far from the store's: times in records and receipts would be wrong.
-//   A4. `region_dead`: its region was declared dead; what its store holds may be behind what its successor wrote.
+//   A4. `region_dead`: its region was declared dead; its store may lack writes of its successor.
 //   A5. `stranger`: a live node of its region does not know its secret or its cluster's name, and so could
 //       not reach the actors placed here. A node that cannot be asked keeps nobody out.
 

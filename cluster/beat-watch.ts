@@ -26,7 +26,7 @@ export class BeatWatch {
     this.#evictMs = evictMs;
   }
 
-  /** Compares a read with what was seen before of `members`; forgets all others. */
+  /** Compares a read with the earlier ones of `members`; forgets all others. */
   note(members: readonly Pick<Member, "incarnation">[], read: BeatRead): void {
     // Reads may overtake each other; one that began earlier contains nothing newer.
     if (read.beganMs < this.#latestBeganMs) return;

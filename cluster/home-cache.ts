@@ -47,7 +47,7 @@ export class HomeCache {
     this.#missedMs.clear();
   }
 
-  /** Looks up a home that is not known in the store. Throws the store's error. */
+  /** Asks the store for a home that is not cached. Throws the store's error. */
   lookUp(party: string): Promise<void> {
     const underWay = this.#lookUps.get(party);
     if (underWay !== undefined) return underWay;

@@ -90,7 +90,7 @@ export interface Membership {
   refresh(): Promise<void>;
   /** Reports that a member does not answer. It is watched more closely for a while, but removed no earlier than otherwise. */
   suspect(): void;
-  /** Leaves for good; `drain` finishes what was accepted. Views are still followed until `stop`. */
+  /** Leaves permanently; `drain` finishes the accepted work. Views are still followed until `stop`. */
   leave(drain: () => Promise<void>): Promise<void>;
   /** Ends everything at once, halting what acts. */
   stop(): void;

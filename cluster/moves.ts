@@ -11,7 +11,7 @@
 //     raised the version since. A node that resumes a move continues it.
 // T3. Between 1 and 4 the party's actors answer nobody: callers wait or are asked to retry. Therefore the nodes are notified
 //     and do not have to find out on their own, and actors are handed over in parallel, because a party has one for each
-//     push that it ever made.
+//     push that it has ever made.
 // T4. An actor that was created between two looks is found by the second: step 3 ends with a look that finds nothing new.
 
 import type { ActorRef } from "../actors/messages/refs.ts";

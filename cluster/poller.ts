@@ -12,7 +12,7 @@ export interface Monotonic {
 export interface PollerOptions {
   readonly timers: TimerPort;
   readonly monotonic: Monotonic;
-  /** Must not reject. */
+  /** The call, which must not reject. */
   readonly run: () => Promise<void>;
   /** The interval until the next run, evaluated when one begins. */
   readonly everyMs: () => number;

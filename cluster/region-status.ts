@@ -2,14 +2,14 @@
 //
 // What the store does not do automatically: before a region is declared dead, it is taken out of the keyspace's replication
 // (otherwise no majority of all regions can be found), its machines are kept from writing to the others, and its nodes are
-// stopped. What was acknowledged there and had not yet reached another region is lost for the successor: nothing, if
-// commits are replicated before they are acknowledged, and otherwise the last moments before the loss.
+// stopped. Commits acknowledged there that had not yet reached another region are lost for the successor: none, if
+// commits are replicated before they are acknowledged, and otherwise those of the last moments before the loss.
 //   D1. A region is declared dead once, with a successor that is alive, or with none yet; naming or replacing the successor
 //       later is a change of the same standing.
 //   D2. Its nodes lose their leases as soon as they read this, and do not join while it lasts (admission.ts A4).
 //   D3. Re-joining: its data centre is rebuilt from the others first. Then its successor stops taking parties over, and
-//       only once every node there has followed that is the region active again; its nodes may join from then on. What
-//       was taken over in the meantime has its home with the successor and stays there until it is moved.
+//       only once every node there has followed that is the region active again; its nodes may join from then on. Parties
+//       that were taken over in the meantime have their home with the successor and stay there until they are moved.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type ClusterStore, type RegionStatus, StoreError } from "../storage/cluster-store.ts";

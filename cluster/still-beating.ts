@@ -1,4 +1,4 @@
-// Which nodes of a region show signs of life, for an operator who is about to declare that none does.
+// Lists the nodes of a region that show signs of life, for an operator who is about to declare the region dead.
 //   S1. A heartbeat whose count changes while it is watched is a sign of life, whatever its age: heartbeats of another region
 //       arrive late. The absence of such a sign proves nothing: heartbeats of a region that is cut off cannot be seen.
 

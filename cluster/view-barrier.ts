@@ -1,5 +1,5 @@
-// Waits until every node of a region acts by what was written before the call: a move or a standing.
-//   F1. A new version of the view is written after what is to be followed; a member whose heartbeat carries that version has
+// Waits until every node of a region acts by a move or a standing that was written before the call.
+//   F1. A new version of the view is written after that move or standing; a member whose heartbeat carries that version has
 //       read moves and standings since, and finished what followed from them (cluster-view.ts O2).
 //   F2. A member that does not report this is waited for as long as it is in the view: it either follows, or is removed.
 //   F3. Nobody waits for the others' next poll: they are told to look at once. A member that is not reached finds out on its

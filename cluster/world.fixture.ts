@@ -59,7 +59,7 @@ export class WorldNode {
   /** Time after which a lost call rejects. */
   lostMs = 2_000;
   isKilled = false;
-  /** What other members take this node for. */
+  /** How other members answer this node's greeting. */
   greet: (member: Member) => Greeting = () => "known";
   readonly #world: World;
   readonly #held: (() => void)[] = [];
@@ -179,7 +179,7 @@ export class WorldNode {
 }
 
 export class World {
-  /** True time, which no node sees. */
+  /** The true time, which no node sees. */
   readonly time = new ManualTime(1_000);
   readonly regions: readonly string[];
   readonly cluster: MemoryCluster;

@@ -2,7 +2,7 @@
 //   R1. A piece of work runs at most once at a time; its result is kept until the caller has it. A caller that gave
 //       up may never return, so only the newest of the uncollected results are kept.
 //   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation is closed like any other.
-//   R3. Once a minute, receipts whose retention period is over are removed; what was closed over them stays.
+//   R3. Once a minute, receipts whose retention period is over are removed; the closed batches over them stay.
 
 import { assign, setup } from "xstate";
 

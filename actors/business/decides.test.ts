@@ -1,4 +1,4 @@
-// What the state of a business allows (N5 of the definition).
+// The commands that the state of a business allows (N5 of the definition).
 
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";

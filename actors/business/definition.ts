@@ -4,8 +4,8 @@
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
 //   N4. A generation is given to one (push, leaf) only; generations never restart, and the only gaps are where the actor
 //       continued without the last numbers that a lost region may have given (terms.ts).
-//   N5. What the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). A repetition
-//       of what was done before is answered as before.
+//   N5. A command that the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). The
+//       repetition of an earlier command is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";

@@ -8,7 +8,7 @@
 //   Q2. A (seq, push_id) pair is charged once, no matter who repeats it.
 //       A retired key is not charged again.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
-//       hours, whatever became of the first one, unless that one was released without an answer to keep.
+//       hours, regardless of the outcome of the first one, unless that one was released without an answer to keep.
 //   Q4. «In progress» is a claim by one worker, which renews it for as long as it works: the answering node may be
 //       another one, and may be gone. A claim expires if it is not renewed, and also with the activation that noted it,
 //       until its worker renews it in the next activation. The same request then continues where it ended.

@@ -129,7 +129,7 @@ export interface LeafAssignment {
   readonly change: number;
 }
 
-/** Who requested a change of a party's register, and why. Kept by the party's actor and published nowhere. */
+/** Who requested a change of a party's register, and why. The party's actor keeps it, and it is published nowhere. */
 export interface RegisterAct {
   readonly by: string;
   readonly reason: string;
@@ -187,7 +187,7 @@ export interface BusinessProtocol {
     /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
-  /** Confirms or rejects a held push, decided in the business portal. */
+  /** Confirms or rejects a held push, as decided in the business portal. */
   "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
   /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {

@@ -32,13 +32,13 @@ export interface IntegrationKeyProtocol {
   }): DoneReply;
   /** The worker's request ended without an answer to keep: the key is free again if the worker still holds the claim. */
   "idempotency.release"(command: { readonly scope: string; readonly token?: string }): DoneReply;
-  /** Read-only: may a body of `content_length` bytes with this digest be parsed? */
+  /** Read-only: whether a body of `content_length` bytes with this digest may be parsed. */
   "caps.check"(command: {
     readonly digest: string;
     readonly content_length: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): CapsReply;
-  /** Read-only: is this seq acceptable for this push? */
+  /** Read-only: whether this seq is acceptable for this push. */
   "seq.check"(command: { readonly seq: number; readonly push_id: string }): SeqReply;
   /**
    * Commits (seq, push_id) and charges the caps, which other pushes may have used up in the meantime; the same pair again

@@ -1,11 +1,11 @@
 // The push actor: one accepted batch until every record is settled and searchable.
 // Keyed rows: 16 outcomes and 17 row references, one of each for every chunk.
-//   U1. Accepting again, under whatever key, changes nothing and answers with the state.
+//   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
 //   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
 //   U4. Nothing is accepted after the instant until which its staged leaves are guaranteed to exist.
 //   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
-//       Whether an index has confirmed them is what `complete` says, and no caller waits for that.
+//       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
 //   U6. An event that the machine would not take in its state leaves neither an event nor a row.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";

@@ -42,7 +42,7 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       const changes = await readChanges(ports, params);
       if (changes.length === params.references.length) return apply(ports.index, params.work_id, changes);
       const detail = `${params.references.length - changes.length} rows are not readable in this region yet.`;
-      // A throw is retried: what was written in another region is on its way here.
+      // A throw is retried: the rows written in another region are on their way here.
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
     },

@@ -76,7 +76,7 @@ export class ActivationTable {
     return leaving !== null;
   }
 
-  /** Passivates the actors that had nothing to do for the idle time. */
+  /** Passivates the actors that have been idle for `idleMs`. */
   sweep(nowMs: number): void {
     for (const activation of this.values()) {
       if (activation.touched) {

@@ -306,7 +306,7 @@ export abstract class Activation {
   /** Called when work fails repeatedly (E4). */
   protected doubtful(): void {}
 
-  /** Whether a turn (and, for a journaled actor, its commit) is wanted although there is no message. */
+  /** Whether a turn (and, for a journaled actor, its commit) is needed although there is no message. */
   protected get wantsCommit(): boolean {
     return false;
   }

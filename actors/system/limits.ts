@@ -19,7 +19,7 @@ export interface ActorLimits {
   readonly timersMax: number;
   /** Maximum number of actors in memory. */
   readonly activationsMax: number;
-  /** An actor that had nothing to do for this long is passivated. */
+  /** An actor that has been idle for this long is passivated. */
   readonly idleMs: number;
   /** Interval between two sweeps for idle actors. */
   readonly idleSweepMs: number;

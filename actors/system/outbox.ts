@@ -1,4 +1,4 @@
-// One actor's effects on their way out, after the commit that made them true.
+// The outbox of one actor: sends its effects after the commit that made them true.
 //   E1. Effects are retried with back-off, for ever, until they are acknowledged (A3).
 //   E2. Messages to one target are sent in order: while some are under way, nothing later is sent, and after a failure
 //       the first unacknowledged one is sent first. So a receiver never gets a later message before an earlier one.
@@ -105,7 +105,7 @@ export class Outbox {
     this.pending.delete(seq);
   }
 
-  /** Retries at once what waits for a retry: a target that could not be reached before may be elsewhere by now. */
+  /** Retries the waiting effects at once: a target that could not be reached before may be elsewhere by now. */
   retryNow(): void {
     if (this.#stopped) return;
     for (const lane of [...this.#lanes.values()]) {

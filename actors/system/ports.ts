@@ -58,8 +58,8 @@ export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSyste
   /** Receives messages from another node's outbox; see {@link RemoteTarget.deliver}. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
   /**
-   * To be called when the membership has changed: looks for actors that another node left with pending work, and retries at
-   * once what was to be retried later.
+   * To be called when the membership has changed: looks for actors that another node left with pending work, and retries
+   * waiting effects at once.
    */
   adopt(): Promise<void>;
   /**

@@ -51,7 +51,7 @@ export class TurnRows {
     tableOf(this.#changed, key.rt).set(keyOf(key), null);
   }
 
-  /** Adds what the commit has to write (W3). */
+  /** Adds the rows that the commit has to put and delete (W3). */
   collect(puts: PartitionRow[], deletes: RowKey[]): void {
     for (const [rt, table] of this.#changed) {
       for (const [key, row] of table) {

@@ -1,5 +1,5 @@
-// Drives one actor kind without the actor system: decide, machine, rows. For tests of what a kind decides; what the
-// system guarantees around it has its own tests.
+// Drives one actor kind without the actor system: decide, machine, rows. It is for tests of a kind's decisions; the
+// guarantees of the system around it have their own tests.
 
 import { type AnyMachineSnapshot, initialTransition, transition } from "xstate";
 import type { PartitionRow, RowSelection } from "../storage/actor-store.ts";
@@ -8,7 +8,7 @@ import type { CommandOf, CommandType, ReplyOf } from "./messages/protocol.ts";
 import type { ActorDefinition, ActorView, Effect } from "./system/definition.ts";
 
 export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorProtocols>> {
-  /** Reply of the decision; undefined when the caller would wait. */
+  /** Returns the reply of the decision, or undefined if the caller would wait. */
   send<T extends CommandType<ActorProtocols[K]>>(
     command: CommandOf<ActorProtocols[K], T>,
   ): ReplyOf<ActorProtocols[K], T>;
@@ -16,11 +16,11 @@ export interface ActorHarness<K extends KindOf<ActorProtocols> = KindOf<ActorPro
   readonly snapshot: AnyMachineSnapshot;
   nowMs: number;
   epoch: number;
-  /** Rows kept, for looking at. */
+  /** The stored rows of a table, for inspection. */
   rows(rt: number): readonly PartitionRow[];
-  /** Puts a row there as an earlier release would have. */
+  /** Stores a row as an earlier release would have. */
   lay(row: PartitionRow): void;
-  /** Delays that the machine asked for, by id. */
+  /** The delays that the machine requested, by id. */
   readonly timers: Map<string, number>;
 }
 

@@ -1,4 +1,4 @@
-// Facts of a party and its pushes, whole, for tests that care for one or two of their members.
+// Complete facts of a party and its pushes, for tests that care about one or two of their members.
 
 import type {
   CertificateFacts,

@@ -1,4 +1,4 @@
-// The life that golden snapshots are taken from: each kind in a state with something in every member of its context.
+// The command sequences that golden snapshots are taken from: each kind ends in a state that fills every member of its context.
 
 import { rubbish } from "../protocol/rubbish.fixture.ts";
 import { type ActorHarness, driveActor } from "./actor.fixture.ts";
@@ -15,7 +15,7 @@ export interface GoldenLife {
 
 const uuid = "00000000-0000-4000-8000-000000000001";
 
-/** Golden snapshots were taken from commands that say no more than the machine keeps. */
+/** Golden snapshots were taken from commands that contain no more than the machine keeps. */
 function life<K extends KindOf<ActorProtocols>>(
   definition: ActorDefinition<K>,
   id: string,

@@ -1,4 +1,4 @@
-// The machines of all kinds: that the system's own way of running them is XState's, and that no state is there for nothing.
+// The machines of all kinds: the system runs them exactly as XState does, and commands reach every resting state.
 
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
@@ -26,7 +26,10 @@ import { regionActor } from "./region/definition.ts";
 import type { ActorDefinition, Message } from "./system/definition.ts";
 import { type MachineAction, MachineDriver } from "./system/machine-driver.ts";
 
-/** The release of XState that the driver was held to last. It fakes what a machine reads of XState's own scope. */
+/**
+ * The release of XState with which the driver was last compared. The driver fakes the parts of XState's internal scope
+ * that a machine reads.
+ */
 const heldTo = "5.33.3";
 
 const id = fc.constantFrom("a", "b", "c");
@@ -113,7 +116,7 @@ const regionEvents: fc.Arbitrary<RegionEvent> = fc.oneof(
   fc.record({ type: fc.constantFrom("receipts.closed", "receipts.forgotten"), batches: small }),
 );
 
-/** A timer that fires, of those that the machine has asked for so far. */
+/** A timer fires, of those that the machine has requested so far. */
 const timer = { type: "timer" } as const;
 
 const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
@@ -123,7 +126,7 @@ const kinds: readonly [string, ActorDefinition, fc.Arbitrary<Message>][] = [
   ["region", regionActor, regionEvents],
 ];
 
-/** What XState's public functions say that a step asks for, in the driver's words. */
+/** The actions of a step according to XState's public functions, in the driver's form. */
 function publicActions(
   actions: readonly { readonly type: string; readonly params?: unknown }[],
 ): readonly unknown[] {
@@ -138,7 +141,7 @@ function publicActions(
   });
 }
 
-/** Both ways side by side over the same events; they must agree after each. Answers the states that were passed. */
+/** Runs both ways side by side over the same events; they must agree after each. Returns the states that were visited. */
 function compare(definition: ActorDefinition, events: readonly Message[]): ReadonlySet<string> {
   const { machine } = definition;
   const driver = new MachineDriver(definition);
@@ -163,7 +166,7 @@ function compare(definition: ActorDefinition, events: readonly Message[]): Reado
     const [next, asked] = transition(machine, slow, event);
     [slow, actions] = [next, publicActions(asked)];
     agree(driver.takeActions());
-    // A state that was stored and read again goes on alike.
+    // A state that was stored and restored continues in the same way.
     fast = driver.restore(driver.persist(fast), definition.schemaVersion);
   }
   return passed;
@@ -174,7 +177,7 @@ function firstStep(machine: AnyStateMachine, input: unknown): [AnyMachineSnapsho
   return [snapshot, publicActions(actions)];
 }
 
-/** Ids of the states in which a machine can rest: with none below them, and not left as soon as they are entered. */
+/** Ids of the states in which a machine can rest: those without substates that are not left as soon as they are entered. */
 function restingStates(definition: ActorDefinition): readonly string[] {
   const found: string[] = [];
   const visit = (node: StateNode): void => {
@@ -208,13 +211,13 @@ describe("the driver of the machines", () => {
         }),
         { numRuns: 300 },
       );
-      // It has said nothing of a state that no run came to.
+      // The property says nothing about a state that no run reached.
       expect([...passed]).toEqual(expect.arrayContaining([...restingStates(definition)]));
     },
   );
 });
 
-/** The states that an actor rests in after each of these commands. */
+/** The states in which an actor rests after each of these commands. */
 function statesOf<K extends KindOf<ActorProtocols>>(
   definition: ActorDefinition<K>,
   lives: readonly (readonly Commands<ActorProtocols[K]>[])[],

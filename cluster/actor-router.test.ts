@@ -62,12 +62,12 @@ describe("routing", () => {
     const messages = [{ type: "x" }, inside].map((message, at) => ({ seq: at + 1, message }));
     expect(await refusalOf(has.router.handlers.deliver(to, "push/p", messages))).toMatchObject(refused);
     expect(await refusalOf(has.router.handlers.deliver(to, "push/p", messages.slice(0, 1)))).toBe(7);
-    // The name under which routers talk is no way around.
+    // The name under which routers address each other does not bypass the rule.
     const look = { kind: "cluster", id: "view" };
     expect(await refusalOf(has.router.handlers.ask(look, inside, 1_000))).toMatchObject(refused);
     expect(await refusalOf(has.router.handlers.ask(look, { type: "view.look" }, 1_000))).toBeNull();
     expect(world.works).toEqual([]);
-    // To itself a node says what it likes.
+    // A node may send itself anything.
     expect(await world.time.run(has.ask(party, inside.type))).toMatch(/^kept.inside by/);
     expect(nodes).toHaveLength(2);
   });
@@ -142,7 +142,7 @@ describe("routing", () => {
     const [right, wrong] = [has, other].map(({ node }) => node.membership.self()) as [Member, Member];
     for (const looksUntilRight of [1, 2]) {
       let looks = 0;
-      // What a third node that knows too little believes.
+      // This is the placement of a third node whose knowledge is incomplete.
       const { placement, membership, timers, monotonic } = other.node;
       const locate = (): Located => ({
         at: "node",
@@ -224,7 +224,7 @@ describe("routing", () => {
   });
 });
 
-/** Asks for parties in turn at drawn nodes until `isOver`; answers what failed. */
+/** Sends a request to each party in turn at randomly drawn nodes until `isOver`; returns the failures. */
 async function load(
   parties: readonly string[],
   isOver: () => boolean,
@@ -303,7 +303,7 @@ describe("under load", () => {
   });
 });
 
-/** Pieces of work of one actor that two nodes did at the same time. */
+/** Pieces of work for one actor that two nodes did at the same time. */
 function clashes(): readonly unknown[] {
   return world.works.flatMap((one) =>
     world.works

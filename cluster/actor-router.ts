@@ -1,14 +1,14 @@
-// Brings a call to the node that has its actor, from this node and for others. What it says is only where to look; that
-// one node alone acts is the fence's work (membership.ts).
-//   J1. An actor is run here only while placement says «here», and so only under a lease.
-//   J2. A call that arrives for an actor that is not here looks anew once, waits while the actor is between two nodes,
-//       and is refused `not_here` (not applied) when it still is not: it is never passed on.
-//   J3. Who is refused so, or could not send at all, looks anew and tries once more: where that was at fault, the
-//       second attempt arrives. Nothing is repeated whose effect is unknown.
-//   J4. Waiting is bounded by the caller's time and by `patienceMs`; what is in vain is said at once, with the time after
-//       which it is worth trying again.
-//   J5. Every rejection of its own is a RemoteFailure that says `not_applied`; others are passed on as they are.
-//   J6. Another node says to an actor here only what may cross between nodes (actors/messages/crossing.ts).
+// Routes a call to the node that has its actor, for this node and for others. Routing only says where to look; it is the
+// fence that ensures that only one node acts (membership.ts).
+//   J1. An actor runs here only while placement says «here», and so only under a lease.
+//   J2. A call that arrives for an actor that is not here looks it up once more, waits while the actor is between two nodes,
+//       and is refused `not_here` (not applied) if it still is not here: it is never passed on.
+//   J3. A caller that is refused this way, or could not send at all, looks the actor up again and retries once: if the
+//       look-up was at fault, the second attempt arrives. A call whose effect is unknown is never repeated.
+//   J4. Waiting is bounded by the caller's time-out and by `patienceMs`; if waiting is futile, the call fails at once, with the
+//       time after which a retry is worthwhile.
+//   J5. Every rejection by the router itself is a RemoteFailure with `not_applied`; other rejections are passed on unchanged.
+//   J6. Another node may send an actor here only what may cross between nodes (actors/messages/crossing.ts).
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 import type { Message } from "../actors/system/definition.ts";
@@ -35,35 +35,35 @@ export interface ActorRouterOptions {
   readonly timers: TimerPort;
   /** The actor system of the incarnation in force; null while there is none. */
   readonly local: () => Pick<LocalActorSystem, "askHere" | "deliver"> | null;
-  /** The connection to a member; asked for once a member. */
+  /** Returns the connection to a member; called once for each member. */
   readonly targetOf: (member: Member) => RemoteTarget;
-  /** J6. */
+  /** Decides J6. */
   readonly mayCross: (kind: string, type: string, how: "ask" | "deliver") => boolean;
-  /** How long a call waits for an actor that is between two nodes; milliseconds. */
+  /** How long a call waits for an actor that is between two nodes, in milliseconds. */
   readonly patienceMs?: number;
 }
 
 export interface ActorRouter {
-  /** For the actor system's option of this name. */
+  /** Implements the actor system's option of the same name. */
   route(ref: ActorRef): "local" | RemoteTarget;
-  /** For the transport: what other nodes ask of this one (J2). */
+  /** For the transport: handles what other nodes request of this one (J2). */
   readonly handlers: TransportHandlers;
   /**
-   * Tells the other members of the region that its view has changed; who is not reached sees it by itself. Resolves when
-   * all that were reached have looked, or after a second. Never rejects.
+   * Tells the other members of the region that its view has changed; a member that is not reached finds out on its own. Resolves
+   * when all members that were reached have looked, or after a second. Never rejects.
    */
   announce(): Promise<void>;
 }
 
-/** A node speaks to another's router by this name; no actor has it. */
+/** The name under which a node addresses another node's router; no actor has it. */
 const routerName: ActorRef = { kind: "cluster", id: "view" };
 const lookCommand = { type: "view.look" };
 const announceMs = 1_000;
 
 const patienceMsDefault = 4_000;
-/** Between two looks at an actor that is between two nodes. */
+/** Pause between two looks at an actor that is between two nodes. */
 const pauseMs = 25;
-/** Look-ups begun by `route` for actors that nobody waits for. */
+/** Maximum number of look-ups started by `route` for actors that no caller waits for. */
 const wantedMax = 256;
 const targetsMax = 1_024;
 
@@ -79,7 +79,7 @@ class NodeRouter implements ActorRouter {
   readonly #patienceMs: number;
   readonly #targets = new BoundedMap<string, RemoteTarget>(targetsMax);
   readonly #wanted = new Set<string>();
-  /** For every actor that is not here. */
+  /** The target for every actor that is not here. */
   readonly #elsewhere: RemoteTarget;
   readonly handlers: TransportHandlers;
 
@@ -111,7 +111,7 @@ class NodeRouter implements ActorRouter {
   route(ref: ActorRef): "local" | RemoteTarget {
     const located = this.#options.placement.locate(ref);
     if (located.at === "here") return "local";
-    // Who only asks whether it is here, for waiting work, finds it at the next look.
+    // A caller that only checks whether it is here, for pending work, finds it at the next look.
     if (located.at === "nowhere") this.#want(ref);
     return this.#elsewhere;
   }
@@ -126,7 +126,7 @@ class NodeRouter implements ActorRouter {
     );
   }
 
-  /** J6. */
+  /** Throws for a message that must not cross (J6). */
   #assertCrossing({ kind }: ActorRef, how: "ask" | "deliver", said: readonly Message[]): void {
     const odd = said.find(({ type }) => !this.#options.mayCross(kind, type, how));
     if (odd === undefined) return;
@@ -137,7 +137,7 @@ class NodeRouter implements ActorRouter {
     );
   }
 
-  /** J3. */
+  /** Sends with at most one retry (J3). */
   async #send<T>(
     to: ActorRef,
     timeoutMs: number,
@@ -159,7 +159,7 @@ class NodeRouter implements ActorRouter {
     }
   }
 
-  /** J2: resolves with the time that is left once the actor is here. */
+  /** J2: resolves with the remaining time once the actor is here. */
   async #arrive(to: ActorRef, timeoutMs: number): Promise<number> {
     const { monotonic, membership } = this.#options;
     const lateMs = monotonic.nowMs() + timeoutMs;
@@ -217,13 +217,13 @@ class NodeRouter implements ActorRouter {
     const name = `${ref.kind}/${ref.id}`;
     if (this.#wanted.has(name) || this.#wanted.size >= wantedMax) return;
     this.#wanted.add(name);
-    // Whoever needs an answer meets the same failure.
+    // A caller that needs an answer gets the same failure.
     settle(this.#options.placement, { kind: ref.kind, id: ref.id })
       .catch(() => {})
       .finally(() => this.#wanted.delete(name));
   }
 
-  /** Waits for `work`, at most until `lateMs`. Throws what `work` throws in time. */
+  /** Waits for `work`, at most until `lateMs`. Throws what `work` throws within that time. */
   async #within(work: Promise<void>, lateMs: number): Promise<void> {
     const { timers, monotonic } = this.#options;
     const late = Promise.withResolvers<void>();
@@ -240,7 +240,7 @@ function isName(one: ActorRef, other: ActorRef): boolean {
   return one.kind === other.kind && one.id === other.id;
 }
 
-/** The place of what another node named, which may be anything. */
+/** Locates an actor named by another node; the name may be anything. */
 function locate(placement: Placement, to: ActorRef): Located {
   try {
     return placement.locate(to);
@@ -257,7 +257,7 @@ async function settle(placement: Placement, to: ActorRef): Promise<void> {
   }
 }
 
-/** Why a call did not come to its actor although nothing was done; null for every other failure. */
+/** Why a call did not reach its actor although nothing was done; null for every other failure. */
 function misplacement(error: unknown): "not_here" | "unreachable" | null {
   if (!(error instanceof Unavailable) || error.effect !== "not_applied") return null;
   return error.reason === "not_here" || error.reason === "unreachable" ? error.reason : null;

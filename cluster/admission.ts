@@ -1,11 +1,11 @@
-// Who may join. What is refused here would harm others, so it is looked at before the first write and again with it.
+// Which nodes may join. A node refused here would harm others, so this is checked before the first write and again with it.
 //   A1. `schema_newer`: the store has a schema that this version of the node does not know.
-//   A2. `protocol_unknown`: it shares no version of the protocol with a node that is there, and alive: one that does not
-//       beat while it is watched for the time of an eviction keeps nobody out.
+//   A2. `protocol_unknown`: it shares no protocol version with a member that is alive: a member without a heartbeat
+//       while it is watched for the eviction time keeps nobody out.
 //   A3. `clock_off`: its wall clock is too far from the store's: times in records and receipts would be wrong.
-//   A4. `region_dead`: its region was declared dead; what its store holds may be behind what its successor wrote.
-//   A5. `stranger`: a node of its region that lives does not know its secret or its cluster's name: what is placed here
-//       could not be reached from there. Who cannot be asked keeps nobody out.
+//   A4. `region_dead`: its region was declared dead; its store may lack writes of its successor.
+//   A5. `stranger`: a live node of its region does not know its secret or its cluster's name, and so could
+//       not reach the actors placed here. A node that cannot be asked keeps nobody out.
 
 import type { Clock } from "../crypto/port.ts";
 import type { ClusterStore, Member } from "../storage/cluster-store.ts";
@@ -33,7 +33,7 @@ export interface AdmissionOptions {
   /** The newest schema that this node knows, and the one that the store has. */
   readonly schema: { readonly known: number; readonly read: () => Promise<number> };
   readonly clockOffMaxMs: number;
-  /** Resolves after the time in which a live member beats. */
+  /** Resolves after the time within which a live member sends a heartbeat. */
   readonly untilEvicted: () => Promise<void>;
 }
 
@@ -43,8 +43,8 @@ export interface ProtocolRange {
 }
 
 /**
- * Answers the incarnations that A2 need not look at again. Throws {@link JoinRefused} (A1 to A4) or the store's error.
- * Regions out of reach are not asked.
+ * Returns the incarnations that A2 need not check again. Throws {@link JoinRefused} (A1 to A4) or the store's error.
+ * Regions that cannot be reached are not checked.
  */
 export async function assertAdmitted(options: AdmissionOptions): Promise<ReadonlySet<string>> {
   const { store, region, regions, schema } = options;
@@ -66,7 +66,7 @@ export async function assertAdmitted(options: AdmissionOptions): Promise<Readonl
   return silent;
 }
 
-/** A2: members of a region that speak no common version and do not live either. */
+/** A2: the members of a region that share no protocol version and are not alive either. */
 async function silentStrangers(region: string, options: AdmissionOptions): Promise<readonly string[]> {
   const { store, protocol, untilEvicted } = options;
   const { members } = await store.readView(region);
@@ -76,7 +76,7 @@ async function silentStrangers(region: string, options: AdmissionOptions): Promi
   return strangers.map((member) => member.incarnation);
 }
 
-/** Those of `members` that beat while they are watched. */
+/** Those of `members` that send a heartbeat while they are watched. */
 async function livingOf(
   members: readonly Member[],
   { store, region, untilEvicted }: Pick<AdmissionOptions, "store" | "region" | "untilEvicted">,
@@ -90,10 +90,10 @@ async function livingOf(
   return members.filter(({ incarnation }) => before.get(incarnation) !== after.get(incarnation));
 }
 
-/** Whether another node takes this one for a node of its own cluster; `unknown` when it cannot be asked. */
+/** Whether another node takes this one for a node of its own cluster; `unknown` if it cannot be asked. */
 export type Greeting = "known" | "stranger" | "unknown";
 
-/** Throws {@link JoinRefused} (A5) or the store's error. */
+/** Checks A5. Throws {@link JoinRefused} or the store's error. */
 export async function assertKnown(
   own: string,
   greet: (member: Member) => Promise<Greeting>,
@@ -111,7 +111,7 @@ export async function assertKnown(
   throw new JoinRefused("stranger", detail);
 }
 
-/** A2, once more where the entry is written. */
+/** Checks A2 again where the entry is written. */
 export function assertProtocol(
   own: ProtocolRange,
   members: readonly Member[],
@@ -132,7 +132,7 @@ function refuseStranger(own: ProtocolRange, member: Member): never {
   throw new JoinRefused("protocol_unknown", detail);
 }
 
-/** A4. */
+/** Checks A4. */
 export function assertRegionAlive(
   region: string,
   standings: readonly { readonly region: string; readonly status: "active" | "dead" }[],
@@ -141,7 +141,7 @@ export function assertRegionAlive(
     throw new JoinRefused("region_dead", `Region ${region} was declared dead: rejoin it first.`);
 }
 
-/** A3. The answer's way may have taken any part of the time between question and answer. */
+/** Checks A3. The answer may have spent any part of the time between question and answer on its way. */
 async function assertClock({ store, clock, monotonic, clockOffMaxMs }: AdmissionOptions): Promise<void> {
   const [askedMs, beganMs] = [clock.now(), monotonic.nowMs()];
   const storeMs = await store.storeTimeMs();

@@ -1,7 +1,7 @@
-// Notices that a member no longer beats.
-//   W1. Time is this node's own monotonic clock; nobody's wall clock is believed.
-//   W2. A member is overdue when a read of the beats that *began* `evictMs` after its count was last seen to change finds
-//       the same count. So neither a slow answer nor a pause of this node makes anybody else overdue.
+// The failure detector: notices that a member no longer sends heartbeats.
+//   W1. Time is this node's own monotonic clock; no wall clock is trusted.
+//   W2. A member is overdue if a read of the heartbeats that *began* `evictMs` after its count was last seen to change finds
+//       the same count. So neither a slow answer nor a pause of this node makes another node overdue.
 
 import type { Beat, Member } from "../storage/cluster-store.ts";
 
@@ -26,9 +26,9 @@ export class BeatWatch {
     this.#evictMs = evictMs;
   }
 
-  /** Compares what was read with what was seen before of `members`; forgets all others. */
+  /** Compares a read with the earlier ones of `members`; forgets all others. */
   note(members: readonly Pick<Member, "incarnation">[], read: BeatRead): void {
-    // Reads may overtake each other; one that began earlier knows nothing newer.
+    // Reads may overtake each other; one that began earlier contains nothing newer.
     if (read.beganMs < this.#latestBeganMs) return;
     this.#latestBeganMs = read.beganMs;
     const counts = new Map(read.beats.map((beat) => [beat.incarnation, beat.count]));
@@ -44,12 +44,12 @@ export class BeatWatch {
     }
   }
 
-  /** Incarnations that are overdue (W2). */
+  /** The incarnations that are overdue (W2). */
   overdue(): readonly string[] {
     return [...this.#seen].flatMap(([incarnation, { overdue }]) => (overdue ? [incarnation] : []));
   }
 
-  /** The instant at which a read has to begin to find the next member overdue; null when there is none. */
+  /** The instant at which a read must begin to find the next member overdue; null if there is none. */
   nextDueMs(): number | null {
     let earliestMs: number | null = null;
     for (const { sinceMs, overdue } of this.#seen.values()) {

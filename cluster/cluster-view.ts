@@ -1,11 +1,11 @@
-// What this node knows of its cluster: views, standings and moves, looked up again and again, whether it is a member or
-// not. Who acts on what was seen is for member-lifecycle.ts (this node's own membership) and placement.ts.
-//   O1. Nothing that is known is replaced by something older: views, standings and moves go by their versions.
-//   O2. `followed` is a version of the region's view such that this node has since asked for the moves and standings,
-//       and everybody who listens has finished what followed from them. Members tell it with their beats, so whoever
+// What this node knows about its cluster: views, standings and moves, polled continuously whether or not it is a member.
+// Acting on it is left to member-lifecycle.ts (this node's own membership) and placement.ts.
+//   O1. Nothing that is known is replaced by something older: views, standings and moves are compared by their versions.
+//   O2. `followed` is a version of the region's view such that, since then, this node has read the moves and standings,
+//       and every listener has finished what followed from them. Members publish it with their heartbeats, so a node that
 //       writes a move or a member and then a view knows when all others act by it.
-//   O3. The own view, the beats and the rest are looked up apart: what hangs delays nothing else (a lease hangs on the
-//       first), and another region that is away delays nothing of this one.
+//   O3. The region's own view, the heartbeats and the rest are read separately: a read that hangs delays no other (the lease
+//       depends on the first), and another region that is unavailable delays nothing in this one.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type {
@@ -24,22 +24,22 @@ import type { ClusterTiming } from "./timing.ts";
 export type ClusterLog = (level: "info" | "warn" | "error", event: string, detail: string) => void;
 
 export interface Change {
-  /** Homes that were not known yet, of moves in the last day. */
+  /** Homes from the moves of the last day that were not known yet. */
   readonly moves: readonly PartyHome[];
-  /** Moves may have been missed: homes that are remembered are to be forgotten. */
+  /** Moves may have been missed, so cached homes must be discarded. */
   readonly missed: boolean;
 }
 
-/** Told of every change. What it answers is waited for before the change counts as followed (O2). */
+/** Called on every change. The promise that it returns is awaited before the change counts as followed (O2). */
 export type ChangeListener = (change: Change) => void | Promise<void>;
 
-/** Who watches over this node's own membership. */
+/** Watches over this node's own membership. */
 export interface Observer {
   viewRead(view: RegionView, beganMs: number): void;
   beatsRead(read: BeatRead): void;
   standingsRead(standings: readonly RegionStatus[]): void;
   followed(version: number): void;
-  /** Until when the beats should be read again; null for the usual time. */
+  /** When the heartbeats should be read again at the latest; null for the usual interval. */
   nextDueMs(): number | null;
 }
 
@@ -48,13 +48,13 @@ export interface ClusterViewOptions {
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
   readonly region: string;
-  /** All regions of the cluster, the own one among them. */
+  /** All regions of the cluster, including the node's own. */
   readonly regions: readonly string[];
   readonly timing: ClusterTiming;
   readonly log: ClusterLog;
 }
 
-/** Moves are kept for a day by the store; who has not heard of any for this long asks for every home anew. */
+/** The store keeps moves for a day; a node that has read none for this long looks up every home again. */
 const movesMissedMs = 12 * 3_600_000;
 const nothing: Change = { moves: [], missed: false };
 
@@ -73,7 +73,7 @@ export class ClusterView {
   #movesReadMs = Number.NEGATIVE_INFINITY;
   #following: Promise<void> = Promise.resolve();
   #hurryUntilMs = Number.NEGATIVE_INFINITY;
-  /** Raised with every change. */
+  /** Increased with every change. */
   generation = 0;
   /** See O2. */
   followed = 0;
@@ -106,7 +106,7 @@ export class ClusterView {
     for (const cycle of Object.values(this.#cycles)) cycle.start();
   }
 
-  /** Begins no further look; what is under way is not told of, whatever becomes of it. */
+  /** Starts no further polls; the results of those under way are ignored. */
   stop(): void {
     this.#isStopped = true;
     for (const cycle of Object.values(this.#cycles)) cycle.stop();
@@ -132,24 +132,24 @@ export class ClusterView {
     return this.#standings.get(region);
   }
 
-  /** The last beats that were read of the own region. */
+  /** The most recently read heartbeats of the own region. */
   beats(): readonly Beat[] {
     return this.#beats;
   }
 
-  /** How long the member has been seen leaving; 0 when it is not. */
+  /** How long the member has been seen leaving; 0 if it is not leaving. */
   leavingForMs(member: Member): number {
     const sinceMs = this.#leavingSinceMs.get(member.incarnation);
     return sinceMs === undefined ? 0 : this.#options.monotonic.nowMs() - sinceMs;
   }
 
-  /** Looks at everything anew; resolves when what was asked after this call is known. Never rejects. */
+  /** Polls everything again; resolves when the results of reads that began after this call are known. Never rejects. */
   async refresh(): Promise<void> {
     await this.#cycles.view.fresh();
     await this.#cycles.rest.fresh();
   }
 
-  /** Looks at view and beats often for so long. */
+  /** Polls view and heartbeats at short intervals for the given time. */
   hurry(forMs: number): void {
     const { monotonic, timing } = this.#options;
     this.#hurryUntilMs = Math.max(this.#hurryUntilMs, monotonic.nowMs() + forMs);
@@ -164,7 +164,7 @@ export class ClusterView {
     this.changed(nothing);
   }
 
-  /** Tells the listeners. */
+  /** Notifies the listeners. */
   changed(change: Change): void {
     this.generation += 1;
     const busy = [...this.#listeners].map(async (listener) => listener(change));

@@ -1,7 +1,7 @@
-// The homes of parties that this node has heard of. A cache: a home that changes is told by the moves, and what is
-// forgotten is looked up again.
+// The homes of the parties that this node has looked up. It is a cache: moves report a home that changes, and an
+// evicted one is looked up again.
 //   B1. A home is never replaced by one of an earlier version.
-//   B2. Look-ups are shared, bounded, and not repeated for a party without a home before a moment has passed.
+//   B2. Look-ups are shared, bounded, and for a party without a home not repeated until a moment has passed.
 
 import { BoundedMap } from "../std/bounded-map.ts";
 import { type ClusterStore, type PartyHome, StoreError } from "../storage/cluster-store.ts";
@@ -10,13 +10,13 @@ import type { Monotonic } from "./poller.ts";
 export interface HomeCacheOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
-  /** Homes that are remembered; over it the one learnt first is forgotten. */
+  /** Maximum number of homes that are cached; above it, the one learnt first is evicted. */
   readonly homesMax: number;
 }
 
 const lookUpsMax = 256;
 const missMs = 1_000;
-/** Misses that are remembered; over it all are forgotten. */
+/** Maximum number of misses that are remembered; above it, all are forgotten. */
 const missesMax = 10_000;
 
 export class HomeCache {
@@ -34,7 +34,7 @@ export class HomeCache {
     return this.#homes.get(party);
   }
 
-  /** B1. */
+  /** Adds a home, subject to B1. */
   learn(home: PartyHome): void {
     const known = this.#homes.get(home.party);
     if (known !== undefined && known.version >= home.version) return;
@@ -47,7 +47,7 @@ export class HomeCache {
     this.#missedMs.clear();
   }
 
-  /** Asks the store for a home that is not known. Throws its error. */
+  /** Asks the store for a home that is not cached. Throws the store's error. */
   lookUp(party: string): Promise<void> {
     const underWay = this.#lookUps.get(party);
     if (underWay !== undefined) return underWay;
@@ -61,7 +61,7 @@ export class HomeCache {
     return lookUp;
   }
 
-  /** The region's own answer will do: moves tell what is newer, and the fence refuses who was misled (C6). */
+  /** The region's own answer is enough: moves report what is newer, and the fence refuses a node that was misled (C6). */
   async #ask(party: string): Promise<void> {
     const { store, monotonic } = this.#options;
     const home = (await store.readHomeNearby(party)) ?? (await store.readHome(party));

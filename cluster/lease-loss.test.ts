@@ -64,7 +64,7 @@ describe("losing the lease", () => {
     expect(parties.some((party) => paused.has(party))).toBe(true);
     paused.pause();
     await time.advance(5_000);
-    // Whoever hears of the loss may go on acting for a moment: so what acts is halted earlier.
+    // A listener that hears of the loss may continue to act for a moment, so whatever acts is halted before that.
     const heardOf: (string | undefined)[] = [];
     paused.membership.onChange(() => void heardOf.push(paused.life.at(-1)));
     expect(parties.some((party) => paused.has(party))).toBe(false);
@@ -82,7 +82,7 @@ describe("losing the lease", () => {
     expect(parties.some((party) => slow.has(party))).toBe(true);
     const both: string[] = [];
     time.probe = () => both.push(...parties.filter((party) => slow.has(party) && other.has(party)));
-    // Its requests are lost from now on, the answers to earlier ones still come.
+    // Its requests are lost from now on, but the answers to earlier ones still arrive.
     slow.latencyMs = () => 60_000;
     await time.advance(6_000);
     expect(both).toEqual([]);
@@ -167,7 +167,7 @@ describe("losing the lease", () => {
     const { time } = newWorld();
     const one = await world.joined();
     const two = await world.joined();
-    // The store stands still for everybody.
+    // The store stops responding to everybody.
     for (const node of world.nodes) node.cut();
     await time.advance(10_000);
     const before = await world.members();
@@ -200,7 +200,7 @@ describe("losing the lease", () => {
   it("a node that was stopped tells of nothing that was under way then", async () => {
     const { time } = newWorld(["east", "west"]);
     const node = await world.joined();
-    // Long on its way, and then in vain: the store's connection is closed meanwhile.
+    // The call takes long and then fails, because the store's connection is closed meanwhile.
     const inVain = async (): Promise<never> => {
       await new Promise<void>((resolve) => void time.schedule(800, resolve));
       throw new StoreError("not_applied", "the session is closed");

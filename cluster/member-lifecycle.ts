@@ -1,14 +1,14 @@
-// One incarnation's life in its region's view: it beats, enters, watches the others, leaves, or loses its lease.
-//   I1. Its lease is asked for before every act; the first question that finds it ended ends the incarnation, and what
-//       has to stop is stopped before the answer (lease.ts L3).
-//   I2. It is `joining` first, and `active` only once the others have let go of what will be its own, or have lost
-//       their own leases: whoever still acted by the view before has looked at this one, or may not act.
-//   I3. It is `leaving` to itself before it writes so, and removed once it has finished what it had accepted.
-//   I4. Only who holds a lease removes another member, and only one that is overdue (beat-watch.ts W2): since that one's
-//       lease was lost earlier, no two nodes hold the right to act for one actor. (The fence of the actor store holds
-//       even where clocks betray this.)
-//   I5. A member at the own address is an earlier life of this node, and is replaced at once.
-//   I6. Found missing from the view, or its region declared dead, it has lost its lease, whatever its beats say.
+// One incarnation's life in its region's view: it sends heartbeats, enters, watches the others, leaves, or loses its lease.
+//   I1. Its lease is checked before every act; the first check that finds it ended ends the incarnation, and
+//       everything that has to stop is stopped before the answer (lease.ts L3).
+//   I2. It is `joining` first, and `active` only once the others have released what will belong to it, or have lost
+//       their own leases: every node that acted by the previous view has read this one, or may not act.
+//   I3. It considers itself `leaving` before it writes so, and is removed once it has finished what it had accepted.
+//   I4. Only a node that holds a lease removes another member, and only one that is overdue (beat-watch.ts W2): since that
+//       member's lease was lost earlier, no two nodes hold the right to act for one actor. (The fence of the actor store holds
+//       even if clocks betray this.)
+//   I5. A member at the node's own address is an earlier life of this node, and is replaced at once.
+//   I6. If it is missing from the view, or its region is declared dead, it has lost its lease, whatever its heartbeats say.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -38,15 +38,15 @@ export interface MemberLifecycleOptions {
   readonly timing: ClusterTiming;
   readonly outlook: ClusterView;
   readonly log: ClusterLog;
-  /** Members that speak no common version and do not live. */
+  /** Members that share no protocol version and are not alive. */
   readonly silent: ReadonlySet<string>;
-  /** Stops everything that acts for this incarnation, before it returns. Called at most once. */
+  /** Stops everything that acts for this incarnation before it returns. Called at most once. */
   readonly ended: (reason: LossReason) => void;
-  /** A view was written: others may look at it. */
+  /** Called when a view was written, so that others may read it. */
   readonly viewWritten: () => void;
 }
 
-/** The incarnation ended before what was asked of it was done. */
+/** The incarnation ended before the requested step was complete. */
 export class MemberLifecycleEnded extends Error {
   constructor(reason: LossReason | null) {
     super(`the node is no longer a member: ${reason ?? "left"}`);
@@ -80,7 +80,7 @@ export class MemberLifecycle implements Observer {
     });
   }
 
-  /** As this node knows it, which may be ahead of the view (I3). */
+  /** This member as the node itself knows it, which may be ahead of the view (I3). */
   get self(): Member {
     return this.#self;
   }
@@ -99,7 +99,7 @@ export class MemberLifecycle implements Observer {
 
   /**
    * Resolves as an active member. Throws {@link MemberLifecycleEnded}, {@link JoinRefused} or the store's error; then the
-   * incarnation is over, and out of the view if the store could be told.
+   * incarnation is over, and removed from the view if the store could be reached.
    */
   async enter(): Promise<void> {
     try {
@@ -136,7 +136,7 @@ export class MemberLifecycle implements Observer {
     this.#wrote(active);
   }
 
-  /** Leaves: others take over once `drain` is over and the member gone (I3). Never rejects. */
+  /** Leaves: others take over once `drain` is complete and the member is removed (I3). Never rejects. */
   async leave(drain: () => Promise<void>): Promise<void> {
     const { outlook, log } = this.#options;
     this.#self = { ...this.#self, state: "leaving" };
@@ -151,7 +151,7 @@ export class MemberLifecycle implements Observer {
     if (this.#over === null) this.#finish("left");
   }
 
-  /** Ends the incarnation where it is; the others will find it silent. */
+  /** Ends the incarnation without leaving the view; the others will notice the missing heartbeats. */
   end(reason: LossReason): void {
     if (this.#over === null) this.#finish(reason);
   }
@@ -190,7 +190,7 @@ export class MemberLifecycle implements Observer {
     return this.#watch.nextDueMs();
   }
 
-  /** One beat; its success renews the lease from the instant at which it began. */
+  /** Sends one heartbeat; if it succeeds, the lease is renewed from the instant at which the heartbeat began. */
   async #beat(): Promise<void> {
     const { store, clock, monotonic, region, outlook, log } = this.#options;
     const beganMs = monotonic.nowMs();
@@ -204,7 +204,7 @@ export class MemberLifecycle implements Observer {
     try {
       await store.beat(region, beat);
     } catch (error) {
-      // Nobody waits for the beat of an incarnation that is over.
+      // Nobody waits for the heartbeat of an incarnation that is over.
       if (this.#over === null)
         log("warn", "cluster.beat_failed", error instanceof Error ? error.message : String(error));
       return;
@@ -230,7 +230,7 @@ export class MemberLifecycle implements Observer {
     }
   }
 
-  /** I2: everybody of `view` who may act has followed it, or is gone. */
+  /** I2: every member of `view` that may act has followed it, or is gone. */
   #othersFollow(view: RegionView): boolean {
     const { outlook, region } = this.#options;
     const seen = new Map(outlook.beats().map((beat) => [beat.incarnation, beat.homes_seen]));
@@ -279,7 +279,10 @@ export class MemberLifecycle implements Observer {
     if (this.#over !== null) throw new MemberLifecycleEnded(this.#over === "left" ? null : this.#over);
   }
 
-  /** Waits for `condition`, looking as often as in a hurry. Throws {@link MemberLifecycleEnded}, and an error when it is late. */
+  /**
+   * Waits for `condition`, checking at the hurried interval. Throws {@link MemberLifecycleEnded}, or an error if it is
+   * late.
+   */
   async #until(condition: () => boolean, { lateMs = Number.POSITIVE_INFINITY } = {}): Promise<void> {
     const { timers, timing, outlook, monotonic } = this.#options;
     for (;;) {
@@ -291,7 +294,7 @@ export class MemberLifecycle implements Observer {
     }
   }
 
-  /** Changes the view if the store can be told. */
+  /** Changes the view if the store can be reached. */
   async #attempt(change: Parameters<typeof changeView>[2]): Promise<void> {
     const { store, region, log } = this.#options;
     try {
@@ -305,7 +308,7 @@ export class MemberLifecycle implements Observer {
     return without(members, (member) => member.incarnation === this.#self.incarnation);
   }
 
-  /** First the right to act, then whoever acts, and only then everybody else (I1). */
+  /** Ends the right to act first, then stops whatever acts, and only then informs everybody else (I1). */
   #finish(over: LossReason | "left"): void {
     this.#over = over;
     this.#lease = null;
@@ -318,7 +321,7 @@ export class MemberLifecycle implements Observer {
   }
 }
 
-/** Null when nobody is dropped. */
+/** Returns null if nobody is dropped. */
 function without(
   members: readonly Member[],
   isDropped: (member: Member) => boolean,

@@ -1,23 +1,23 @@
-// This node as a member of its region's nodes: joins, holds a lease, leaves, and joins anew when it lost the lease.
+// This node's membership in its region: it joins, holds a lease, leaves, and joins again after it has lost the lease.
 //
 // Why two nodes cannot both act for one actor: every commit of an actor carries the epoch of its activation, and the
-// store refuses that of a lower epoch (storage/actor-store.ts S1, S2). That alone is what is relied on. Membership adds
-//   - where to look: nodes that agree on the view agree on the place (rendezvous.ts), and need no other word;
-//   - a lease: who cannot show that it lives stops by itself, earlier than the others take over. So a node that hangs
-//     in the network wastes nobody's time, serves nothing stale, and its actors do not steal each other's epochs;
-//   - hand-over without loss of a request: who takes something over waits until who had it let go.
+// store refuses a commit with a lower epoch (storage/actor-store.ts S1, S2). Safety relies on that alone. Membership adds
+//   - where to look: nodes that agree on the view agree on the place (rendezvous.ts), without further communication;
+//   - a lease: a node that cannot show that it is alive stops on its own, before the others take over. So a node that hangs
+//     in the network wastes nobody's time, serves nothing stale, and its actors do not take epochs from each other;
+//   - hand-over without losing a request: a node that takes something over waits until its previous holder has released it.
 //
 // What happens:
-//   N1. Crash (kill -9): the others remove the node once its beat has not changed for `evictMs` (see timing.ts for the
+//   N1. Crash (kill -9): the others remove the node once its heartbeat has not changed for `evictMs` (see timing.ts for the
 //       whole time), or at once when it starts again at the same address.
-//   N2. Pause or hang: the first thing that asks finds the lease lost. `halt` is called before any answer.
-//   N3. Cut off from the store: as N2, `leaseMs` after the last beat that got through began. Cut off from other nodes
-//       only: nothing; they route to it in vain, and the callers are told to try again.
+//   N2. Pause or hang: the first check finds the lease lost. `halt` is called before any answer.
+//   N3. Cut off from the store: like N2, `leaseMs` after the start of the last heartbeat that got through. Cut off from other
+//       nodes only: nothing happens; they fail to reach it, and the callers are asked to retry.
 //   N4. Rolling restart: a node leaves (others wait for it, at most `leaveGraceMs`), then joins (it waits for the
-//       others). What arrives for an actor between two nodes waits (actor-router.ts) and is answered by the second.
-//   N5. Another region lost: this one's views, beats and leases are in its own domain of the store and go on. What is
-//       at home there is out of reach until an operator declares it dead (region-status.ts).
-//   N6. The own region declared dead: as N2; the node asks to join again until the region is re-joined.
+//       others). A call that arrives for an actor between two nodes waits (actor-router.ts) and is answered by the second.
+//   N5. Another region lost: this region's views, heartbeats and leases are in its own domain of the store and continue. The
+//       parties at home there are out of reach until an operator declares that region dead (region-status.ts).
+//   N6. The node's own region declared dead: like N2; the node keeps trying to join until the region has re-joined.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { Clock } from "../crypto/port.ts";
@@ -31,16 +31,16 @@ import { type ClusterTiming, defaultTiming, timingFaults } from "./timing.ts";
 
 export interface NodeLife {
   /**
-   * Makes ready to act as this incarnation: a transport that answers for it, an actor system that claims by its name.
-   * Called before each entry, also of the first.
+   * Prepares to act as this incarnation: a transport that answers for it, an actor system that claims in its name.
+   * Called before each entry, including the first.
    */
   begin(self: Member): Promise<void>;
   /**
-   * Asks another member, as the incarnation begun, whether they are of one cluster. Never rejects. Absent where no
-   * stranger can be a member.
+   * Asks another member, as the incarnation that was begun, whether both belong to one cluster. Never rejects. Absent if
+   * no stranger can be a member.
    */
   greet?(member: Member): Promise<Greeting>;
-  /** The incarnation has lost its lease: whatever acts for it stops before this returns. */
+  /** The incarnation has lost its lease: everything that acts for it stops before this returns. */
   halt(self: Member, reason: LossReason): void;
 }
 
@@ -50,14 +50,14 @@ export interface MembershipOptions {
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
   readonly region: string;
-  /** All regions of the cluster, the own one among them. */
+  /** All regions of the cluster, including the node's own. */
   readonly regions: readonly string[];
   /** `host:port` at which other nodes reach this one. */
   readonly address: string;
   readonly protocol: ProtocolRange;
   /** The newest schema that this node knows, and the one that the store has. */
   readonly schema: { readonly known: number; readonly read: () => Promise<number> };
-  /** A name that no incarnation of any node ever had. */
+  /** Returns a name that no incarnation of any node ever had. */
   readonly newIncarnation: () => string;
   readonly life: NodeLife;
   readonly timing?: Partial<ClusterTiming>;
@@ -70,27 +70,27 @@ export interface Membership {
   readonly timing: ClusterTiming;
   /**
    * Resolves as an active member. Rejects with {@link JoinRefused}, or an error of the store or of `begin`; then it may be
-   * called again. From then on a lost lease is followed by joining anew, for as long as it takes.
+   * called again. Once it has resolved, a lost lease is followed by attempts to rejoin, for as long as it takes.
    */
   join(): Promise<Member>;
-  /** The incarnation in force, as this node knows it; null while it is none. */
+  /** The incarnation in force, as this node knows it; null while there is none. */
   self(): Member | null;
   /** Whether this node may act now (N2). */
   holdsLease(): boolean;
   view(region: string): RegionView;
   standing(region: string): RegionStatus | undefined;
-  /** Whether what the member had goes elsewhere although it is still there: it leaves, and takes long. */
+  /** Whether the member's actors go elsewhere although it is still present, because it takes too long to leave. */
   isGivenUp(member: Member): boolean;
-  /** Raised with every change of what is known. */
+  /** Increased whenever this node's knowledge changes. */
   generation(): number;
   onChange(listener: ChangeListener): void;
-  /** A view was written by this node: a good moment to tell the others to look. */
+  /** Registers a listener for views written by this node: a good moment to tell the others to look. */
   onViewWritten(listener: () => void): void;
-  /** Looks anew; resolves when what was asked after this call is known. Never rejects. */
+  /** Polls again; resolves when the results of reads that began after this call are known. Never rejects. */
   refresh(): Promise<void>;
-  /** A member does not answer. It is looked at more closely for a while, and removed no earlier than otherwise. */
+  /** Reports that a member does not answer. It is watched more closely for a while, but removed no earlier than otherwise. */
   suspect(): void;
-  /** Leaves for good; `drain` finishes what was accepted. Views are still followed until `stop`. */
+  /** Leaves permanently; `drain` finishes the accepted work. Views are still followed until `stop`. */
   leave(drain: () => Promise<void>): Promise<void>;
   /** Ends everything at once, halting what acts. */
   stop(): void;

@@ -13,7 +13,7 @@ const actors = [businessRef(party), keyRef(party, "k"), pushRef(party, "bat_1")]
 let world = new World(regions);
 endWithTest(() => world);
 
-/** As a router tells the nodes of a region: whoever is not reached sees it by itself. */
+/** Announces like a router to the nodes of a region: a node that is not reached finds out on its own. */
 function announcer(region: string): () => Promise<void> {
   return async () => {
     const there = world.nodes.filter((each) => each.region === region && each.isRunning);
@@ -21,11 +21,11 @@ function announcer(region: string): () => Promise<void> {
   };
 }
 
-/** What an actor store does for a move, as the test looks on. */
+/** Stands in for the actor store in a move, and records what happens. */
 class Partitions implements Mover {
   readonly homes = new Map<string, string>();
   readonly found: ActorRef[] = [...actors];
-  /** Havers at the instants of handing over: none, or the move is unsafe. */
+  /** Number of nodes that had the party at each hand-over: it must be 0, or the move is unsafe. */
   readonly havers: number[] = [];
   failures: StoreError[] = [];
 
@@ -107,7 +107,7 @@ describe("moving a party's home", () => {
         underWay -= 1;
       },
     };
-    // Each call to the store takes its time, too.
+    // Each call to the store takes its time as well.
     for (const each of world.nodes) each.latencyMs = () => 100;
     const begunMs = world.time.now();
     expect(await world.time.run(movesOf(node, slow).move(party, "west"))).toBe("moved");
@@ -217,7 +217,7 @@ describe("moving a party's home", () => {
       },
     };
     const patient = movesOf(two, slow).move(party, "west");
-    // The word of the one that gives up is long on its way.
+    // The write of the node that gives up is delayed for long.
     const { intercept: usual } = one.store;
     one.store.intercept = async (call, apply) => {
       if (call.operation === "casHome")

@@ -1,18 +1,18 @@
-// Planned moves of a party's home from this node's region to another. Both regions must be in reach.
-//   1. The home says where it is on its way to: no node of either region takes the party for its own any more.
-//   2. Every node of this region has followed that (view-barrier.ts) and let go of the party's actors. (Those of the other
-//      region need not: none of them can hold the party for its own, for that its home is here.)
+// Planned moves of a party's home from this node's region to another. Both regions must be reachable.
+//   1. The home names the region to which it is moving: from then on no node of either region considers the party its own.
+//   2. Every node of this region has followed that (view-barrier.ts) and released the party's actors. (The nodes of the other
+//      region need not: none of them can consider the party its own, because its home is here.)
 //   3. The home's version is raised once more: from here on the move is not given up. Then each actor is handed over: its
-//      partition says who may claim it next, written to both regions last of all.
+//      partition says which region may claim it next, written to both regions last of all.
 //   4. The home is the other region.
-// T1. Each step can be repeated, and two nodes may do the same move at once: what one finds done it takes as done. So a
-//     move whose node was lost is taken up by another one at any step (`resume`).
-// T2. A move can be given up until step 3, and is, when a node does not follow in time: by who began it, if nobody has
-//     raised the version since. Whoever takes a move up goes on with it.
-// T3. Between 1 and 4 the party's actors answer nobody: callers wait or are told to try again. So the nodes are told to
-//     follow, and do not find out by themselves; and actors are handed over side by side, for a party has one for each
-//     push that it ever made.
-// T4. An actor that came to be between two looks is found by the second: step 3 ends with a look that finds nothing new.
+// T1. Each step is idempotent, and two nodes may carry out the same move at once: a step found done is taken as done. So a
+//     move whose node was lost is resumed by another one at any step (`resume`).
+// T2. A move can be given up until step 3, and is if a node does not follow in time: by the node that began it, if nobody has
+//     raised the version since. A node that resumes a move continues it.
+// T3. Between 1 and 4 the party's actors answer nobody: callers wait or are asked to retry. Therefore the nodes are notified
+//     and do not have to find out on their own, and actors are handed over in parallel, because a party has one for each
+//     push that it has ever made.
+// T4. An actor that was created between two looks is found by the second: step 3 ends with a look that finds nothing new.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 import type { TimerPort } from "../actors/system/ports.ts";
@@ -21,11 +21,11 @@ import type { ClusterLog } from "./cluster-view.ts";
 import type { Monotonic } from "./poller.ts";
 import { awaitVersion } from "./view-barrier.ts";
 
-/** What the actor store does for a move. */
+/** The operations of the actor store that a move needs. */
 export interface Mover {
-  /** All actors that the party has; hints do, for none is missed that was ever claimed. */
+  /** All actors that the party has. Hints are enough, because no actor that was ever claimed is missed. */
   actorsOf(party: string): Promise<readonly ActorRef[]>;
-  /** Lets `to` claim the actor and nobody else. Repeatable. Throws its store's error. */
+  /** Lets only `to` claim the actor. Repeatable. Throws its store's error. */
   handOver(ref: ActorRef, to: string): Promise<void>;
 }
 
@@ -38,12 +38,12 @@ export interface MovesOptions {
   readonly regions: readonly string[];
   /** Whether a region was declared dead. */
   readonly isDead: (region: string) => boolean;
-  /** Whether this node is to take up the move of `party` that somebody else began: one node does. */
+  /** Whether this node should resume the move of `party` that another node began; this is true on one node. */
   readonly isMine: (party: string) => boolean;
   /** Tells the nodes of this region to look (view-barrier.ts F3). */
   readonly announce: () => Promise<void>;
   readonly log?: ClusterLog;
-  /** How long nodes have to follow. */
+  /** How long nodes may take to follow. */
   readonly patienceMs?: number;
 }
 
@@ -52,25 +52,25 @@ export type MoveOutcome =
   /** It was there already. */
   | "there"
   | "home_unknown"
-  /** Its home is neither this region nor the one asked for; move it from there. */
+  /** Its home is neither this region nor the requested one; move it from its home. */
   | "not_here"
-  /** Somebody moves it to a third region. */
+  /** It is being moved to a third region. */
   | "moving_elsewhere"
   | "region_unknown"
   | "region_dead"
-  /** A node did not follow in time; the party is where it was. */
+  /** A node did not follow in time; the party is still where it was. */
   | "given_up";
 
 export interface Moves {
-  /** Throws the store's error; then the move goes on with `resume`. */
+  /** Throws the store's error; the move can then be continued with `resume`. */
   move(party: string, to: string): Promise<MoveOutcome>;
-  /** Takes up moves of the last day that stand still in this region; answers how many came to an end. */
+  /** Resumes moves of the last day that are stalled in this region; returns how many came to an end. */
   resume(): Promise<number>;
 }
 
 const patienceMsDefault = 10_000;
 const handOverAttemptsMax = 5;
-/** Actors that are handed over at the same time (T3). */
+/** Maximum number of actors handed over at the same time (T3). */
 const handOversMax = 16;
 const looksMax = 10;
 const attemptsMax = 5;
@@ -106,13 +106,13 @@ async function moveHome(options: MovesOptions, party: string, to: string): Promi
   throw new StoreError("unknown", `the home of ${party} changed under every attempt`);
 }
 
-/** Steps 1 to 4 from what was found; null when another node changed the home meanwhile: then look again (T1). */
+/** Performs steps 1 to 4 from the state found; null if another node changed the home meanwhile: then look again (T1). */
 async function moveOn(options: MovesOptions, home: PartyHome, to: string): Promise<MoveOutcome | null> {
   const { store, log } = options;
   const isOurs = home.moving_to === null;
   const begun = isOurs ? await change(store, home, { moving_to: to }) : home;
   if (begun === null) return null;
-  // Should the node that began it have been lost before the note was written.
+  // This covers the case that the node that began the move was lost before it wrote the note.
   if (!isOurs) await store.noteMove(begun);
   const patienceMs = options.patienceMs ?? patienceMsDefault;
   if (!(await awaitVersion({ ...options, patienceMs }))) {
@@ -129,7 +129,7 @@ async function moveOn(options: MovesOptions, home: PartyHome, to: string): Promi
   return "moved";
 }
 
-/** T4. */
+/** Hands over all actors of a party (T4). */
 async function handAllOver({ mover }: MovesOptions, party: string, to: string): Promise<void> {
   const done = new Set<string>();
   for (let look = 0; look < looksMax; look += 1) {
@@ -141,7 +141,7 @@ async function handAllOver({ mover }: MovesOptions, party: string, to: string): 
   throw new StoreError("unknown", `the number of actors of ${party} grew with every attempt`);
 }
 
-/** After a failure nothing more is begun, and what is under way is waited for: then the first failure is thrown. */
+/** After a failure nothing more is started, and what is under way is awaited: then the first failure is thrown. */
 async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items.values();
   let hasFailed = false;
@@ -179,7 +179,7 @@ async function resumeMoves(
   for (const home of await store.readMoves()) {
     if (home.region !== region || home.moving_to === null || !isMine(home.party)) continue;
     try {
-      // What was handed over to a region that died is claimed from there; the rest never left.
+      // Actors handed over to a region that died are claimed from there; the rest never left.
       if (isDead(home.moving_to)) await change(store, home, { moving_to: null });
       else await move(home.party, home.moving_to);
       ended += 1;
@@ -190,7 +190,7 @@ async function resumeMoves(
   return ended;
 }
 
-/** The home as changed, also when it was found so; null when another change came first. */
+/** Returns the home as changed, also if it was found so; null if another change came first. */
 async function change(
   store: ClusterStore,
   home: PartyHome,

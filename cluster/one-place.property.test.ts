@@ -1,5 +1,5 @@
-// Never two nodes that both hold a lease and both have an actor; and when the faults stop, everything has one place again.
-// (That two nodes cannot both act even so is the fence's work; here is tested that it is hardly ever needed.)
+// No two nodes ever both hold a lease and both have the same actor; and when the faults stop, everything has one place again.
+// (That two nodes cannot both act even then is ensured by the fence; this tests that the fence is rarely needed.)
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ const fault = fc.record({
 
 const scenario = fc.record({
   seed: fc.integer(),
-  /** Percent of true time. */
+  /** Clock rates in percent of true time. */
   rates: fc.array(fc.integer({ min: 92, max: 108 }), { minLength: 2, maxLength: 4 }),
   latencyMaxMs: fc.constantFrom(2, 30, 200, 450),
   faults: fc.array(fault, { minLength: 1, maxLength: 12 }),
@@ -42,7 +42,7 @@ class Run {
     const node = this.world.node({ rate, ...(address === undefined ? {} : { address }) });
     node.latencyMs = () => this.random() * this.#latencyMaxMs;
     const join = (): void => {
-      // Who was told to leave while it waited to try again does not join any more.
+      // A node that was told to leave while it waited to retry does not join any more.
       if (this.gone.has(node)) return;
       node.membership
         .join()
@@ -55,7 +55,7 @@ class Run {
     return node;
   }
 
-  /** Makes a fault happen; answers how it is ended. */
+  /** Makes a fault happen; returns the function that ends it. */
   inject({ kind, node: index, forMs }: Fault): () => void {
     const living = this.world.nodes.filter((each) => each.isRunning && !this.gone.has(each));
     const node = living[index % Math.max(1, living.length)];
@@ -99,7 +99,7 @@ class Run {
     }
   }
 
-  /** Nodes that are to be members when all is well. */
+  /** The nodes that should be members when there are no faults. */
   living(): readonly WorldNode[] {
     return this.world.nodes.filter((node) => !node.isKilled && !this.gone.has(node));
   }

@@ -1,7 +1,7 @@
-// What is done again and again and fails while something is away, told in few lines.
-//   T1. The first failure is told at once, what follows at most once a minute, with how often it failed since the last line.
-//   T2. One line says that it is over: once everything that had failed has worked since.
-//   T3. What began before something that has ended by now says nothing new: a call that hung for long is no new failure.
+// A log of repeated work that fails while something is unavailable, in few lines.
+//   T1. The first failure is logged at once, later ones at most once a minute, with the number of failures since the last line.
+//   T2. One line reports the end: once everything that had failed has worked since.
+//   T3. A run that began before a run that has already ended reports nothing new: a call that hung for long is not a new failure.
 
 import type { Monotonic } from "./poller.ts";
 
@@ -15,9 +15,9 @@ const tellAgainMs = 60_000;
 
 export class OutageLog {
   readonly #options: OutageLogOptions;
-  /** What failed last time. */
+  /** The work that failed last time. */
   readonly #failing = new Set<string>();
-  /** Number of the last run of each that has ended (T3). */
+  /** For each kind of work, the number of the latest run that has ended (T3). */
   readonly #ended = new Map<string, number>();
   #runs = 0;
   #failures = 0;

@@ -1,15 +1,15 @@
-// Where an actor lives now. Everything is read from its name, the homes of parties, the standings of regions and the
+// Where an actor lives now. Everything follows from its name, the homes of parties, the standings of regions and the
 // views of their nodes; only homes have to be looked up, once.
-//   Q1. «Here» is said only by a node that holds its lease, is active, has the home in its region, and wins the
+//   Q1. «Here» is answered only by a node that holds its lease, is active, has the home in its region, and wins the
 //       rendezvous among that region's members.
-//   Q2. Members that come and go take part in the rendezvous: what one of them wins is «moving» until it is active or
-//       gone, so that nobody takes an actor whose former node may still be at work. A leaving member that takes long
-//       is given up (Membership.isGivenUp).
-//   Q3. A home on the move is «moving» everywhere, unless one of the two regions is dead.
-//   Q4. The parties of a dead region follow its successor (and that one's, if it is dead, too). A node there makes the
-//       party's home its own region by compare-and-set before it says «here»: should the dead region come back, what was
-//       done meanwhile stays where it was done.
-//   Q5. What names a region (nonces, the region's own actor) lives there or nowhere.
+//   Q2. Members that join or leave take part in the rendezvous: an actor that one of them wins is «moving» until the member
+//       is active or gone, so that nobody takes an actor whose former node may still be at work. A leaving member that takes
+//       too long is given up (Membership.isGivenUp).
+//   Q3. A home that is being moved is «moving» everywhere, unless one of the two regions is dead.
+//   Q4. The parties of a dead region follow its successor (and, if that is dead as well, that one's successor). A node there
+//       makes its own region the party's home by compare-and-set before it answers «here»: if the dead region comes back,
+//       what was done meanwhile stays where it was done.
+//   Q5. An actor whose name contains a region (nonces, the region's own actor) lives there or nowhere.
 
 import { type ActorRef, placementOf } from "../actors/messages/refs.ts";
 import { BoundedMap } from "../std/bounded-map.ts";
@@ -21,11 +21,11 @@ import { placeOn } from "./rendezvous.ts";
 import { effectiveRegion } from "./successor.ts";
 
 export type NowhereReason =
-  /** Declared dead, and nobody takes over. */
+  /** The region was declared dead, and none takes over. */
   | "region_lost"
-  /** Between two nodes or regions, or this node lost its lease: it is somewhere else in a moment. */
+  /** It is between two nodes or regions, or this node lost its lease: it will be somewhere else in a moment. */
   | "moving"
-  /** Not looked up yet, or the party has none. */
+  /** The home was not looked up yet, or the party has none. */
   | "home_unknown"
   /** Its region has no node that could have it. */
   | "no_nodes";
@@ -43,17 +43,26 @@ export interface PlacementOptions {
 }
 
 export interface Placement {
-  /** From what is known now, without waiting. Throws for a name that `placementOf` does not know. */
+  /** Answers from what is known now, without waiting. Throws for a name that `placementOf` does not know. */
   locate(ref: ActorRef): Located;
-  /** Does what can be done for an actor that is nowhere: looks up, takes over, looks anew. Throws the store's error. */
+  /**
+   * Does what can be done for an actor that is nowhere: looks up its home, takes it over, polls again. Throws the store's
+   * error.
+   */
   settle(ref: ActorRef): Promise<void>;
-  /** Gives a new party its home in this region; answers the home in force, which another node may have given. */
+  /** Assigns this region to a new party as its home; returns the home in force, which another node may have assigned. */
   assignHome(party: string): Promise<PartyHome>;
-  /** As far as known without asking. */
+  /** The party's home, as far as it is known without a look-up. */
   homeOf(party: string): PartyHome | null;
-  /** The region that has the party, as far as known without asking: its home, or who took it over; null for none. */
+  /**
+   * The region that has the party (its home or the region that took it over), as far as known without a look-up; null if
+   * unknown.
+   */
   regionOf(party: string): string | null;
-  /** Declared dead: actors with their home there may be claimed by whoever has them here (for the actor store). */
+  /**
+   * Whether the region was declared dead: actors with their home there may be claimed by the node that has them here (for
+   * the actor store).
+   */
   isDead(region: string): boolean;
 }
 
@@ -71,7 +80,7 @@ export function createPlacement(options: PlacementOptions): Placement {
   return new NodePlacement(options);
 }
 
-/** Whether the actor lives on this node; looks the home of its party up if nobody did. Throws the store's error. */
+/** Whether the actor lives on this node; looks up its party's home if it is not known. Throws the store's error. */
 export async function livesHere(
   placement: Pick<Placement, "locate" | "settle">,
   ref: ActorRef,
@@ -85,7 +94,7 @@ class NodePlacement implements Placement {
   readonly #store: ClusterStore;
   readonly #membership: Membership;
   readonly #book: HomeCache;
-  /** Winners of the rendezvous that are active, by region and key; valid for one generation of what is known. */
+  /** Active winners of the rendezvous, by region and key; valid for one generation of the cluster view. */
   readonly #winners = new BoundedMap<string, { readonly member: Member; readonly region: string }>(cachedMax);
   #winnersOf = -1;
 
@@ -111,7 +120,7 @@ class NodePlacement implements Placement {
     if (region === null) return regionLost;
     if (region === home.region && this.#isMoving(home)) return moving;
     const located = this.#among(region, placement.party);
-    // Q4: first the home, then the actors.
+    // Q4: the home changes first, then the actors.
     return located.at === "here" && region !== home.region ? moving : located;
   }
 
@@ -165,7 +174,7 @@ class NodePlacement implements Placement {
     if (winner.member.state !== "active") return moving;
     if (winner.member.address !== this.#membership.address) return { at: "node", ...winner };
     const self = this.#membership.self();
-    // An earlier life of this node, or this one without its lease, has it no more (Q1).
+    // An earlier life of this node, or this one without its lease, no longer has it (Q1).
     const isHere =
       self?.incarnation === winner.member.incarnation &&
       self.state === "active" &&
@@ -191,7 +200,7 @@ class NodePlacement implements Placement {
     return winner;
   }
 
-  /** Q4. False when there is nothing to take over, or another node is to do it. */
+  /** Takes a party over (Q4). False if there is nothing to take over, or another node is to do it. */
   async #takeOver(party: string): Promise<boolean> {
     const home = this.#book.get(party);
     const region = this.#membership.region;
@@ -203,7 +212,7 @@ class NodePlacement implements Placement {
     return true;
   }
 
-  /** True only if it was applied for certain; else the home is to be read (A5). */
+  /** True only if it was certainly applied; otherwise the home must be read (A5). */
   async #cas(next: PartyHome): Promise<boolean> {
     try {
       return await this.#store.casHome(next);

@@ -1,10 +1,10 @@
-// Repeats a call to the store.
-//   Y1. A call that hangs delays no other: the next begins in its time, up to a bound of calls under way.
-//   Y2. Whoever asks for a fresh run gets one that begins after asking; those who ask together share it.
+// Polls the store.
+//   Y1. A call that hangs delays no other: the next one starts at its time, up to a bound of calls under way.
+//   Y2. A caller that requests a fresh run gets one that begins after the request; simultaneous requests share one run.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 
-/** Never runs back; milliseconds from any origin. */
+/** A clock that never runs backwards, in milliseconds from any origin. */
 export interface Monotonic {
   nowMs(): number;
 }
@@ -12,11 +12,11 @@ export interface Monotonic {
 export interface PollerOptions {
   readonly timers: TimerPort;
   readonly monotonic: Monotonic;
-  /** Must not reject. */
+  /** The call, which must not reject. */
   readonly run: () => Promise<void>;
-  /** Until the next run, asked for when one begins. */
+  /** The interval until the next run, evaluated when one begins. */
   readonly everyMs: () => number;
-  /** Between the beginnings of two runs, at least. */
+  /** Minimum time between the beginnings of two runs. */
   readonly gapMs: number;
 }
 
@@ -35,13 +35,13 @@ export class Poller {
     this.#options = options;
   }
 
-  /** Runs now, and then again and again. */
+  /** Runs now, and then repeatedly. */
   start(): void {
     this.#running = true;
     this.#arm(this.#options.monotonic.nowMs());
   }
 
-  /** Begins no further run. Those who wait for one are let go. */
+  /** Starts no further runs. Callers that wait for one are released. */
   stop(): void {
     this.#running = false;
     this.#cancel?.();
@@ -49,7 +49,7 @@ export class Poller {
     for (const waiter of this.#waiters.splice(0)) waiter();
   }
 
-  /** Resolves when a run that began after this call is over (Y2). */
+  /** Resolves when a run that began after this call has ended (Y2). */
   fresh(): Promise<void> {
     if (!this.#running) return Promise.resolve();
     return new Promise((resolve) => {
@@ -58,7 +58,7 @@ export class Poller {
     });
   }
 
-  /** Makes the next run begin no later than `atMs`, but for the gap. */
+  /** Makes the next run begin no later than `atMs`, except that the minimum gap is kept. */
   by(atMs: number): void {
     if (this.#running) this.#arm(Math.max(atMs, this.#beganMs + this.#options.gapMs));
   }

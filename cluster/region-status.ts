@@ -1,15 +1,15 @@
-// An operator's word on a region that is lost.
+// An operator's declaration that a region is lost.
 //
-// What the store does not do by itself: before a region is declared dead it is taken out of the keyspace's replication
-// (or no majority of all regions can be found), its machines are kept from writing to the others, and its nodes are
-// stopped. What was acknowledged there and had not yet reached another region is lost for the successor: nothing, where
-// commits are replicated before they are acknowledged, else what the last moments before the loss held.
-//   D1. A region is declared dead once, with a successor that lives, or none yet; naming one later, or another, is a
-//       change of the same standing.
-//   D2. Its nodes lose their leases as soon as they hear of it, and do not join while it lasts (admission.ts A4).
+// What the store does not do automatically: before a region is declared dead, it is taken out of the keyspace's replication
+// (otherwise no majority of all regions can be found), its machines are kept from writing to the others, and its nodes are
+// stopped. Commits acknowledged there that had not yet reached another region are lost for the successor: none, if
+// commits are replicated before they are acknowledged, and otherwise those of the last moments before the loss.
+//   D1. A region is declared dead once, with a successor that is alive, or with none yet; naming or replacing the successor
+//       later is a change of the same standing.
+//   D2. Its nodes lose their leases as soon as they read this, and do not join while it lasts (admission.ts A4).
 //   D3. Re-joining: its data centre is rebuilt from the others first. Then its successor stops taking parties over, and
-//       only once every node there has followed that is the region active again; its nodes may join from then on. What
-//       was taken over in the meantime has its home with the successor and stays there until it is moved.
+//       only once every node there has followed that is the region active again; its nodes may join from then on. Parties
+//       that were taken over in the meantime have their home with the successor and stay there until they are moved.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import { type ClusterStore, type RegionStatus, StoreError } from "../storage/cluster-store.ts";
@@ -21,7 +21,7 @@ export interface RegionStatusOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
-  /** Of the node that carries out the operator's word. */
+  /** The region of the node that carries out the operator's command. */
   readonly region: string;
   readonly regions: readonly string[];
   /** Tells the nodes of this region to look (view-barrier.ts F3). */
@@ -32,23 +32,23 @@ export interface RegionStatusOptions {
 export type DeclareOutcome =
   | "declared"
   | "region_unknown"
-  /** A node cannot say this of its own region. */
+  /** A node cannot declare its own region dead. */
   | "own_region"
-  /** Not one of the cluster's regions, or dead itself. */
+  /** It is not one of the cluster's regions, or is dead itself. */
   | "successor_unfit";
 
 export type RejoinOutcome =
   | "rejoined"
   | "not_dead"
-  /** To be done by a node of the region that takes over. */
+  /** The command must be given to a node of the region that takes over. */
   | "not_successor"
-  /** A node did not follow in time: no party is taken over any more, and the region is still out. Repeat it here. */
+  /** A node did not follow in time: no party is taken over any more, but the region is still out. Repeat the command here. */
   | "not_followed";
 
 const patienceMsDefault = 10_000;
 const attemptsMax = 10;
 
-/** Why a region cannot be declared dead; null where it can. Throws the store's error. */
+/** Why a region cannot be declared dead; null if it can. Throws the store's error. */
 export async function declareFault(
   { store, regions, region: own }: RegionStatusOptions,
   region: string,
@@ -62,7 +62,7 @@ export async function declareFault(
   return isFit ? null : "successor_unfit";
 }
 
-/** D1. Repeatable. Throws the store's error. */
+/** Declares a region dead (D1). Repeatable. Throws the store's error. */
 export async function declareDead(
   options: RegionStatusOptions,
   region: string,
@@ -74,7 +74,7 @@ export async function declareDead(
   return "declared";
 }
 
-/** D3. Repeatable. Throws the store's error. */
+/** Lets a region re-join (D3). Repeatable. Throws the store's error. */
 export async function rejoin(options: RegionStatusOptions, region: string): Promise<RejoinOutcome> {
   const { store } = options;
   const standings = new Map((await store.readStandings()).map((each) => [each.region, each]));

@@ -1,15 +1,15 @@
-// Rendezvous hashing: every member weighs every key, the heaviest has it (Thaler and Ravishankar, 1998). Nodes agree
-// without talking; a member that comes takes only what it wins, and what a member that goes had is spread evenly.
-//   Z1. The answer depends on the key and the set of addresses alone: not on their order, nor on incarnations, so a
+// Rendezvous hashing: every member has a weight for every key, and the heaviest gets it (Thaler and Ravishankar, 1998). Nodes
+// agree without communicating; a new member takes only the keys that it wins, and those of a removed member are spread evenly.
+//   Z1. The answer depends only on the key and the set of addresses, and not on their order or on incarnations, so a
 //       node that restarts has the same actors again.
-//   Z2. The hash is no secret: who chooses keys chooses nodes. Nothing but the spread of the load hangs on it.
+//   Z2. The hash is not secret: a client that chooses keys chooses nodes. Only the distribution of load depends on it.
 
-/** What of a member counts. */
+/** The part of a member that determines its weight. */
 export interface Weighed {
   readonly address: string;
 }
 
-/** The member that has `key`; null when there is none. */
+/** The member that has `key`; null if there are no members. */
 export function placeOn<M extends Weighed>(key: string, members: readonly M[]): M | null {
   let best: M | null = null;
   let bestWeight: Weight = { high: -1, low: 0 };

@@ -1,5 +1,5 @@
-// Nodes that call each other: a transport that the test can break, and in the place of an actor system one that notes
-// who did what when.
+// Nodes that call each other over a transport that the test can break, with a stand-in for the actor system that records
+// who did what, and when.
 
 import type { Message } from "../actors/system/definition.ts";
 import type { Member } from "../storage/cluster-store.ts";
@@ -7,7 +7,7 @@ import { type RemoteFailure, type RemoteTarget, remoteFailure } from "../transpo
 import { type ActorRouter, createActorRouter } from "./actor-router.ts";
 import { type NodeTraits, World, type WorldNode } from "./world.fixture.ts";
 
-/** One piece of work, from its beginning to its end in true time. */
+/** One piece of work, from start to end in true time. */
 export interface Work {
   readonly actor: string;
   readonly node: string;
@@ -22,15 +22,15 @@ const workMs = 5;
 export class RoutedNode {
   readonly node: WorldNode;
   readonly router: ActorRouter;
-  /** Calls that arrived from other nodes. */
+  /** The calls that arrived from other nodes. */
   readonly arrived: string[] = [];
   readonly #world: RoutedWorld;
   #underWay = 0;
-  /** Whether it acts; as the root does, it stops with its lease. */
+  /** Whether it acts; like the composition root, it stops when its lease is lost. */
   isActing = true;
-  /** Whether other nodes reach it. */
+  /** Whether other nodes can reach it. */
   isReachable = true;
-  /** How many of the next calls to this node are done but not answered. */
+  /** How many of the next calls to this node are carried out but not answered. */
   answersLost = 0;
 
   constructor(world: RoutedWorld, traits: NodeTraits) {
@@ -48,7 +48,7 @@ export class RoutedNode {
     membership.onChange(() => this.idle());
   }
 
-  /** As an actor system does: the call is routed from here. */
+  /** Routes the call from here, as an actor system does. */
   ask(party: string, command: string, timeoutMs = 10_000): Promise<unknown> {
     const to = { kind: "business", id: party };
     const target = this.router.route(to);
@@ -62,7 +62,7 @@ export class RoutedNode {
     while (this.#underWay > 0) await this.#world.pass(1);
   }
 
-  /** Leaves as a node does that is asked to stop, and ends. */
+  /** Leaves like a node that is asked to stop, and ends. */
   async leave(): Promise<void> {
     await this.node.membership.leave(() => this.idle());
     await this.#world.pass(300);
@@ -102,7 +102,7 @@ export class RoutedWorld extends World {
     return new Promise((resolve) => void this.time.schedule(ms, resolve));
   }
 
-  /** A connection to the incarnation that `member` names, as `from` has it. */
+  /** The connection of `from` to the incarnation that `member` names. */
   targetOf(member: Member, from: RoutedNode): RemoteTarget {
     const call = async <T>(work: (to: RoutedNode) => Promise<T>): Promise<T> => {
       await this.pass(wayMs);

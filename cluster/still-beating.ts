@@ -1,6 +1,6 @@
-// Which nodes of a region are seen to be alive, for an operator who is about to say that none is.
-//   S1. A beat whose count changes while it is watched is a sign of life, whatever its age: beats of another region arrive
-//       late. Without such a sign nothing is known: a region that is cut off beats unseen.
+// Lists the nodes of a region that show signs of life, for an operator who is about to declare the region dead.
+//   S1. A heartbeat whose count changes while it is watched is a sign of life, whatever its age: heartbeats of another region
+//       arrive late. The absence of such a sign proves nothing: heartbeats of a region that is cut off cannot be seen.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { ClusterStore } from "../storage/cluster-store.ts";
@@ -10,7 +10,10 @@ export interface BeatingOptions {
   readonly timers: TimerPort;
 }
 
-/** `address (incarnation)` of each, after `watchMs`; just the incarnation where the region's view does not have it. */
+/**
+ * Returns `address (incarnation)` of each after `watchMs`, or only the incarnation if the region's view does not contain
+ * it.
+ */
 export async function stillBeating(
   { store, timers }: BeatingOptions,
   region: string,

@@ -1,6 +1,6 @@
 import type { RegionStatus } from "../storage/cluster-store.ts";
 
-/** The region itself while it lives, else the first living one that takes over; null when none does. */
+/** The region itself while it is alive, or else the first live one in its chain of successors; null if there is none. */
 export function effectiveRegion(
   region: string,
   standingOf: (region: string) => RegionStatus | undefined,

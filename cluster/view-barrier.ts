@@ -1,10 +1,10 @@
-// Waits until every node of a region acts by what was written before the call: a move, a standing.
-//   F1. A new version of the view is written after what is to be followed; a member whose beat tells of that version has
-//       asked for moves and standings since, and finished what followed from them (cluster-view.ts O2).
-//   F2. A member that does not tell so is waited for as long as it is in the view: it either follows, or is removed.
-//   F3. Nobody waits for the others' next look: they are told to look at once. Whoever is not reached sees it by itself.
-//       This node looks at what they tell when those who were reached have looked, and else ever more seldom: on a
-//       machine that is short of time every look would take some from those who are waited for.
+// Waits until every node of a region acts by a move or a standing that was written before the call.
+//   F1. A new version of the view is written after that move or standing; a member whose heartbeat carries that version has
+//       read moves and standings since, and finished what followed from them (cluster-view.ts O2).
+//   F2. A member that does not report this is waited for as long as it is in the view: it either follows, or is removed.
+//   F3. Nobody waits for the others' next poll: they are told to look at once. A member that is not reached finds out on its
+//       own. This node reads their heartbeats once those that were reached have looked, and then at growing intervals: on a
+//       machine that is short of CPU time every read would take some from the nodes that are awaited.
 
 import type { TimerPort } from "../actors/system/ports.ts";
 import type { ClusterStore } from "../storage/cluster-store.ts";
@@ -15,18 +15,18 @@ export interface ViewBarrierOptions {
   readonly store: ClusterStore;
   readonly monotonic: Monotonic;
   readonly timers: TimerPort;
-  /** The own region: no node writes the view of another. */
+  /** The node's own region: no node writes the view of another one. */
   readonly region: string;
   readonly patienceMs: number;
-  /** Tells the nodes of the region to look, this one too; resolves when those that were reached have. Never rejects. */
+  /** Tells the nodes of the region, including this one, to look; resolves when those that were reached have. Never rejects. */
   readonly announce: () => Promise<void>;
 }
 
-/** Between two looks at what the members tell: at first, and at most. */
+/** Initial and maximum interval between two reads of the members' heartbeats. */
 const lookMs = 50;
 const lookMaxMs = 400;
 
-/** False when some member neither followed nor went in time. Throws the store's error. */
+/** Returns false if some member neither followed nor left in time. Throws the store's error. */
 export async function awaitVersion(options: ViewBarrierOptions): Promise<boolean> {
   const { store, monotonic, timers, region, patienceMs, announce } = options;
   const lateMs = monotonic.nowMs() + patienceMs;

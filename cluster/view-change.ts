@@ -1,14 +1,14 @@
 // Changes a region's view by compare-and-set.
-//   V1. Every attempt reads first; a change that is in force already is not made again. So an attempt of unknown outcome
-//       is settled by the next one, and a change of another node is never undone.
+//   V1. Every attempt reads first; a change that is already in force is not made again. So an attempt of unknown outcome
+//       is settled by the next one, and a change by another node is never undone.
 
 import { type ClusterStore, type Member, type RegionView, StoreError } from "../storage/cluster-store.ts";
 
-/** Losing an attempt means that another node won one, and members are few. */
+/** An attempt fails only because another node's succeeded, and members are few. */
 const attemptsMax = 32;
 
 /**
- * Makes the members what `change` says, null for «as it is». Answers the view in force, which has the change.
+ * Sets the members to the result of `change`; null leaves them as they are. Returns the view in force, which includes the change.
  * Throws {@link StoreError}, and whatever `change` throws.
  */
 export async function changeView(
@@ -30,13 +30,13 @@ export async function changeView(
   throw new StoreError("unknown", `the view of ${region} changed under every attempt`);
 }
 
-/** A version of the view that was written after this call began; its members are as they were. */
+/** Returns a version of the view that was written after this call began, with unchanged members. */
 export async function raiseVersion(store: ClusterStore, region: string): Promise<number> {
   const view = await store.readView(region);
   const version = view.version + 1;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     try {
-      // Refused: another node wrote that version after it was read here, which is as good.
+      // The write was refused: another node wrote that version after it was read here, which serves the same purpose.
       await store.casView({ ...view, version });
       return version;
     } catch (error) {

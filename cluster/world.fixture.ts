@@ -1,6 +1,6 @@
-// A small world for tests of the cluster: time that only tests move, nodes with clocks of their own that can be killed,
-// paused and cut off, and a store with latency. Everything that happens to a node passes its gate, so a paused node does
-// nothing at all, and what it missed comes in any order when it wakes.
+// A small world for tests of the cluster: time that only tests move, nodes with their own clocks that can be killed,
+// paused and cut off, and a store with latency. Everything that happens to a node passes through its gate, so a paused node
+// does nothing at all, and what it missed arrives in any order when it wakes.
 
 import { afterEach } from "vitest";
 import { businessRef } from "../actors/messages/refs.ts";
@@ -12,14 +12,14 @@ import type { Greeting } from "./admission.ts";
 import { createMembership, type Membership, type MembershipOptions } from "./membership.ts";
 import { createPlacement, type Placement } from "./placement.ts";
 
-/** To be called once in a test file: its worlds' nodes end with each test. */
+/** Call this once in a test file: the nodes of its worlds then end with each test. */
 export function endWithTest(current: () => Pick<World, "nodes">): void {
   afterEach(() => {
     for (const node of current().nodes) node.kill();
   });
 }
 
-/** Seeded chance (mulberry32): a number from 0 up to 1. */
+/** A seeded random generator (mulberry32): returns numbers from 0 up to, but not including, 1. */
 export function chance(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -33,9 +33,9 @@ export function chance(seed: number): () => number {
 export interface NodeTraits {
   readonly region?: string;
   readonly address?: string;
-  /** How fast its monotonic clock runs. */
+  /** The rate of its monotonic clock. */
   readonly rate?: number;
-  /** How far its wall clock is off. */
+  /** The offset of its wall clock. */
   readonly wallOffMs?: number;
   readonly membership?: Partial<MembershipOptions>;
 }
@@ -47,19 +47,19 @@ export class WorldNode {
   readonly membership: Membership;
   readonly placement: Placement;
   readonly log: string[] = [];
-  /** Incarnations begun and halted, in order. */
+  /** The incarnations that were begun and halted, in order. */
   readonly life: string[] = [];
   readonly timers: TimerPort;
   readonly monotonic: { nowMs(): number };
   readonly region: string;
-  /** Of each call to the store, each way; milliseconds. */
+  /** Latency of each call to the store, in each direction, in milliseconds. */
   latencyMs: () => number = () => 1;
-  /** Of the way back only, where it differs. */
+  /** Latency of the answer alone, if it differs. */
   answerMs: (() => number) | null = null;
-  /** After which a call that is lost rejects. */
+  /** Time after which a lost call rejects. */
   lostMs = 2_000;
   isKilled = false;
-  /** What other members take this node for. */
+  /** How other members answer this node's greeting. */
   greet: (member: Member) => Greeting = () => "known";
   readonly #world: World;
   readonly #held: (() => void)[] = [];
@@ -117,7 +117,7 @@ export class WorldNode {
     return this.membership.self()?.incarnation ?? "";
   }
 
-  /** Whether the actor of the party is here by the node's own reckoning. */
+  /** Whether the party's actor is here according to this node. */
   has(party: string): boolean {
     return this.placement.locate(businessRef(party)).at === "here";
   }
@@ -131,7 +131,7 @@ export class WorldNode {
     this.#isPaused = true;
   }
 
-  /** Lets the node go on. What it missed happens in an order that `random` draws. */
+  /** Resumes the node. What it missed happens in an order that `random` draws. */
   resume(random: () => number = () => 0): void {
     this.#isPaused = false;
     while (this.#held.length > 0 && !this.#isPaused) {
@@ -140,7 +140,7 @@ export class WorldNode {
     }
   }
 
-  /** Cuts the node off from the store: what is on its way arrives or not, in either direction. */
+  /** Cuts the node off from the store: calls and answers under way may or may not arrive, in either direction. */
   cut(): void {
     this.#isCut = true;
   }
@@ -179,7 +179,7 @@ export class WorldNode {
 }
 
 export class World {
-  /** True time, which no node sees. */
+  /** The true time, which no node sees. */
   readonly time = new ManualTime(1_000);
   readonly regions: readonly string[];
   readonly cluster: MemoryCluster;
@@ -191,21 +191,21 @@ export class World {
     this.cluster = new MemoryCluster(regions, () => this.epochMs + this.time.now());
   }
 
-  /** Another node, not yet joined. */
+  /** Makes another node, which has not joined yet. */
   node(traits: NodeTraits = {}): WorldNode {
     const node = new WorldNode(this, traits);
     this.nodes.push(node);
     return node;
   }
 
-  /** Another node that has joined. */
+  /** Makes another node and lets it join. */
   async joined(traits: NodeTraits = {}): Promise<WorldNode> {
     const node = this.node(traits);
     await this.time.run(node.membership.join());
     return node;
   }
 
-  /** Parties with their home in `region`, known to every node so far. */
+  /** Makes parties with their home in `region`, known to every node that exists so far. */
   async parties(count: number, region: string): Promise<readonly string[]> {
     const store = this.cluster.handle(region);
     const parties = Array.from({ length: count }, (_, index) => `party-${region}-${index}`);
@@ -218,14 +218,14 @@ export class World {
     await this.time.run(Promise.all(parties.map((party) => node.placement.settle(businessRef(party)))));
   }
 
-  /** Members of the first region as its store has them, with their states. */
+  /** The members of the first region as its store has them, with their states. */
   async members(): Promise<readonly string[]> {
     const region = this.regions[0] ?? "";
     const view = await this.cluster.handle(region).readView(region);
     return view.members.map((member) => `${member.incarnation} ${member.state}`);
   }
 
-  /** The running nodes that have the party by their own reckoning. */
+  /** The running nodes that have the party according to their own knowledge. */
   havers(party: string): readonly WorldNode[] {
     return this.nodes.filter((node) => node.isRunning && node.has(party));
   }

@@ -1,10 +1,10 @@
 // Business: the standing of one party, and the order of what it publishes.
 //   B1. `number` orders accepted pushes, withdrawals and deletions; it only grows.
-//   B2. `change` orders the versions of the register entries of the party; it only grows.
+//   B2. `change` orders the versions of the party's register entries; it only grows.
 //   B3. A held push keeps its number; its hold is settled once.
-//   B4. What may happen is decided by the state (actors/business): a business publishes in `active` only, and opens nothing
-//       in `closed`. What has happened is taken in every state: journals of earlier releases have pushes of other states.
-// Record heads, register entries and chunk answers are keyed rows of the actor, not context.
+//   B4. The state determines what may happen (actors/business): a business publishes in `active` only, and opens nothing
+//       in `closed`. Events are applied in every state: journals of earlier releases have pushes in other states.
+// Record heads, register entries and chunk answers are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
 import type { CollectionName } from "../protocol/identifiers.ts";
@@ -41,15 +41,18 @@ export interface BusinessContext {
   readonly blockedGroups: readonly string[];
   readonly number: number;
   readonly change: number;
-  /** Pushes numbered, not held and not finished, oldest first. */
+  /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
   readonly held: readonly string[];
-  /** Listings of live records: a listing is (record, country). */
+  /** Number of listings of live records: a listing is (record, country). */
   readonly listings: number;
   readonly recordsLive: number;
 }
 
-/** `number` and `change` are those that the event was given; journals of earlier versions lack them: one more. */
+/**
+ * `number` and `change` are the numbers given with the event; events in journals of earlier versions lack them, which
+ * means one more than the last.
+ */
 export type BusinessEvent =
   | { readonly type: "party.opened"; readonly party: Party }
   | { readonly type: "certificate.issued"; readonly certificate: CertificateInForce }
@@ -58,10 +61,10 @@ export type BusinessEvent =
       readonly type: "register.changed";
       readonly keys: readonly string[];
       readonly change?: number;
-      /** Who had it changed, and why; absent where nobody gave a name. */
+      /** Who requested the change, and why; absent if no name was given. */
       readonly act?: { readonly by: string; readonly reason: string };
     }
-  /** An integration key that was in force. */
+  /** An integration key that was in force was revoked. */
   | { readonly type: "key.revoked"; readonly key_id: string }
   | { readonly type: "group.blocked"; readonly group: string }
   | { readonly type: "group.unblocked"; readonly group: string }
@@ -75,7 +78,7 @@ export type BusinessEvent =
       readonly type: "hold.settled";
       readonly push_id: string;
       readonly confirmed: boolean;
-      /** Place among the pending pushes that the number of a confirmed push gives it. */
+      /** The position among the pending pushes that follows from the number of the confirmed push. */
       readonly position: number;
     }
   | { readonly type: "chunk.assigned"; readonly listings: number; readonly live: number }
@@ -86,14 +89,14 @@ export type BusinessEvent =
       readonly record_id: string;
       readonly collection: CollectionName;
       readonly change: number;
-      /** The version that was served last. */
+      /** The generation of the version that was served last. */
       readonly generation: number;
       readonly hash: string;
       readonly listings: number;
       readonly live: number;
     };
 
-/** What serving and the indexes are told of a withdrawal or deletion. */
+/** What serving and the indexes learn about a withdrawal or deletion. */
 export interface RemovedRecord {
   readonly record_id: string;
   readonly collection: CollectionName;
@@ -119,7 +122,7 @@ export const businessMachine = setup({
     noteCertificate: assign(({ event }) =>
       event.type === "certificate.issued" ? { certificate: event.certificate } : {},
     ),
-    // Effects, named here and performed by the actor system.
+    // Effects: named here, performed by the actor system.
     projectRegister: (_, _params: { keys: readonly string[] }) => {},
     retireKey: (_, _params: { key_id: string }) => {},
     releaseHold: (_, _params: { push_id: string; confirmed: boolean }) => {},

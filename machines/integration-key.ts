@@ -1,13 +1,13 @@
 // Integration key: what one registered key has used up.
 //   IK1. `lastSeq` only grows, and names the push that used it.
-//   IK2. A window's usage is charged once a push; an older window never changes again.
-//   IK3. A key is retired when it is revoked, and charges nothing from then on.
-// Nonces, idempotency answers and charged pushes are keyed rows of the actor, not context.
+//   IK2. A window's usage is charged once for each push; an older window never changes again.
+//   IK3. A key is retired when it is revoked, and is not charged again.
+// Nonces, idempotency answers and charged pushes are keyed rows of the actor, and not part of the context.
 
 import { assign, setup } from "xstate";
 
 export interface UsageWindow {
-  /** Unix milliseconds at which the window began. */
+  /** Start of the window in Unix milliseconds. */
   readonly startMs: number;
   readonly used: number;
 }
@@ -34,7 +34,7 @@ export type IntegrationKeyEvent =
 export const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
 
-/** The usage in force at `nowMs`: that of the window, or none when a later window began. */
+/** The usage in force at `nowMs`: that of the window, or none once a later window has started. */
 export function usageAt(window: UsageWindow, nowMs: number, lengthMs: number): UsageWindow {
   const startMs = Math.floor(nowMs / lengthMs) * lengthMs;
   return startMs > window.startMs ? { startMs, used: 0 } : window;

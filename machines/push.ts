@@ -1,9 +1,9 @@
 // Push: the life of one sealed batch, or of one record sealed alone.
 //   P1. Chunks are settled in order, each once; a chunk is 200 leaves (specification, «Limits»).
 //   P2. `complete` is reached only when every chunk is settled and every region's index has confirmed it.
-//   P3. `stalled` is what the timer observed: ten minutes without a step. It changes nothing else.
-//   P4. A push whose chunks are all settled, or that failed, is finished for its business, and its staged bytes are dropped.
-//       It keeps its facts and counts. That an index is away makes neither wait.
+//   P3. `stalled` means that the timer observed ten minutes without a step. It changes nothing else.
+//   P4. Once all chunks of a push are settled, or it has failed, its business is done with it and its staged bytes are dropped.
+//       It keeps its facts and counts. Neither step waits for an index that is unavailable.
 
 import { assign, setup } from "xstate";
 import type { HeldReason } from "../actors/messages/business.ts";
@@ -135,7 +135,7 @@ export const pushMachine = setup({
           : {},
     ),
     noteCompletion: assign(({ context }) => ({ completedAtMs: context.updatedAtMs })),
-    // Effects, named here and performed by the actor system.
+    // Effects: named here, performed by the actor system.
     processChunk: (_, _params: { chunk: number }) => {},
     indexChunk: (_, _params: { chunk: number; regions: readonly string[] }) => {},
     finish: () => {},
@@ -218,7 +218,7 @@ export const pushMachine = setup({
         "hold.rejected": { target: "failed", actions: "noteFailure" },
       },
     },
-    // Once more after `indexing`, which changes nothing: earlier releases came here from there unfinished.
+    // `finish` runs before `indexing` as well and repeating it changes nothing; in earlier releases a push came here without it.
     complete: { entry: "finish" },
     failed: { entry: "finish" },
   },

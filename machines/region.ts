@@ -1,14 +1,14 @@
-// Region: applies row changes to its index and closes its receipt batches. No journal: whoever asked asks again.
-//   R1. A piece of work is applied at most once at a time; its result is kept until the asker has it. An asker that gave
-//       up meanwhile may never ask again, so of results that nobody took only the newest are kept.
-//   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation like any other.
-//   R3. Once a minute receipts are forgotten that were kept for as long as they have to be; what was closed over them stays.
+// Region: applies row changes to its index and closes its receipt batches. It has no journal: callers without an answer retry.
+//   R1. A piece of work runs at most once at a time; its result is kept until the caller has it. A caller that gave
+//       up may never return, so only the newest of the uncollected results are kept.
+//   R2. Receipt batches are closed once a minute, and a batch of a dead incarnation is closed like any other.
+//   R3. Once a minute, receipts whose retention period is over are removed; the closed batches over them stay.
 
 import { assign, setup } from "xstate";
 
 export interface RegionContext {
   readonly region: string;
-  /** Work under way or answered: null while it is under way. */
+  /** The work that is under way (null) or has a result. */
   readonly work: Readonly<Record<string, WorkResult | null>>;
   readonly rowsApplied: number;
   readonly batchesClosed: number;
@@ -28,7 +28,7 @@ export type RegionEvent =
   | { readonly type: "receipts.closed"; readonly batches: number }
   | { readonly type: "receipts.forgotten"; readonly batches: number };
 
-/** Results kept for askers that have not taken them. */
+/** Maximum number of results kept for callers that have not collected them. */
 const resultsMax = 64;
 
 function withWork(context: RegionContext, workId: string, result: WorkResult | null): Partial<RegionContext> {

@@ -1,4 +1,4 @@
-// What the business actor has done outside: its register projected, its removed records taken out of serving.
+// The activities of the business actor: projecting its register, and taking removed records out of serving.
 
 import type { RemovedRecord } from "../../machines/business.ts";
 import type { RecordStore } from "../../storage/record-store.ts";
@@ -9,9 +9,9 @@ import type { Activity, ActivityContext } from "../system/definition.ts";
 export interface BusinessPorts {
   readonly register: RegisterStore;
   readonly records: RecordStore;
-  /** Regions whose indexes are told now. */
+  /** The regions whose indexes are currently notified. */
   readonly regions: () => readonly string[];
-  /** Told after the register changed, so that this node's cache need not wait for its next look. */
+  /** Called after the register has changed, so that this node's cache need not wait for its next poll. */
   readonly registerChanged: () => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
     },
     removeRecord: async (params: RemovedRecord, context: ActivityContext<"business">) => {
       const { record_id, collection: type, change, generation, hash } = params;
-      // Told from what the business knows: the push that published the record may not have stored its head yet.
+      // The head is made from what the business knows: the push that published the record may not have stored it yet.
       const head = {
         record_id,
         business_uuid: context.actor.id,
@@ -36,7 +36,7 @@ export function businessActivities(ports: BusinessPorts): Record<string, Activit
         hash,
       };
       await ports.records.putHeads([head]);
-      // One region that cannot be reached keeps none of the others waiting.
+      // A region that cannot be reached does not delay the others.
       const told = await Promise.allSettled(
         ports.regions().map((region) => removeRow(params, region, context)),
       );

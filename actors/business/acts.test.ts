@@ -54,7 +54,7 @@ describe("a certificate", () => {
     expect(issue("a", null)).toEqual({ status: "done", changed: true });
     expect(issue("b", null)).toMatchObject({ code: "certificate_superseded" });
     expect(issue("b", "a")).toEqual({ status: "done", changed: true });
-    // The answer to the first was lost: it is the same issuance.
+    // The answer to the first one was lost: it is the same issuance.
     expect(issue("b", "a")).toEqual({ status: "done" });
     expect(acts(business).map(({ entry }) => entry)).toEqual(["certificate/a", "certificate/b"]);
   });

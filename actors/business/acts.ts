@@ -1,5 +1,5 @@
-// Changes of the register that somebody answers for with a name and a reason: operators, as a rule. An event of the journal
-// says so too, but events are pruned by snapshots; these rows stay.
+// Register changes for which somebody is accountable with a name and a reason, usually an operator. An event in the journal
+// records this as well, but snapshots prune events; these rows stay.
 
 import { formatTimestamp } from "../../protocol/identifiers.ts";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -9,7 +9,7 @@ import { acts } from "./rows.ts";
 
 type ActsCommand = Extract<BusinessCommand, { type: "acts.read" }>;
 
-/** Acts that are read at once. */
+/** Maximum number of acts read at once. */
 const actsMax = 100;
 
 export function actRow(
@@ -25,7 +25,7 @@ export function selectActs({ after, limit }: ActsCommand): readonly RowSelection
   return [acts.selectPage(Math.min(limit, actsMax), { k: after, k2: "\uffff" })];
 }
 
-/** Oldest first. */
+/** Returns the oldest first. */
 export function actsAfter({ after, limit }: ActsCommand, view: ActorView): readonly KeptAct[] {
   const kept = acts.readAll(view).filter(({ k }) => k > after);
   return kept.slice(0, Math.min(limit, actsMax)).map(({ value }) => value);

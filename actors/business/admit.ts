@@ -17,7 +17,7 @@ import { admissions, heads } from "./rows.ts";
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Pushes of one business that may wait at once; more are told to come back. */
+/** Maximum number of pushes of one business that may wait at once; any more are asked to retry. */
 export const pendingMax = 256;
 
 export function admitPush(
@@ -50,7 +50,7 @@ const notVerified: AdmitReply = {
   detail: "Only a business with an active certificate may publish.",
 };
 
-/** AI companies have certificates in force too, and publish nothing. */
+/** AI companies have certificates in force as well, but publish nothing. */
 function publishes({ snapshot }: BusinessView): boolean {
   return snapshot.matches("active") && snapshot.context.party?.kind === "business";
 }
@@ -59,7 +59,10 @@ function admitted(number: number, reasons: readonly HeldReason[]): AdmitReply {
   return { status: "admitted", number, held: reasons.length > 0, held_reasons: reasons };
 }
 
-/** Whether the plan fits what the business has now; none does while there is nothing that a push could shock. */
+/**
+ * Whether the plan matches the current state of the business; no plan is needed while there is nothing that a push could
+ * shock.
+ */
 function isPlanned(plan: PushPlan | null, context: BusinessContext): boolean {
   return plan === null
     ? context.listings < holdThreshold && context.pending.length === 0
@@ -70,7 +73,7 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id, index) => id === b[index]);
 }
 
-/** Listings as they will stand before this push: those applied, overlaid by the pending pushes, oldest first. */
+/** The listings as they will be before this push: the applied ones, overlaid by the pending pushes, oldest first. */
 function holdQuestion(plan: PushPlan, context: BusinessContext, view: BusinessView) {
   const overlay = new Map<string, Listings>(plan.earlier.flat());
   const applied = (recordId: string): Listings => {
@@ -102,7 +105,7 @@ export function settleHold(
   return {
     reply: { status: "done" },
     events: [{ type: "hold.settled", push_id, confirmed, position: earlier.length }],
-    // Whoever accepts the push only now, after a crash, is told what was decided: it is not held again.
+    // A push that is accepted only now, after a crash, gets the decision that was made: it is not held again.
     ...(confirmed
       ? { puts: [admissions.write(push_id, { number, held_reasons: [] })] }
       : { deletes: [admissions.key(push_id)] }),

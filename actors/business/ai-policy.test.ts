@@ -7,7 +7,7 @@ import { businessActor } from "./definition.ts";
 
 const firstMs = Date.UTC(2026, 0, 10);
 
-/** When the second AI policy is in force that is accepted `afterMs` later than the first, by the actor's clock. */
+/** When the second AI policy comes into force if it is accepted `afterMs` after the first, by the actor's clock. */
 function secondLiveFrom(afterMs: number): string {
   const business = driveActor(businessActor, businessUuid);
   business.nowMs = firstMs;

@@ -1,4 +1,4 @@
-// Generations and change numbers for the leaves of one chunk, in one commit.
+// Assigns generations and change numbers to the leaves of one chunk, in one commit.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";

@@ -1,4 +1,4 @@
-// What the state of a business allows (N5 of the definition).
+// The commands that the state of a business allows (N5 of the definition).
 
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";
@@ -68,7 +68,7 @@ describe("a business decides by its state", () => {
     expect(business.send({ type: "key.register", key })).toMatchObject(refused);
     expect(business.send({ type: "mandate.accept", mandate: mandateFacts() })).toMatchObject(refused);
     expect(business.send({ type: "policy.accept", policy: policyFacts() })).toMatchObject(refused);
-    // What it had already is answered as it was.
+    // A repetition of what it already has is answered as before.
     expect(business.send({ type: "key.register", key: keyFacts() })).toEqual({ status: "done" });
     const revoke = { type: "key.revoke", key_id: "k", revoked_at: "2026", compromised_from: null } as const;
     expect(business.send(revoke)).toEqual({ status: "done", changed: true });

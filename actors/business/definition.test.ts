@@ -36,7 +36,7 @@ const leaf = (index: number, record = `svc_r${index}`): LeafClaim => ({
 const admit = (business: Business, push_id: string) =>
   business.send({ type: "push.admit", push_id, key_id: "k", records: 1, may_hold: false, plan: null });
 
-/** The number that an admitted push was given. */
+/** Returns the number that an admitted push was given. */
 const numberOf = (reply: AdmitReply): number => {
   if (reply.status !== "admitted") throw new Error(`not admitted: ${reply.status}`);
   return reply.number;
@@ -317,7 +317,7 @@ describe("register", () => {
     const early = "1969-12-31T23:00:00.000Z";
     expect(accept(1, early)).toEqual({ status: "done", changed: true });
     expect(liveFrom()).toBe(early);
-    // The next version follows it, and none is in force from later than now.
+    // The next version follows it, and none is in force from a later instant than now.
     expect(accept(2, early)).toEqual({ status: "done", changed: true });
     expect(liveFrom()).toBe("1969-12-31T23:00:00.001Z");
     expect(accept(3, "2999-01-01T00:00:00.000Z")).toEqual({ status: "done", changed: true });

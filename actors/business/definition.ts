@@ -1,11 +1,11 @@
 // The business actor: the truth about one party, its keys, its standing and the versions of its records.
 //   N1. A push_id has one number and one hold decision, however often it is admitted.
-//   N2. A chunk has one answer, however often it is asked, until the push is finished.
+//   N2. A chunk has one answer, however often it is requested, until the push is finished.
 //   N3. A leaf older than what was applied to its record changes nothing (`superseded`).
-//   N4. A generation is given to one (push, leaf) only; generations never restart, and have no gaps but where the actor
-//       went on without what a lost region may have numbered last (terms.ts).
-//   N5. What the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). A repetition
-//       of what was done before is answered as before.
+//   N4. A generation is given to one (push, leaf) only; generations never restart, and the only gaps are where the actor
+//       continued without the last numbers that a lost region may have given (terms.ts).
+//   N5. A command that the state does not allow is refused, in the words of the specification (B4 in machines/business.ts). The
+//       repetition of an earlier command is answered as before.
 
 import { type BusinessEvent, businessMachine } from "../../machines/business.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -100,7 +100,7 @@ function plannedRecords(plan: PushPlan): readonly string[] {
   return [...new Set([plan.listings, ...plan.earlier].flat().map(([recordId]) => recordId))];
 }
 
-/** Forgets what only a repetition of the push's own questions would need. */
+/** Forgets what only a repetition of the push's own commands would need. */
 function finishPush(
   { push_id, chunks }: CommandOf<BusinessProtocol, "push.finished">,
   view: BusinessView,

@@ -1,4 +1,4 @@
-// Read-only answers of the business actor.
+// The business actor's answers to read-only commands.
 
 import type { BusinessCommand, KeyFacts, PublishingFacts, RegisterReadReply } from "../messages/business.ts";
 import { mandatesOf } from "./mandates.ts";

@@ -1,20 +1,20 @@
-// The price-shock hold (specification, «Limits»): decided once, at acceptance, over the whole batch and what is
-// accepted but not yet applied. Catalogues of 20 or more listings: more than 1/5 of prices changed, any price changed
-// by more than 1/2, or more than 1/5 of listings removed. A listing is (record, country).
+// The price-shock hold (specification, «Limits»): decided once, at acceptance, over the whole batch and everything that is
+// accepted but not yet applied. It concerns catalogues of 20 or more listings where more than 1/5 of prices changed, any price
+// changed by more than 1/2, or more than 1/5 of listings were removed. A listing is (record, country).
 
 import { holdThreshold } from "../../protocol/listings.ts";
 import { millionthsOf } from "../../protocol/money.ts";
 import type { HeldReason, Listings, PlannedListings } from "../messages/business.ts";
 
 export interface HoldQuestion {
-  /** Listings of the whole catalogue before this push, pending pushes included. */
+  /** Number of listings of the whole catalogue before this push, including pending pushes. */
   readonly catalogueListings: number;
-  /** Listings of a record before this push, pending pushes included; empty for a new record. */
+  /** The listings of a record before this push, including pending pushes; empty for a new record. */
   readonly before: (recordId: string) => Listings;
   readonly plan: PlannedListings;
 }
 
-/** Reasons to hold the push; none means that it is published. */
+/** The reasons to hold the push; if there are none, it is published. */
 export function decideHold(question: HoldQuestion): readonly HeldReason[] {
   if (question.catalogueListings < holdThreshold) return [];
   const shock = { changed: 0, removed: 0, jumps: 0, firstJump: "" };
@@ -71,7 +71,7 @@ function compareListing(
   const to = millionthsOf(becomes[0]);
   if (was[1] === becomes[1] && from === to) return;
   shock.changed += 1;
-  // Another currency cannot be compared, so it counts as a jump: a person looks at it.
+  // A price in another currency cannot be compared, so it counts as a jump and a person reviews it.
   const change = to < from ? from - to : to - from;
   if (was[1] !== becomes[1] || change * 2n > from) {
     shock.jumps += 1;

@@ -40,7 +40,7 @@ const mandatesOf = (business: Business, key_id = "k") =>
 const read = (business: Business, id: string) =>
   business.send({ type: "register.read", keys: [`mandate/${id}`] }).entries;
 
-/** As an earlier release kept a mandate: among the other register entries, by its id alone. */
+/** A mandate as an earlier release stored it: among the other register entries, by its id alone. */
 const olderRow = (facts: MandateFacts, change: number) => ({
   rt: registerEntries.rt,
   k: 0,
@@ -69,7 +69,7 @@ describe("a mandate", () => {
     accept(business, mandate("m"));
     const { length } = business.effects;
     expect(accept(business, mandate("m"))).toEqual({ status: "done" });
-    // The same mandate under another signature of its sealer.
+    // This is the same mandate with another signature by its sealer.
     expect(accept(business, mandate("m", { envelope: "{}" }))).toEqual({ status: "done" });
     for (const changes of [
       { key_id: "k2" },
@@ -112,7 +112,7 @@ describe("a mandate", () => {
     expect(codeFor("ends later")).toBeUndefined();
     expect(codeFor("lost")).toBe("key_not_valid");
     expect(codeFor("k")).toBeUndefined();
-    // What was accepted while the key was live is still the same mandate.
+    // A mandate accepted while the key was live is still the same mandate.
     business.send({
       type: "key.revoke",
       key_id: "k",

@@ -1,8 +1,8 @@
-// Mandates of a business as rows: each whole under its id, and without its envelope under the key that it is for.
-//   M1. A mandate_id names one mandate of the business for ever: another one of that id is refused, the same one may be
+// Mandates of a business as rows: the whole mandate under its id, and without its envelope under its key.
+//   M1. A mandate_id names one mandate of the business for ever: another mandate with that id is refused, the same one may be
 //       accepted again.
-//   M2. The mandates of a key are read together, those that end last first, so what has ended hides none that has not.
-//       As many as are read may be in force at once; one more is refused.
+//   M2. The mandates of a key are read together, those that end last first, so ended mandates never hide one that has not ended.
+//       The number in force at once is limited to the number read; one more is refused.
 //   M3. Earlier releases kept mandates among the other register entries. They are read there, and move when they change.
 
 import type { Envelope } from "../../protocol/dsse.ts";
@@ -22,9 +22,9 @@ import {
 
 type Mandate = ListedMandate;
 
-/** Mandates of one key that are in force at once, and so many are read. */
+/** Maximum number of mandates of one key in force at once, which is also the number read. */
 export const mandatesOfKeyMax = 50;
-/** Mandates of an earlier release that are read, with the few entries whose names come after theirs. */
+/** Maximum number of mandates read from an earlier release's table, including the few entries whose names follow theirs. */
 const olderMandatesMax = 2_000;
 
 /** Selects the mandates of a key (M2, M3). */
@@ -32,7 +32,7 @@ export function selectMandatesOf(keyId: string): readonly RowSelection[] {
   return [selectIndexOf(keyId), registerEntries.selectPage(olderMandatesMax, { k: 0, k2: mandatePrefix })];
 }
 
-/** Selects what {@link refusalOf} looks at, besides the mandate's own entry. */
+/** Selects what {@link refusalOf} reads, besides the mandate's own entry. */
 export function selectForAcceptance({ key_id }: Mandate): readonly RowSelection[] {
   return [selectIndexOf(key_id)];
 }
@@ -58,7 +58,7 @@ function indexed(keyId: string, view: ActorView): readonly Mandate[] {
     .map(({ value }) => value);
 }
 
-/** Why a mandate is not accepted; null when it is, `done` when it was accepted before. */
+/** Why a mandate is not accepted; null if it is accepted, `done` if it was accepted before. */
 export function refusalOf(
   mandate: MandateFacts,
   known: RegisterRow | undefined,
@@ -92,7 +92,7 @@ function refused(code: string, detail: string): RegisterReply {
   return { status: "refused", code, detail };
 }
 
-/** By what is sealed: another signature over it, and what became of it since, make no other mandate. */
+/** Compares the sealed content: another signature over it, or a later change of status, does not make it another mandate. */
 function isSame(mandate: MandateFacts, known: MandateFacts): boolean {
   const sealed = (facts: MandateFacts): string => {
     const { mandate_id, business_uuid, key_id, scope, valid_from, valid_until } = facts;
@@ -106,7 +106,7 @@ function isSame(mandate: MandateFacts, known: MandateFacts): boolean {
   return sealed(mandate) === sealed(known);
 }
 
-/** What a commit writes so that the mandate is as it says. */
+/** The row changes of a commit that stores the mandate. */
 export function mandateRows(
   mandate: MandateFacts,
   row: RegisterRow,
@@ -129,16 +129,16 @@ export function mandateRows(
   };
 }
 
-/** Later than every timestamp, so that what is left of it falls as they rise. */
+/** Later than every timestamp, so the difference decreases as timestamps increase. */
 const endless = 253_402_300_800_000;
 
-/** `<key_id>/<how early it ends>/<mandate_id>`: in order of the names, what ends last comes first (M2). */
+/** `<key_id>/<how early it ends>/<mandate_id>`: sorted by name, the mandate that ends last comes first (M2). */
 function indexName(mandate: Mandate): string {
   const early = endless - (parseTimestamp(endOf(mandate)) ?? 0);
   return `${mandate.key_id}/${String(early).padStart(15, "0")}/${mandate.mandate_id}`;
 }
 
-/** Timestamps are of one fixed width, so their text orders as their instants do. */
+/** Timestamps have a fixed width, so their text sorts in the order of their instants. */
 function endOf({ valid_until: until, revoked_at: revoked }: Mandate): string {
   return revoked !== null && revoked < until ? revoked : until;
 }

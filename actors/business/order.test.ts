@@ -1,4 +1,4 @@
-// The order of pushes, holds and removals where they meet (N1, N3 of the definition).
+// The order of pushes, holds and removals where they interact (N1, N3 of the definition).
 
 import { describe, expect, it } from "vitest";
 import { type ActorHarness, driveActor } from "../actor.fixture.ts";

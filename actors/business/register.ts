@@ -1,5 +1,5 @@
 // Changes of the public register: the party, its certificates, keys, mandates, AI policies, custody and blocks.
-// Each change writes the whole entry under a raised `change` and asks for its projection into every region.
+// Each change writes the whole entry with a higher `change` and requests its projection into every region.
 
 import type { BusinessContext, BusinessEvent } from "../../machines/business.ts";
 import { formatTimestamp, parseTimestamp } from "../../protocol/identifiers.ts";
@@ -29,7 +29,7 @@ import {
 import { lastNumber } from "./terms.ts";
 import type { BusinessView } from "./view.ts";
 
-/** Groups that one business blocks; they are in its context, which is bounded. */
+/** Maximum number of groups that one business may block; they are part of its context, which is bounded. */
 export const blockedGroupsMax = 1_000;
 
 /** Selects the rows that a command reads or writes. */
@@ -40,7 +40,7 @@ export function selectForChange(command: RegisterCommand, uuid: string): readonl
   ];
 }
 
-/** Register entries that a command reads, as `table/key`; the one that it writes comes first. */
+/** The register entries that a command reads, as `table/key`; the one that it writes comes first. */
 function registerKeysOf(command: RegisterCommand, uuid: string): readonly string[] {
   switch (command.type) {
     case "party.open":
@@ -68,7 +68,7 @@ interface Change {
   readonly key: string;
   /** The facts of the entry. */
   readonly body: unknown;
-  /** Of a mandate, which has rows of its own. */
+  /** Set for a mandate, which has rows of its own. */
   readonly mandate?: MandateFacts;
   readonly events?: readonly BusinessEvent[];
 }
@@ -113,7 +113,7 @@ function rowsOf(
 
 const done: RegisterReply = { status: "done" };
 
-/** A party that has closed opens nothing: no key, no mandate, no AI policy. What it has it may still end. */
+/** A closed party opens nothing: no key, no mandate, no AI policy. It may still end what it has. */
 function closedFault({ snapshot }: BusinessView): RegisterReply | null {
   return snapshot.matches("closed")
     ? refusal("certificate_not_in_force", "The party has closed, by its certificate; it opens nothing new.")
@@ -161,7 +161,7 @@ function decideChange(command: RegisterCommand, view: BusinessView, context: Bus
   }
 }
 
-/** The party that a command names, `uuid` where it names none. */
+/** The party that a command names, or `uuid` if it names none. */
 function partyOf(command: RegisterCommand, uuid: string): string {
   switch (command.type) {
     case "party.open":
@@ -217,7 +217,7 @@ function changeBlock(
   };
 }
 
-/** Issuances are one chain: what follows another one than that in force would split it for every verifier. */
+/** Issuances form one chain: one that follows another than the one in force would split the chain for every verifier. */
 function issueCertificate(
   { certificate, follows }: Extract<RegisterCommand, { type: "certificate.issue" }>,
   key: string,
@@ -234,7 +234,7 @@ function issueCertificate(
 }
 
 interface Known {
-  /** The entry that there is. */
+  /** The existing entry. */
   readonly known: RegisterRow | undefined;
   readonly view: BusinessView;
 }
@@ -245,7 +245,7 @@ function registerKey(facts: KeyFacts, key: string, { known, view }: Known): Answ
   if (!known) return closedFault(view) ?? { key, body: facts };
   const registered = factsIn("key", known);
   const isSame = registered.role === facts.role && personRole(registered) === personRole(facts);
-  // A key that was revoked stays refused, whoever registers it again.
+  // A revoked key stays refused, no matter who registers it again.
   return registered.revoked_at === null && isSame
     ? done
     : refusal("key_unknown", "The key was revoked or has another role.");
@@ -261,7 +261,7 @@ function revokeKey(
   const wasLive = facts.revoked_at === null && facts.compromised_from === null;
   return {
     key,
-    // Only an integration key has something to charge.
+    // Only an integration key has charges.
     ...(wasLive && facts.role === "integration"
       ? { events: [{ type: "key.revoked", key_id: facts.key_id }] }
       : {}),
@@ -315,9 +315,9 @@ function acceptPolicy(
 }
 
 /**
- * In force from now on, not from when it was sealed: what named the version before and was received until now stays
- * right, and nothing waits. The next millisecond, since what was received in this one may have named the version before;
- * and after that version itself, also when the clock was set back.
+ * The policy is in force from now on, not from when it was sealed: whatever named the previous version and was received until
+ * now stays valid, and nothing waits. It starts in the next millisecond, because something received in this one may have named
+ * the previous version, and it starts after that version did, even if the clock was set back.
  */
 function liveFrom(nowMs: number, previous: string | null): string {
   const previousMs = previous === null ? null : parseTimestamp(previous);
@@ -325,7 +325,7 @@ function liveFrom(nowMs: number, previous: string | null): string {
   return formatTimestamp(isAhead ? previousMs + 1 : nowMs + 1);
 }
 
-/** Nothing was published, so nothing named the version before; still the versions follow one another. */
+/** Nothing was published, so nothing named the previous version; the versions still follow one another. */
 function liveSince(since: string, previous: string | null): string {
   if (previous === null || previous < since) return since;
   return formatTimestamp((parseTimestamp(previous) ?? 0) + 1);

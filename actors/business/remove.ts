@@ -1,5 +1,5 @@
-// Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back. One of a record that
-// is out of serving already is numbered too, for a push that waits may be about to bring it back.
+// Withdrawal and deletion: the record leaves serving, and no push numbered before brings it back. The removal of a record that
+// is already out of serving is numbered as well, because a pending push may be about to bring the record back.
 
 import type { BusinessEvent } from "../../machines/business.ts";
 import type { BusinessCommand, RemoveReply } from "../messages/business.ts";

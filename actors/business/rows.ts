@@ -1,5 +1,5 @@
 // Keyed rows of a business actor: record heads (16), answers to chunks (17), register entries (18), admissions (19), mandates
-// by id (20) and by the key that they are for (21, mandates.ts), acts that somebody gave a name and a reason for (22, acts.ts).
+// by id (20) and by key (21, mandates.ts), and acts recorded with a name and a reason (22, acts.ts).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowSelection } from "../../storage/actor-store.ts";
@@ -34,7 +34,7 @@ export interface RegisterRow {
   readonly body: string;
 }
 
-/** What an entry of the register says, by the table that its name begins with. */
+/** The content of a register entry, by the table with which its name begins. */
 interface RegisterFacts {
   readonly party: PartyFacts;
   readonly certificate: CertificateFacts;
@@ -44,7 +44,7 @@ interface RegisterFacts {
   readonly custody: CustodyFacts;
 }
 
-/** The facts in an entry of that table: it holds what a command of the protocol brought. */
+/** The facts in an entry of that table, as a command of the protocol delivered them. */
 export function factsIn<T extends keyof RegisterFacts>(_table: T, { body }: RegisterRow): RegisterFacts[T] {
   return JSON.parse(body) as RegisterFacts[T];
 }
@@ -61,14 +61,14 @@ type PackedHead = readonly [
   removedBy?: string,
 ];
 
-/** Without the members' names: a chunk's heads are agreed on in one commit, and names are half of them. */
+/** Encodes a head without member names: one commit carries the heads of a whole chunk, and names would be half their size. */
 export function headText(head: HeadRow): string {
   const { collection, generation, change, live, number, hash, bpid, listings, removed_by: removedBy } = head;
   const packed: PackedHead = [collection, generation, change, live ? 1 : 0, number, hash, bpid, listings];
   return JSON.stringify(removedBy === undefined ? packed : [...packed, removedBy]);
 }
 
-/** Reads heads with names as well, as they were written before. */
+/** Also reads heads with member names, as earlier releases wrote them. */
 export function parseHead(text: string): HeadRow {
   const stored = JSON.parse(text) as HeadRow | PackedHead;
   if ("collection" in stored) return stored;
@@ -77,7 +77,7 @@ export function parseHead(text: string): HeadRow {
   return removedBy === undefined ? head : { ...head, removed_by: removedBy };
 }
 
-/** A key of its own for each chunk, so that a chunk loads no other's answer. */
+/** Each chunk has a key of its own, so that it never loads another chunk's answer. */
 export function answerKey(pushId: string, chunk: number): string {
   return `${pushId}/${chunk}`;
 }
@@ -92,7 +92,7 @@ type PackedAssignment = readonly [
   change: number,
 ];
 
-/** As with {@link headText}. */
+/** Without member names, like {@link headText}. */
 export function answerText({ assigned_at_ms, assignments }: AssignReply): string {
   const packed = assignments.map(
     (each): PackedAssignment => [
@@ -106,7 +106,7 @@ export function answerText({ assigned_at_ms, assignments }: AssignReply): string
   return JSON.stringify({ assigned_at_ms, assignments: packed });
 }
 
-/** As {@link parseHead}. */
+/** Reads both forms, like {@link parseHead}. */
 export function parseAnswer(text: string): AssignReply {
   const { assigned_at_ms, assignments } = JSON.parse(text) as {
     readonly assigned_at_ms: number;
@@ -141,16 +141,16 @@ export const mandateEntries = defineJsonTable<RegisterRow>("mandates", 20);
 export const mandatesByKey = defineJsonTable<ListedMandate>("mandates by key", 21);
 export const acts = defineJsonTable<KeptAct>("acts", 22);
 
-/** How the names of mandates begin among those of register entries. */
+/** The prefix of mandate names among the names of register entries. */
 export const mandatePrefix = "mandate/";
 
-/** Selects register entries by `table/key`, wherever they are kept. */
+/** Selects register entries by `table/key`, wherever they are stored. */
 export function selectRegister(keys: readonly string[]): readonly RowSelection[] {
   const ids = keys.flatMap((key) => mandateIdOf(key) ?? []);
   return [registerEntries.select(keys), ...(ids.length === 0 ? [] : [mandateEntries.select(ids)])];
 }
 
-/** A register entry that {@link selectRegister} selected. Earlier releases kept mandates among the others. */
+/** Reads a register entry that {@link selectRegister} selected. Earlier releases stored mandates among the others. */
 export function registerOf(view: ActorView, key: string): RegisterRow | undefined {
   const id = mandateIdOf(key);
   return (id === null ? undefined : mandateEntries.read(view, id)) ?? registerEntries.read(view, key);
@@ -160,7 +160,7 @@ export function mandateIdOf(key: string): string | null {
   return key.startsWith(mandatePrefix) ? key.slice(mandatePrefix.length) : null;
 }
 
-/** Names in the public register are of all parties together, and a mandate_id is unique within its business only. */
+/** The public register shares its names between all parties, while a mandate_id is unique only within its business. */
 export function publicName(key: string, party: string): { readonly table: string; readonly key: string } {
   const slash = key.indexOf("/");
   const [table, name] = [key.slice(0, slash), key.slice(slash + 1)];

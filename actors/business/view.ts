@@ -1,4 +1,4 @@
-// What a decision of the business actor sees.
+// The view that a decision of the business actor gets.
 
 import type { businessMachine } from "../../machines/business.ts";
 import type { ViewOf } from "../system/definition.ts";

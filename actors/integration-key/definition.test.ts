@@ -216,7 +216,7 @@ describe("idempotency (Q3, Q4)", () => {
     key.nowMs += 86_400_000 - 6_000 - 1;
     expect(statusOf(key, begin("e", "c"))).toBe("conflict");
     expect(statusOf(key, begin("d", "b"))).toBe("fresh");
-    // The worker that was thought dead has lost its claim to the one that took it over, and renews it no more.
+    // The worker that was presumed dead has lost its claim to the one that took it over, and can no longer renew it.
     expect(statusOf(key, renew("a"))).toBe("in_progress");
     expect(statusOf(key, renew("b"))).toBe("fresh");
   });

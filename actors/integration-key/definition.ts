@@ -1,17 +1,17 @@
 // The integration-key actor: seq, caps and idempotency of a registered key at home; its nonces in each region.
 // Keyed rows: 16 nonces, 17 idempotency, 18 charged pushes and the digests of their bodies.
-//   Q1. A nonce is claimed at most once while its signature lives by the clock of any node of the region, and is free
-//       once it has expired by the clock of the node that has the actor (specification, «Authentication», check 7). A
-//       claim whose signature has expired by that clock is refused for it, so a node that is behind cannot have it
-//       claimed again; and a claim outlives its signature in the store, so a node that is behind and takes the actor
-//       over finds it. This holds while no two clocks of a region are `nonceSpareMs` apart.
-//   Q2. A (seq, push_id) pair is charged once, whoever repeats it.
-//       A key that is retired charges nothing more.
+//   Q1. A nonce is claimed at most once while its signature is valid by the clock of any node of the region, and is free
+//       once it has expired by the clock of the node that runs the actor (specification, «Authentication», check 7). A
+//       claim whose signature has expired by that clock is refused for that reason, so a node whose clock is behind cannot
+//       claim it again; and a claim outlives its signature in the store, so a node whose clock is behind and that takes the
+//       actor over still finds it. This holds while no two clocks of a region differ by `nonceSpareMs` or more.
+//   Q2. A (seq, push_id) pair is charged once, no matter who repeats it.
+//       A retired key is not charged again.
 //   Q3. An answer is replayed only for the same request. Another request under the same Idempotency-Key is refused for 24
-//       hours, whatever became of the first one, unless that one was released without an answer to keep.
-//   Q4. «In progress» is a claim of one worker, which renews it for as long as it works: the node that is answering may be
-//       another one, and be gone. A claim that is not renewed ends, and so does one with the activation that noted it,
-//       until its worker renews it in the next. The same request then goes on where it ended.
+//       hours, regardless of the outcome of the first one, unless that one was released without an answer to keep.
+//   Q4. «In progress» is a claim by one worker, which renews it for as long as it works: the answering node may be
+//       another one, and may be gone. A claim expires if it is not renewed, and also with the activation that noted it,
+//       until its worker renews it in the next activation. The same request then continues where it ended.
 
 import {
   dayMs,
@@ -36,13 +36,13 @@ import type { CommandOf, DoneReply } from "../messages/protocol.ts";
 import { type Decision, defineActor, type ViewOf } from "../system/definition.ts";
 import { defineJsonTable, defineTable, type RowTable } from "../system/row-table.ts";
 
-/** A claim is kept this long after it has ended, many times what the clocks of a region may differ by. */
+/** How long a claim is kept after it has ended: many times the difference between the clocks of a region. */
 const nonceSpareMs = 60_000;
-/** Answers are kept this long, and the digests of requests that nobody answered. */
+/** How long answers are kept, and the digests of requests that nobody answered. */
 const idempotencyKeptMs = dayMs;
-/** A claim ends so long after its worker renewed it last. It need not be long: every step of an answer can be repeated. */
+/** A claim expires this long after its last renewal. It need not be long: every step of an answer can be repeated. */
 const claimedMs = 6_000;
-/** A charged push is remembered this long after its charge, in addition to the push actor itself. */
+/** How long a charged push is remembered after its charge, in addition to the push actor itself. */
 const chargedKeptMs = 30 * dayMs;
 
 type View = ViewOf<typeof integrationKeyMachine>;
@@ -58,7 +58,10 @@ interface IdempotencyNote {
   readonly answer: IdempotentAnswer | null;
 }
 
-/** Until when a nonce is held, Unix milliseconds. Rows of earlier versions are empty, and hold theirs for as long as they are there. */
+/**
+ * The end of a nonce's claim in Unix milliseconds. Rows of earlier versions are empty, and hold their claim for as long
+ * as they exist.
+ */
 const nonces = defineTable<number>({
   name: "nonces",
   rt: 16,
@@ -66,7 +69,7 @@ const nonces = defineTable<number>({
   decode: (text, { expiresAtMs = 0 }) => (text === "" ? expiresAtMs : Number(text)),
 });
 const notes = defineJsonTable<IdempotencyNote>("idempotency", 17);
-/** By push_id the seq that it was charged with; by the digest of a body the push that it was charged for. */
+/** Maps a push_id to the seq that was charged with it, and the digest of a body to the push for which it was charged. */
 const charged = defineTable<string>({
   name: "charged pushes",
   rt: 18,
@@ -137,10 +140,10 @@ function beginIdempotent(command: Asked<"idempotency.begin">, view: View): Decid
   };
 }
 
-/** Of workers on nodes of earlier releases, which cannot be told apart. */
+/** The token of workers on nodes of earlier releases, which cannot be told apart. */
 const withoutToken = "";
 
-/** Whether the claim is the worker's, alive or not. */
+/** Whether the worker made the claim, expired or not. */
 function isHolder(note: IdempotencyNote | undefined, token = withoutToken): boolean {
   return note?.answer === null && (note.claim?.token ?? withoutToken) === token;
 }
@@ -151,7 +154,7 @@ function isClaimed({ epoch, claim }: IdempotencyNote, view: View): boolean {
 
 function settleIdempotent(command: Asked<"idempotency.settle">, view: View): Decided<DoneReply> {
   const note = noteOf(command.scope, view);
-  // The first answer stays, and another request's note is not this worker's.
+  // The first answer stays, and the note of another request is not this worker's.
   if (note && (note.answer || note.digest !== command.digest)) return { reply: { status: "done" } };
   return {
     reply: { status: "done" },
@@ -174,7 +177,7 @@ function checkCaps(command: CapsCheck, view: View): CapsReply {
   return usedUp(view, command.caps, command.content_length) ?? { status: "within", known_push_id: null };
 }
 
-/** The cap that leaves no room for a body of so many bytes; null when none does. */
+/** The cap that has no room left for a body of this many bytes; null if every cap has room. */
 function usedUp(view: View, caps: CapsCheck["caps"], bytes: number): CapUsedUp | null {
   const { context } = view.snapshot;
   const hour = usageAt(context.recordsThisHour, view.nowMs, hourMs);
@@ -199,7 +202,7 @@ function checkSeq(command: Asked<"seq.check">, view: View): SeqReply {
   return command.seq > lastSeq ? { status: "accepted" } : { status: "seq_not_increasing", last_seq: lastSeq };
 }
 
-/** What a seq must exceed: the last accepted one; before there is any, every seq does. */
+/** The value that a seq must exceed: the last accepted one, or below every seq if there is none yet. */
 function lastSeqOf(view: View): number {
   const { lastSeq, lastPushId } = view.snapshot.context;
   return lastPushId === null ? -1 : lastSeq;
@@ -210,7 +213,7 @@ function chargePush(command: Asked<"push.charge">, view: View): Decided<ChargeRe
   if (view.snapshot.matches("retired")) return { reply: { status: "retired" } };
   const lastSeq = lastSeqOf(view);
   if (command.seq <= lastSeq) return { reply: { status: "seq_not_increasing", last_seq: lastSeq } };
-  // The caps were within when they were checked; of several batches checked together only those that fit are charged.
+  // The caps had room when they were checked; if several batches were checked together, only those that fit are charged.
   const over = usedUp(view, command.caps, command.bytes);
   if (over) return { reply: over };
   const expiresAtMs = view.nowMs + chargedKeptMs;
@@ -250,7 +253,7 @@ function chargedOf(view: View, key: string): string | undefined {
   return live(view, charged, key);
 }
 
-/** A store may keep an expired row; it counts no longer. */
+/** A store may keep an expired row, but it no longer counts. */
 function live<V>(view: View, table: RowTable<V>, key: string): V | undefined {
   const expiresAtMs = view.row(table.rt, 0, key)?.expiresAtMs;
   return expiresAtMs !== undefined && expiresAtMs <= view.nowMs ? undefined : table.read(view, key);

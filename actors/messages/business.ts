@@ -1,4 +1,4 @@
-// What is said to a business actor: one per party, a business or an AI company. Id: the party's uuid.
+// The commands of a business actor. There is one for each party, a business or an AI company. Its id is the party's UUID.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PublicJwk } from "../../protocol/jwk.ts";
@@ -9,7 +9,10 @@ import type { Commands } from "./protocol.ts";
 export type PartyKind = "business" | "ai_company";
 export type CertificateStatus = "active" | "revoked" | "closed" | "withdrawn";
 
-/** Roles of a registered key. `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's passkey, `hosted` is held by the service for the business. */
+/**
+ * Role of a registered key: `integration` publishes under a mandate, `retrieval` searches, `sealing` is a person's
+ * passkey, and `hosted` is held by the service on behalf of the business.
+ */
 export type KeyRole = "integration" | "retrieval" | "sealing" | "hosted";
 
 /** What a person may do for the business. A developer registers keys; an owner or admin also seals mandates and AI policies. */
@@ -20,9 +23,9 @@ export interface PartyFacts {
   readonly kind: PartyKind;
   readonly legal_name: string;
   readonly country: string;
-  /** Companies of one group are blocked together; an AI company's own uuid unless told otherwise. */
+  /** Companies of one group are blocked together. Defaults to an AI company's own UUID. */
   readonly group: string;
-  /** Groups that this business blocked. */
+  /** The groups that this business has blocked. */
   readonly blocked_groups: readonly string[];
 }
 
@@ -32,9 +35,12 @@ export interface KeyFacts {
   readonly role: KeyRole;
   readonly alg: string;
   readonly public_key: PublicJwk;
-  /** COSE_Key as registered, base64; passkeys only. */
+  /** The COSE_Key as registered, in base64; only passkeys have one. */
   readonly cose: string | null;
-  /** Passkeys only, and never published. Absent on those that were registered before there were roles: owners'. */
+  /**
+   * Only passkeys have one, and it is never published. It is absent on passkeys registered before roles existed; those
+   * count as the owner's.
+   */
   readonly person_role?: PersonRole;
   readonly valid_from: string;
   readonly valid_until: string | null;
@@ -49,7 +55,7 @@ export interface CertificateFacts {
   readonly status_effective_from: string;
   readonly status_reason: string | null;
   readonly issued_at: string;
-  /** JSON text of the certificate envelope. */
+  /** The certificate envelope as JSON text. */
   readonly envelope: string;
 }
 
@@ -61,9 +67,9 @@ export interface MandateFacts {
   readonly valid_from: string;
   readonly valid_until: string;
   readonly revoked_at: string | null;
-  /** When the register took it; absent where an earlier release did. */
+  /** When the register accepted it; absent if an earlier release accepted it. */
   readonly accepted_at?: string;
-  /** JSON text of the mandate envelope. */
+  /** The mandate envelope as JSON text. */
   readonly envelope: string;
 }
 
@@ -84,9 +90,9 @@ export interface PolicyFacts {
   readonly business_uuid: string;
   readonly version: number;
   readonly record_id: string;
-  /** Base64 of the exact sealed bytes. */
+  /** The exact sealed bytes in base64. */
   readonly record_base64: string;
-  /** JSON text of the seal envelope. */
+  /** The seal envelope as JSON text. */
   readonly seal: string;
   readonly live_from: string;
   readonly bits: { readonly use: number; readonly action: number; readonly blocked: number };
@@ -102,13 +108,13 @@ export interface CustodyFacts {
   readonly envelope: string;
 }
 
-/** One leaf that passed its own checks, asking for its place among the versions of its record. */
+/** One leaf that passed its own checks and requests its place among the versions of its record. */
 export interface LeafClaim {
   readonly leaf_index: number;
   readonly record_id: string;
   readonly hash: string;
   readonly business_product_id: string | null;
-  /** Price by country, for holds: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
+  /** Prices by country, for the hold rule: `{US: ["9.99", "USD"]}`. Empty for types without prices. */
   readonly listings: Listings;
 }
 
@@ -118,33 +124,33 @@ export interface LeafAssignment {
   readonly leaf_index: number;
   readonly record_id: string;
   readonly outcome: "accepted" | "updated" | "superseded" | "duplicate";
-  /** 0 where nothing is published. */
+  /** 0 if nothing was published. */
   readonly generation: number;
   readonly change: number;
 }
 
-/** Who had a party's register changed, and why. Kept by the party's actor, and published nowhere. */
+/** Who requested a change of a party's register, and why. The party's actor keeps it, and it is published nowhere. */
 export interface RegisterAct {
   readonly by: string;
   readonly reason: string;
 }
 
-/** An act as it is kept: what was done to which entry of the register, and under which change of it. */
+/** An act as it is stored: what was done to which register entry, and under which change number. */
 export interface KeptAct extends RegisterAct {
-  /** Type of the command. */
+  /** The type of the command. */
   readonly act: string;
-  /** `table/key` of the entry. */
+  /** The entry as `table/key`. */
   readonly entry: string;
   readonly at: string;
   readonly change: number;
 }
 
-/** What changes nothing is answered in every state; the rest is refused where the party's state does not allow it. */
+/** A command that changes nothing is answered in every state; any other is refused if the party's state does not allow it. */
 export interface BusinessProtocol {
   "party.open"(command: { readonly party: PartyFacts }): RegisterReply;
   "certificate.issue"(command: {
     readonly certificate: CertificateFacts;
-    /** cert_id that must be in force, null for none; nodes of earlier releases send none. */
+    /** The cert_id that must be in force, or null if none may be; nodes of earlier releases omit it. */
     readonly follows?: string | null;
     readonly act?: RegisterAct;
   }): RegisterReply;
@@ -163,27 +169,27 @@ export interface BusinessProtocol {
   }): RegisterReply;
   "policy.accept"(command: {
     readonly policy: PolicyFacts;
-    /** In force since this timestamp in place of now: only while the business has published nothing. */
+    /** The policy is in force since this timestamp instead of now; allowed only while the business has published nothing. */
     readonly since?: string;
   }): RegisterReply;
   "custody.state"(command: { readonly custody: CustodyFacts }): RegisterReply;
   "group.block"(command: { readonly group: string }): RegisterReply;
   "group.unblock"(command: { readonly group: string }): RegisterReply;
-  /** Read-only: what publishing needs to know, from the actor that owns it. */
+  /** Read-only: the facts that publishing needs, from the actor that owns them. */
   "publishing.facts"(command: { readonly key_id: string }): PublishingFacts;
-  /** Numbers a push and decides its hold; repeatable by push_id. */
+  /** Numbers a push and decides whether it is held; repeatable by push_id. */
   "push.admit"(command: {
     readonly push_id: string;
     readonly key_id: string;
     readonly records: number;
-    /** False for a record that a person sealed alone: the price-shock hold is for machines. */
+    /** False for a record that a person sealed alone: the price-shock hold applies to machines only. */
     readonly may_hold: boolean;
-    /** Facts for the hold rule; null when the business said that there was nothing to hold against. */
+    /** The facts for the hold rule; null if the business answered that there was nothing to compare with. */
     readonly plan: PushPlan | null;
   }): AdmitReply;
-  /** Confirms or rejects a held push, decided in the business portal. */
+  /** Confirms or rejects a held push, as decided in the business portal. */
   "hold.settle"(command: { readonly push_id: string; readonly confirmed: boolean }): RegisterReply;
-  /** Gives generations and change numbers to a chunk; repeatable by (push_id, chunk). */
+  /** Assigns generations and change numbers to a chunk; repeatable by (push_id, chunk). */
   "chunk.assign"(command: {
     readonly push_id: string;
     readonly number: number;
@@ -191,7 +197,7 @@ export interface BusinessProtocol {
     readonly collection: CollectionName;
     readonly leaves: readonly LeafClaim[];
   }): AssignReply;
-  /** The push reached a final state: its repetition rows may go. */
+  /** The push reached a final state, so the rows kept for its repetitions may be deleted. */
   "push.finished"(command: { readonly push_id: string; readonly chunks: number }): RegisterReply;
   "record.remove"(command: {
     readonly record_id: string;
@@ -199,17 +205,17 @@ export interface BusinessProtocol {
     readonly at: string;
     readonly document_hash: string;
   }): RemoveReply;
-  /** Read-only: bodies of register entries, for their projection. */
+  /** Read-only: the bodies of register entries, for their projection. */
   "register.read"(command: { readonly keys: readonly string[] }): RegisterReadReply;
-  /** Read-only: what was done with a name and a reason, after that change of the register, oldest first. */
+  /** Read-only: the acts recorded with a name and a reason after the given change of the register, oldest first. */
   "acts.read"(command: { readonly after: number; readonly limit: number }): ActsReply;
-  /** Read-only. */
+  /** Read-only: the head of one record. */
   "record.read"(command: { readonly record_id: string }): { readonly head: RecordHeadFacts | null };
 }
 
 export type BusinessCommand = Commands<BusinessProtocol>;
 
-/** Commands that change the register and nothing else. */
+/** The commands that change the register and nothing else. */
 export type RegisterCommand = Extract<
   BusinessCommand,
   {
@@ -227,28 +233,28 @@ export type RegisterCommand = Extract<
   }
 >;
 
-/** What the business knows of one of its records. */
+/** What the business knows about one of its records. */
 export interface RecordHeadFacts {
   readonly collection: CollectionName;
-  /** Versions published so far. */
+  /** Number of versions published so far. */
   readonly generation: number;
   readonly change: number;
   readonly live: boolean;
-  /** Number of the push, withdrawal or deletion that was applied last. */
+  /** The number of the push, withdrawal or deletion that was applied last. */
   readonly number: number;
   readonly hash: string;
-  /** The business's own product id, where there is one. */
+  /** The business's own product id, if it has one. */
   readonly bpid: string | null;
   readonly listings: Listings;
-  /** Hash of the document that took the record out of serving; absent while it is live. */
+  /** Hash of the document that took the record out of serving; absent while the record is live. */
   readonly removed_by?: string;
 }
 
-/** A push seen by the hold rule: the listings it would leave for each record. */
+/** A push as the hold rule sees it: the listings that it would leave for each record. */
 export interface PushPlan {
-  /** The pushes accepted and not applied that `earlier` describes; a different set answers `plan_stale`. */
+  /** The pushes, accepted but not yet applied, that `earlier` describes; if the set differs, the answer is `plan_stale`. */
   readonly pending: readonly string[];
-  /** Plans of the pending pushes, oldest first. */
+  /** The plans of the pending pushes, oldest first. */
   readonly earlier: readonly PlannedListings[];
   readonly listings: PlannedListings;
 }
@@ -256,7 +262,10 @@ export interface PushPlan {
 export type PlannedListings = readonly (readonly [recordId: string, listings: Listings])[];
 
 export interface PublishingFacts {
-  /** When the home said so, Unix milliseconds by the clock that AI policies come into force by; nodes of an earlier version leave it out. */
+  /**
+   * When the home answered, in Unix milliseconds, by the clock that determines when AI policies come into force; nodes of
+   * an earlier version omit it.
+   */
   readonly at_ms?: number;
   readonly party: PartyFacts | null;
   /** The newest certificate issuance; null before the first. */
@@ -266,13 +275,13 @@ export interface PublishingFacts {
     readonly record_id: string | null;
     readonly live_from: string | null;
   };
-  /** Status of the asking key, as the home knows it now. */
+  /** Status of the requesting key, as the home knows it now. */
   readonly key: "live" | "revoked" | "unknown";
-  /** Mandates of the key, newest first, without their envelopes. */
+  /** The key's mandates, newest first, without their envelopes. */
   readonly mandates: readonly ListedMandate[];
-  /** Listings applied or accepted. */
+  /** Number of listings applied or accepted. */
   readonly listings: number;
-  /** Pushes numbered, not held and not finished, oldest first. */
+  /** The pushes that are numbered, not held and not finished, oldest first. */
   readonly pending: readonly string[];
 }
 
@@ -285,11 +294,11 @@ export type AdmitReply =
     }
   | { readonly status: "plan_stale"; readonly pending: readonly string[] }
   | { readonly status: "busy"; readonly retry_after_seconds: number }
-  /** The business is not in the state in which it publishes. */
+  /** The business is not in a state in which it may publish. */
   | { readonly status: "refused"; readonly code: "business_not_verified"; readonly detail: string };
 
 export interface AssignReply {
-  /** When the chunk was published, the same for every repetition: what is signed from it is the same too. */
+  /** When the chunk was published. It is the same in every repetition, so what is signed from it is the same as well. */
   readonly assigned_at_ms: number;
   readonly assignments: readonly LeafAssignment[];
 }
@@ -312,8 +321,8 @@ export interface ActsReply {
   readonly acts: readonly KeptAct[];
 }
 
-/** Reply of commands that only change the register. */
+/** The reply of a command that only changes the register. */
 export type RegisterReply =
-  /** `changed` where the command changed something; nodes of earlier releases never say so. */
+  /** `changed` is set if the command changed something; nodes of earlier releases never set it. */
   | { readonly status: "done"; readonly changed?: true }
   | { readonly status: "refused"; readonly code: string; readonly detail: string };

@@ -16,7 +16,7 @@ describe("between nodes", () => {
   });
 
   it.each([
-    // What would settle a chunk that nobody published, or end a push that nobody failed.
+    // These would settle a chunk that nobody published, or end a push that nobody failed.
     ["push", "chunk.settle"],
     ["push", "chunk.indexed"],
     ["push", "push.fail"],
@@ -24,7 +24,7 @@ describe("between nodes", () => {
     ["region", "rows.failed"],
     ["region", "receipts.closed"],
     ["region", "region.open"],
-    // What no actor of that kind knows, and kinds that there are not.
+    // These are commands that no actor of the kind has, and kinds that do not exist.
     ["business", "push.accept"],
     ["push", "constructor"],
     ["__proto__", "toString"],

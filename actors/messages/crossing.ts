@@ -1,13 +1,13 @@
-// Which commands one node may send to an actor on another. Every service runs on every node, so what services say crosses;
-// what an actor is told by its own node alone (the answers of its activities, its clock) does not: from outside it could only
-// be a lie about work that was never done.
+// Which commands one node may send to an actor on another. Every service runs on every node, so the commands that services send
+// may cross. The commands that only an actor's own node sends (the answers of its activities, its timers) may not: coming from
+// another node, they could only claim work that was never done.
 
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
 import type { PushProtocol } from "./push.ts";
 import type { RegionProtocol } from "./region.ts";
 
-/** As a question that is answered, as a message of another actor's outbox, or not at all. */
+/** As a question that is answered, as a message from another actor's outbox, or not at all. */
 type Crossing = "ask" | "deliver" | "never";
 
 const business: Readonly<Record<keyof BusinessProtocol, Crossing>> = {

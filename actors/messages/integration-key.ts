@@ -1,25 +1,28 @@
-// What is said to an integration-key actor: one per registered key.
-// Id `<keyid>` at home: seq, caps, idempotency. Id `<keyid>@<region>` in each region: nonce claims.
+// The commands of an integration-key actor. There is one for each registered key.
+// Id `<keyid>` at home: seq, caps and idempotency. Id `<keyid>@<region>` in each region: nonce claims.
 
 import type { Commands, DoneReply } from "./protocol.ts";
 
 export interface IdempotentAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Body text. */
+  /** The body as text. */
   readonly body: string;
 }
 
 export interface IntegrationKeyProtocol {
-  /** Claims a nonce until `expires_ms`, when its signature expires; durable before the reply. */
+  /** Claims a nonce until its signature expires at `expires_ms`; the claim is durable before the reply. */
   "nonce.claim"(command: { readonly nonce: string; readonly expires_ms: number }): NonceReply;
-  /** Claims the Idempotency-Key for a request. Repeated by the same worker it is answered the same, and renews the claim. */
+  /**
+   * Claims the Idempotency-Key for a request. When the same worker repeats it, the answer is the same and the claim is
+   * renewed.
+   */
   "idempotency.begin"(command: {
     readonly scope: string;
     readonly digest: string;
-    /** Of the worker that answers the request, and of nobody else; nodes of earlier releases send none. */
+    /** Token of the one worker that answers the request; nodes of earlier releases omit it. */
     readonly token?: string;
-    /** Only renews a claim that is still the worker's own: anything else is answered `in_progress` and begins nothing. */
+    /** Only renews a claim that the worker still holds; otherwise the answer is `in_progress` and no claim is made. */
     readonly renewal?: boolean;
   }): IdempotencyReply;
   "idempotency.settle"(command: {
@@ -27,17 +30,20 @@ export interface IntegrationKeyProtocol {
     readonly digest: string;
     readonly answer: IdempotentAnswer;
   }): DoneReply;
-  /** The worker's request ended without an answer to keep: the key is free again, if the claim is still its own. */
+  /** The worker's request ended without an answer to keep: the key is free again if the worker still holds the claim. */
   "idempotency.release"(command: { readonly scope: string; readonly token?: string }): DoneReply;
-  /** Read-only: may a body of `content_length` bytes with this digest be parsed? */
+  /** Read-only: whether a body of `content_length` bytes with this digest may be parsed. */
   "caps.check"(command: {
     readonly digest: string;
     readonly content_length: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): CapsReply;
-  /** Read-only: is this seq acceptable for this push? */
+  /** Read-only: whether this seq is acceptable for this push. */
   "seq.check"(command: { readonly seq: number; readonly push_id: string }): SeqReply;
-  /** Commits (seq, push_id) and charges the caps, which other pushes may have used up meanwhile; the same pair again answers the same. */
+  /**
+   * Commits (seq, push_id) and charges the caps, which other pushes may have used up in the meantime; the same pair again
+   * gets the same answer.
+   */
   "push.charge"(command: {
     readonly seq: number;
     readonly push_id: string;
@@ -46,7 +52,7 @@ export interface IntegrationKeyProtocol {
     readonly bytes: number;
     readonly caps: { readonly records_per_hour: number; readonly bytes_per_day: number };
   }): ChargeReply;
-  /** The key was revoked: it charges nothing any more. */
+  /** The key was revoked: it is never charged again. */
   "key.retire"(): DoneReply;
 }
 
@@ -55,7 +61,7 @@ export type IntegrationKeyCommand = Commands<IntegrationKeyProtocol>;
 export type NonceReply =
   | { readonly status: "claimed" }
   | { readonly status: "reused" }
-  /** By the clock of the node that has the actor the signature has expired. */
+  /** The signature has expired by the clock of the node that runs the actor. */
   | { readonly status: "expired" };
 
 export type IdempotencyReply =
@@ -74,13 +80,13 @@ export type CapsReply = { readonly status: "within"; readonly known_push_id: str
 
 export type ChargeReply =
   | SeqReply
-  /** Other pushes of the key were charged since its caps were checked. */
+  /** Other pushes of the key were charged after its caps were checked. */
   | CapUsedUp
   /** The key was revoked. */
   | { readonly status: "retired" };
 
 export type SeqReply =
   | { readonly status: "accepted" }
-  /** Charged before: seq, and what was judged with it, is not judged again. */
+  /** It was charged before: seq, and everything judged with it, is not judged again. */
   | { readonly status: "known" }
   | { readonly status: "seq_not_increasing"; readonly last_seq: number };

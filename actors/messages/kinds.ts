@@ -1,4 +1,4 @@
-// The kinds of actors there are, each with its protocol.
+// All kinds of actors, each with its protocol.
 
 import type { BusinessProtocol } from "./business.ts";
 import type { IntegrationKeyProtocol } from "./integration-key.ts";
@@ -12,5 +12,5 @@ export interface ActorProtocols {
   readonly region: RegionProtocol;
 }
 
-/** Names of the kinds that `Protocols` describes. */
+/** The names of the kinds that `Protocols` describes. */
 export type KindOf<Protocols> = keyof Protocols & string;

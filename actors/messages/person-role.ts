@@ -2,12 +2,15 @@
 
 import type { KeyFacts, PersonRole } from "./business.ts";
 
-/** Null for a key that is no passkey. Passkeys that were registered before there were roles are owners'. */
+/** Returns null for a key that is not a passkey. Passkeys registered before roles existed count as the owner's. */
 export function personRole(key: KeyFacts): PersonRole | null {
   return key.role === "sealing" ? (key.person_role ?? "owner") : null;
 }
 
-/** Whether the key may seal what binds the whole business: mandates and AI policies. A key that is no passkey has no person to ask about. */
+/**
+ * Whether the key may seal what binds the whole business: mandates and AI policies. For a key that is not a passkey there
+ * is no person to check.
+ */
 export function bindsBusiness(key: KeyFacts): boolean {
   return personRole(key) !== "developer";
 }

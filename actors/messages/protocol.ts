@@ -1,33 +1,33 @@
-// What a kind of actor may be told, and what it answers: one interface a kind, with a signature for each command.
+// The commands that a kind of actor takes and its replies: one interface for each kind, with a signature for each command.
 //
 //   export interface DoorProtocol {
 //     "door.open"(command: { readonly key: string }): { readonly status: "open" | "locked" };
 //   }
 //
-// The command on its way is `{type: "door.open", key: …}`. `ask` infers the reply from the actor's kind and the command's
-// type, and `decide` of the kind is held to the same answers, so that no caller has to claim what it will get.
+// The command is sent as `{type: "door.open", key: …}`. `ask` infers the reply from the actor's kind and the command's
+// type, and the kind's `decide` is checked against the same replies, so no caller has to assert what it will get.
 
-/** Commands and events are plain JSON objects named by `type`. */
+/** Commands and events are plain JSON objects, named by `type`. */
 export interface Message {
   readonly type: string;
 }
 
-/** Names of the commands of a protocol. */
+/** The names of a protocol's commands. */
 export type CommandType<P> = keyof P & string;
 
 type Asked<Signature> = Signature extends (command: infer Members) => unknown ? Members : never;
 type Answered<Signature> = Signature extends (command: never) => infer Reply ? Reply : never;
 
-/** The command of that type, as it is sent. */
+/** The command of the given type, as it is sent. */
 export type CommandOf<P, T extends CommandType<P>> = { readonly type: T } & Asked<P[T]>;
 
-/** Every command of a protocol. */
+/** The union of a protocol's commands. */
 export type Commands<P> = { [T in CommandType<P>]: CommandOf<P, T> }[CommandType<P>];
 
-/** What a command of that type is answered. */
+/** The reply to a command of the given type. */
 export type ReplyOf<P, T extends CommandType<P>> = Answered<P[T]>;
 
-/** The reply of a command that has nothing to tell but that it was done. */
+/** The reply to a command that has nothing to report except that it was done. */
 export interface DoneReply {
   readonly status: "done";
 }

@@ -1,4 +1,5 @@
-// What is said to a push actor: one per push_id. A push is a sealed batch (path A), or one record sealed alone (path B).
+// The commands of a push actor. There is one for each push_id. A push is a sealed batch (path A), or one
+// record sealed alone (path B).
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type {
@@ -14,17 +15,17 @@ export type { PublishOutcome, PushCounts, RecordFault, RecordOutcome };
 
 export type PushState = "received" | "queued" | "processing" | "held" | "complete" | "failed";
 
-/** Facts of a push that never change; small, kept in the machine's context. */
+/** The facts of a push that never change. They are small and kept in the machine's context. */
 export interface PushFacts {
   readonly push_id: string;
   readonly business_uuid: string;
   readonly path: "A" | "B";
-  /** Integration key, passkey or hosted key that sealed. */
+  /** The integration key, passkey or hosted key that sealed the push. */
   readonly key_id: string;
-  /** What kind of key sealed: a system's under a mandate, a person's passkey, or one held by the service. */
+  /** The kind of key that sealed the push: a system's under a mandate, a person's passkey, or one held by the service. */
   readonly sealer: "system" | "passkey" | "hosted";
   readonly collection: CollectionName;
-  /** 0 on path B. */
+  /** Always 0 on path B. */
   readonly seq: number;
   readonly source: "api" | "bulk" | "manual";
   readonly mode: "inline" | "queued";
@@ -34,18 +35,19 @@ export interface PushFacts {
   readonly sealed_at: string;
   readonly received_at: string;
   readonly mandate_id: string | null;
-  /** Countries that the mandate allows; null for no limit (path B). */
+  /** The countries that the mandate allows; null for no limit (path B). */
   readonly countries: readonly string[] | null;
   /**
-   * Names that the business might say when the push was accepted, folded; bounded in bytes, for they are part of the
-   * machine's context. Absent on pushes that were accepted while no name was protected: all names count as its own.
+   * The names, case-folded, that the business was allowed to use when the push was accepted. Their size in bytes is bounded,
+   * because they are part of the machine's context. Absent on pushes accepted before names were protected: all names count
+   * as its own.
    */
   readonly own_names?: readonly string[];
-  /** Place among the pushes, withdrawals and deletions of the business. */
+  /** The push's position among the pushes, withdrawals and deletions of the business. */
   readonly number: number;
 }
 
-/** A row change by reference. */
+/** A reference to a row change. */
 export interface RowReference {
   readonly record_id: string;
   readonly generation: number;
@@ -57,10 +59,10 @@ export interface PushProtocol {
   "push.accept"(command: {
     readonly facts: PushFacts;
     readonly held_reasons: readonly HeldReason[];
-    /** Unix milliseconds. Later it is refused: what was staged may be gone. */
+    /** Unix milliseconds. After this instant the push is refused, because its staged bytes may be gone. */
     readonly accept_by_ms: number;
   }): AcceptReply;
-  /** Answer of the chunk activity. `unindexed` names regions whose index must be told again. */
+  /** The result of the chunk activity. `unindexed` names the regions whose index must be notified again. */
   "chunk.settle"(command: {
     readonly chunk: number;
     readonly outcomes: readonly PublishOutcome[];
@@ -68,40 +70,40 @@ export interface PushProtocol {
     readonly unindexed: readonly string[];
   }): DoneReply;
   "chunk.indexed"(command: { readonly chunk: number; readonly region: string }): DoneReply;
-  /** Read-only: rows of a settled chunk, for an index that must be told again. */
+  /** Read-only: the rows of a settled chunk, for an index that must be notified again. */
   "push.references"(command: { readonly chunk: number }): ReferencesReply;
   "push.fail"(command: { readonly code: string; readonly detail: string }): DoneReply;
   "hold.release"(command: { readonly confirmed: boolean }): DoneReply;
-  /** Read-only. */
+  /** Read-only: the report of a push, with one page of its outcomes. */
   "push.status"(command: {
     readonly outcome: RecordOutcome | null;
     readonly from_leaf: number;
     readonly limit: number;
   }): PushReport | null;
-  /** As `push.status`, answered once every record is settled, or the push is held or failed. */
+  /** Like `push.status`, but answered only once every record is settled, or the push is held or failed. */
   "push.await"(): PushReport | null;
 }
 
 export type PushCommand = Commands<PushProtocol>;
 
-/** Null when no such push was accepted. */
+/** Null if no such push was accepted. */
 export interface PushReport {
   readonly facts: PushFacts;
   readonly state: PushState;
   readonly held_reasons: readonly HeldReason[];
   readonly counts: PushCounts;
-  /** Records settled so far. */
+  /** Number of records settled so far. */
   readonly settled: number;
   readonly stalled: boolean;
   readonly updated_at: string;
   readonly completed_at: string | null;
   readonly error: { readonly code: string; readonly detail: string } | null;
   readonly results: readonly PublishOutcome[];
-  /** Leaf at which the next page starts; null on the last page. */
+  /** The leaf at which the next page starts; null on the last page. */
   readonly next_leaf: number | null;
 }
 
-/** Rows of a settled chunk whose indexes must be told again; none when all have confirmed. */
+/** The rows of a settled chunk whose indexes must be notified again; empty once all have confirmed. */
 export interface ReferencesReply extends DoneReply {
   readonly references: readonly RowReference[];
 }
@@ -110,7 +112,10 @@ export type AcceptReply =
   | {
       readonly status: "accepted" | "known";
       readonly state: PushState;
-      /** Of a queued push that was just accepted, as `push.status` would tell; nodes of earlier releases send none. */
+      /**
+       * The report of a queued push that was just accepted, as `push.status` would return it; nodes of earlier releases
+       * omit it.
+       */
       readonly report?: PushReport;
     }
   | { readonly status: "late" };

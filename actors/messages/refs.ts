@@ -1,27 +1,30 @@
-// Names of actors, and where each belongs: read from the name alone, so that any node can route without asking.
-//   P1. All actors of a party (itself, its keys, its pushes) live together in the party's home region.
-//   P2. Nonce actors and the region actor live in the region that they name.
+// The names of actors and where each belongs. The place follows from the name alone, so any node can route without asking.
+//   P1. All actors of a party (the party itself, its keys, its pushes) live together in the party's home region.
+//   P2. Nonce actors and the region actor live in the region that their name contains.
 
-/** Names one actor: `kind/id`. Whoever knows the kind may ask it (`ActorSystem.ask`); of a plain name only its place is known. */
+/**
+ * Names one actor: `kind/id`. A caller that knows the kind may ask the actor (`ActorSystem.ask`); from a plain name only
+ * the place is known.
+ */
 export interface ActorRef<Kind extends string = string> {
   readonly kind: Kind;
   readonly id: string;
 }
 
 export type Placement =
-  /** In the home region of the party. */
+  /** The actor lives in the party's home region. */
   { readonly party: string } | { readonly region: string };
 
 export function businessRef(partyUuid: string): ActorRef<"business"> {
   return { kind: "business", id: partyUuid };
 }
 
-/** At home: the key's last `seq`, its caps and its idempotency keys. */
+/** The key's actor at home: its last `seq`, its caps and its idempotency keys. */
 export function keyRef(partyUuid: string, keyId: string): ActorRef<"integration-key"> {
   return { kind: "integration-key", id: `${partyUuid}.${keyId}` };
 }
 
-/** In each region: the nonces claimed with the key there. */
+/** The key's actor in a region: the nonces claimed with the key there. */
 export function nonceRef(keyId: string, region: string): ActorRef<"integration-key"> {
   return { kind: "integration-key", id: `${keyId}@${region}` };
 }
@@ -34,7 +37,7 @@ export function regionRef(region: string): ActorRef<"region"> {
   return { kind: "region", id: region };
 }
 
-/** Where an actor belongs. Throws for a name that no function here makes: our own bug. */
+/** Where an actor belongs. Throws for a name that no function here makes, which is a bug of the service. */
 export function placementOf(ref: ActorRef): Placement {
   const { kind, id } = ref;
   if (kind === "business") return { party: id };

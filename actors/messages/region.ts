@@ -1,4 +1,4 @@
-// What is said to a region actor: one per region. It has no journal: everything it does can be asked again.
+// The commands of a region actor. There is one for each region. It has no journal: everything it does can be requested again.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { RowChange } from "../../storage/row-index.ts";
@@ -6,11 +6,14 @@ import type { Commands, DoneReply } from "./protocol.ts";
 import type { RowReference } from "./push.ts";
 
 export interface RegionProtocol {
-  /** Starts the clock that closes receipt batches; harmless when repeated. */
+  /** Starts the timer that closes receipt batches; harmless when repeated. */
   "region.open"(command: { readonly region: string }): DoneReply;
-  /** Applies row changes to the region's index; answered when a search sees them. */
+  /** Applies row changes to the region's index; answered once a search sees them. */
   "rows.apply"(command: { readonly work_id: string; readonly changes: readonly RowChange[] }): RowsReply;
-  /** As `rows.apply`, with rows that the region reads from its own store: answered when they are there and found. */
+  /**
+   * Like `rows.apply`, but the region reads the rows from its own store: answered once they are readable there and
+   * searchable.
+   */
   "rows.index"(command: {
     readonly work_id: string;
     readonly collection: CollectionName;
@@ -30,5 +33,5 @@ export type RegionCommand = Commands<RegionProtocol>;
 
 export type RowsReply =
   | { readonly status: "applied"; readonly stale: number }
-  /** The index cannot be reached; the rows are asked for again. */
+  /** The index cannot be reached; the caller should retry. */
   | { readonly status: "unavailable"; readonly retry_after_seconds: number };

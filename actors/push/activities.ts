@@ -1,4 +1,4 @@
-// What a push actor has done outside.
+// The activities of a push actor.
 
 import type { CollectionName } from "../../protocol/identifiers.ts";
 import type { PushCommand, PushFacts } from "../messages/push.ts";
@@ -28,8 +28,8 @@ interface IndexChunk {
 }
 
 /**
- * Tells a region's index again, from what is stored; a throw is tried again later. A region that was declared dead
- * meanwhile is not waited for: should it come back, its indexes are built anew.
+ * Notifies a region's index again, from what is stored; if it throws, it is retried. A region that was declared dead
+ * in the meantime is not waited for: if it comes back, its indexes are rebuilt.
  */
 async function indexChunk(
   ports: Pick<PushPorts, "regions">,
@@ -45,7 +45,7 @@ async function indexChunk(
   return indexed;
 }
 
-/** The business forgets what only a repetition would ask for, then the staged bytes go. */
+/** The business forgets what only a repetition would need, then the staged bytes are removed. */
 async function finishPush(
   ports: PushPorts,
   params: { push_id: string; business_uuid: string; chunks: number },

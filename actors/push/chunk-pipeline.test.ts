@@ -3,7 +3,7 @@ import { type ChunkStages, chunkPipeline, createChunkPipelines } from "./chunk-p
 
 const limits = { chunksMax: 2, pushesMax: 2 };
 
-/** Notes what is begun and finished; each chunk has its generations, and is made, when told so. */
+/** Records what is started and finished; each chunk gets its generations, and is made, when the test says so. */
 function maker() {
   const begun: number[] = [];
   const finishing: number[] = [];
@@ -125,7 +125,7 @@ describe("the chunks of a push", () => {
     await assign(2);
     await fail(2);
     expect(await failed).toBe("no 2");
-    // Another node made chunk 2 meanwhile.
+    // Another node made chunk 2 in the meantime.
     const next = pipelines.take("p", place(3), stages);
     await assign(3);
     await finish(3);

@@ -1,9 +1,9 @@
-// The chunks of a push on their way: while one is being settled, those behind it are judged, signed, stored and indexed.
-// A cache and nothing more: what is not here, or failed here, is made when it is asked for.
-//   L1. Chunks are begun in their order, and none before the one in front of it has its generations: of two leaves that are
-//       the same product the earlier one counts.
-//   L2. At most `chunksMax` chunks behind the one that is asked for are begun, of at most `pushesMax` pushes.
-//   L3. Of what was begun early no failure is seen: the chunk is made again in its turn, and that failure is.
+// The prefetch of a push's chunks: while one is being settled, those behind it are judged, signed, stored and indexed.
+// It is only a cache: a chunk that is not here, or failed here, is made when it is requested.
+//   L1. Chunks are started in their order, and none before the one in front of it has its generations: of two leaves that are
+//       the same product, the earlier one counts.
+//   L2. At most `chunksMax` chunks behind the requested one are started, for at most `pushesMax` pushes.
+//   L3. A failure of prefetched work is never reported: the chunk is made again in its turn, and a failure then is reported.
 
 import { BoundedMap } from "../../std/bounded-map.ts";
 
@@ -20,11 +20,14 @@ export interface ChunkStages<B, T> {
 
 export interface ChunkPlace {
   readonly chunk: number;
-  /** How many chunks the push has. */
+  /** Number of chunks of the push. */
   readonly chunks: number;
 }
 
-/** The chunks from this one to the last, in order. Those behind the one that is asked for are under way (L1, L2); ends with the first failure. */
+/**
+ * Yields the chunks from this one to the last, in order, while those behind the current one are under way (L1, L2); ends
+ * with the first failure.
+ */
 export async function* chunkPipeline<B, T>(
   { begin, finish }: ChunkStages<B, T>,
   { chunk: first, chunks }: ChunkPlace,
@@ -38,7 +41,7 @@ export async function* chunkPipeline<B, T>(
       const next = begunTo;
       const begun = last.then(() => begin(next));
       last = begun;
-      // The chunk behind is begun before this one is finished: its leaves are read while this one's rows are signed.
+      // The next chunk starts before this one is finished: its leaves are read while this one's rows are signed.
       const made = begun.then((each) => each).then(finish);
       made.catch(() => {});
       underWay.push(made);
@@ -48,17 +51,17 @@ export async function* chunkPipeline<B, T>(
 }
 
 export interface ChunkPipelines<T> {
-  /** The chunk: as it was begun early, else made now. The chunks behind it are begun. */
+  /** Returns the chunk as it was prefetched, or else makes it now. Prefetches the chunks behind it. */
   take<B>(push: string, place: ChunkPlace, stages: ChunkStages<B, T>): Promise<T>;
 }
 
 interface OpenPipeline<T> {
   readonly chunks: AsyncGenerator<T, void>;
-  /** The chunk that it gives next. */
+  /** The chunk that it yields next. */
   next: number;
 }
 
-/** Pipelines of the pushes that are processed here; a push asks for one chunk at a time. */
+/** The pipelines of the pushes that are processed here; a push requests one chunk at a time. */
 export function createChunkPipelines<T>({ chunksMax, pushesMax }: ChunkLimits): ChunkPipelines<T> {
   const open = new BoundedMap<string, OpenPipeline<T>>(pushesMax);
   const advance = async (push: string, pipeline: OpenPipeline<T>, place: ChunkPlace): Promise<T> => {

@@ -1,12 +1,12 @@
 // The push actor: one accepted batch until every record is settled and searchable.
-// Keyed rows: 16 outcomes and 17 row references, both one a chunk.
-//   U1. Accepting again, under whatever key, changes nothing and answers with the state.
+// Keyed rows: 16 outcomes and 17 row references, one of each for every chunk.
+//   U1. Accepting a push again, with any key, changes nothing and answers with the state.
 //   U2. A chunk is settled once; a repeated settlement is ignored.
-//   U3. Outcomes are in leaf order and complete: before a chunk is settled its leaves are `pending` (or `held`).
-//   U4. Nothing is accepted after the instant up to which its leaves are sure to be there.
+//   U3. Outcomes are in leaf order and complete: before a chunk is settled, its leaves are `pending` (or `held`).
+//   U4. Nothing is accepted after the instant until which its staged leaves are guaranteed to exist.
 //   U5. An awaiting caller is answered once every chunk is settled: its versions are stored and its outcomes committed.
-//       Whether an index has confirmed them is what `complete` says, and no caller waits for that.
-//   U6. What the machine would not take in its state leaves neither an event nor a row.
+//       Only `complete` says whether the indexes have confirmed them, and no caller waits for that.
+//   U6. An event that the machine would not take in its state leaves neither an event nor a row.
 
 import { chunkCount, chunkSize, type PushEvent, pushMachine } from "../../machines/push.ts";
 import { pushPageMax } from "../../protocol/limits.ts";
@@ -16,7 +16,7 @@ import type { AcceptReply, PublishOutcome, PushCommand, PushFacts, PushProtocol 
 import { type Decision, defineActor, type Effect } from "../system/definition.ts";
 import { outcomes, type PushView, references, reportAccepted, reportedState, reportPush } from "./report.ts";
 
-/** The page that the answer to a queued push shows. */
+/** The page shown in the answer to a queued push. */
 const firstPage = { outcome: null, from_leaf: 0, limit: pushPageMax } as const;
 
 type Asked<T extends keyof PushProtocol> = CommandOf<PushProtocol, T>;
@@ -89,12 +89,12 @@ function rowsFor(command: PushCommand): readonly RowSelection[] {
   }
 }
 
-/** A filter may have to look at every chunk; a page without one lies in at most two. */
+/** A filter may have to read every chunk; a page without one is contained in at most two. */
 function chunksRead({ outcome }: Asked<"push.status">): number {
   return outcome === null ? 2 : chunkCount(100_000);
 }
 
-/** The position just before the rows of a chunk: text keys are never empty there. */
+/** The position just before the rows of a chunk: their text keys are never empty. */
 function beforeChunk(chunk: number): { k: number; k2: string } {
   return { k: chunk, k2: "" };
 }
@@ -112,7 +112,7 @@ function noteIndexed({ chunk, region }: Asked<"chunk.indexed">, view: PushView):
   };
 }
 
-/** Nothing of it is published any more. */
+/** Whether nothing more of the push will be published. */
 function isOver({ snapshot }: PushView): boolean {
   return snapshot.matches("indexing") || snapshot.matches("complete") || snapshot.matches("failed");
 }
@@ -125,12 +125,12 @@ function isAnswered(view: PushView): boolean {
 function accept(command: Asked<"push.accept">, view: PushView): Decided<AcceptReply> {
   if (view.snapshot.context.facts) {
     const reply = { status: "known", state: reportedState(view) } as const;
-    // Whoever accepts a push that is over staged its leaves and admitted it once more: that is undone.
+    // A caller that accepts a push which is over has staged its leaves and admitted it again: that is undone.
     return isOver(view) ? { reply, effects: finishEffects(view) } : { reply };
   }
   if (view.nowMs > command.accept_by_ms) return { reply: { status: "late" } };
   const state = command.held_reasons.length > 0 ? "held" : "queued";
-  // Whoever has a queued push accepted answers with its status, and need not ask for that.
+  // The caller that has a queued push accepted answers with its status, so it need not ask for it.
   const report = command.facts.mode === "queued" ? { report: reportAccepted(view, command, firstPage) } : {};
   return {
     reply: { status: "accepted", state, ...report },

@@ -1,4 +1,4 @@
-// What a push actor's work needs from outside.
+// The ports that a push actor's activities need.
 
 import type { CryptoPort, SignerAt } from "../../crypto/port.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -13,7 +13,7 @@ export interface PushPorts {
   readonly projection: SignerAt;
   readonly sidecar: SignerAt;
   readonly trees: { load(pushId: string, records: number): Promise<MerkleTree>; drop(pushId: string): void };
-  /** Leaves that were judged at admission and are still at hand, with their record ids; given once each. */
+  /** Leaves that were judged at admission and are still in memory, with their record ids; each is returned once. */
   readonly parsed: {
     take(
       push: string,
@@ -22,10 +22,10 @@ export interface PushPorts {
     drop(push: string): void;
   };
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
-  /** Lists that the content rules judge by. */
+  /** The lists that the content rules use. */
   readonly lists: ContentLists;
-  /** The region that pushes are processed in: their business is at home here. */
+  /** The region in which pushes are processed: their business is at home here. */
   readonly region: string;
-  /** Regions whose indexes are told now. */
+  /** The regions whose indexes are currently notified. */
   readonly regions: () => readonly string[];
 }

@@ -32,7 +32,7 @@ const records = names.map((name, index) =>
   canonicalBytes({ ...sampleRecords.products, product_name: name, business_product_id: `p${index}` }),
 );
 const facts = pushFacts({ business_uuid: "u", records: 3 });
-/** Of a push that was accepted while names were protected. */
+/** The facts of a push that was accepted while names were protected. */
 const named = { ...facts, own_names: [] };
 const signer = part<Signer>({
   keyId: "k",
@@ -47,7 +47,7 @@ const assignmentOf = (leaf: number): LeafAssignment => ({
   change: 1,
 });
 
-/** Prepares the chunk under these lists; the business answers with `remembered`, or for what it is asked. */
+/** Prepares the chunk under these lists; the business answers with `remembered`, or according to the request. */
 async function prepare(
   protectedNames: readonly string[],
   remembered?: readonly LeafAssignment[],

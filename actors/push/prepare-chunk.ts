@@ -1,7 +1,7 @@
-// A chunk made ready: every record judged, generations given by the business, rows and sidecars signed. Nothing of it is
-// stored here, and all of it can be made again: the business answers the same and signatures are deterministic.
-//   P1. Which leaves are published was decided when the chunk was judged first, and the business remembers it: a leaf that
-//       it gave a generation is published, and no other, whatever the rules of today say.
+// Prepares a chunk: every record is judged, the business assigns generations, rows and sidecars are signed. Nothing of it is
+// stored here, and all of it can be repeated: the business gives the same answer and signatures are deterministic.
+//   P1. Which leaves are published was decided when the chunk was first judged, and the business remembers it: a leaf that
+//       it gave a generation is published, and no other, whatever today's rules say.
 
 import { chunkSize } from "../../machines/push.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -28,20 +28,20 @@ export interface PreparedLeaf {
   readonly signed: SignedVersion;
 }
 
-/** A chunk whose records were judged, and to whose leaves the business gave their generations. */
+/** A chunk whose records were judged, and whose leaves have their generations from the business. */
 export interface AssignedChunk extends AssignReply {
   readonly chunk: number;
   readonly judged: readonly JudgedLeaf[];
 }
 
 export interface PreparedChunk {
-  /** Of all leaves, in leaf order. */
+  /** The outcomes of all leaves, in leaf order. */
   readonly outcomes: readonly PublishOutcome[];
   readonly published: readonly PreparedLeaf[];
   readonly publishedAtMs: number;
 }
 
-/** Judges the records and has the business give them their generations. */
+/** Judges the records and has the business assign their generations. */
 export async function assignChunk(
   ports: PushPorts,
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
@@ -50,7 +50,7 @@ export async function assignChunk(
   const first = chunk * chunkSize;
   const count = Math.min(chunkSize, facts.records - first);
   const bytes = await ports.records.loadLeaves(pushRef(facts.business_uuid, facts.push_id).id, first, count);
-  // Going on would settle the chunk without them: the push waits instead, and is seen to be stalled.
+  // Continuing would settle the chunk without them: instead the push waits, and shows as stalled.
   if (bytes.length < count) throw new Error(`A leaf of chunk ${chunk} of ${facts.push_id} is not staged.`);
   const judged = bytes.map((leaf, offset) => judge(ports, facts, first + offset, leaf));
   const leaves = judged.flatMap(({ claim }) => (claim === null ? [] : [claim]));
@@ -60,14 +60,14 @@ export async function assignChunk(
   return { chunk, judged, ...assigned };
 }
 
-/** Signs the rows and sidecars of what is published. */
+/** Signs the rows and sidecars of the published records. */
 export async function signChunk(
   ports: PushPorts,
   facts: PushFacts,
   { judged, assignments, assigned_at_ms }: AssignedChunk,
 ): Promise<PreparedChunk> {
   const { outcomes, kept } = settle(ports, judged, assignments);
-  // By the keys that stood when the generations were given: judged again after a crash, a chunk is signed by the same.
+  // Uses the keys in force when the generations were assigned: a chunk that is repeated after a crash is signed by the same keys.
   const publishedAt = formatTimestamp(assigned_at_ms);
   const signers = { projection: ports.projection(publishedAt), sidecar: ports.sidecar(publishedAt) };
   const signed = await signVersions(signers, facts, kept.map(unsignedOf), assigned_at_ms);
@@ -83,7 +83,7 @@ interface KeptLeaf {
   readonly assignment: LeafAssignment;
 }
 
-/** Goes by what the business answered when it was asked first (P1): it may have been asked about other leaves than now. */
+/** Follows the business's first answer (P1): that request may have contained other leaves than this one. */
 function settle(
   ports: PushPorts,
   judged: readonly JudgedLeaf[],
@@ -132,9 +132,9 @@ function unsignedOf({ leaf, assignment }: KeptLeaf): UnsignedVersion {
 interface JudgedLeaf {
   readonly leafIndex: number;
   readonly bytes: Uint8Array;
-  /** Null where the bytes are no JSON object. */
+  /** Null if the bytes are not a JSON object. */
   readonly record: JsonObject | null;
-  /** What the business is asked; null for a record that is refused today. */
+  /** The request to the business; null for a record that is refused today. */
   readonly claim: LeafClaim | null;
   readonly faults: readonly RecordFault[];
 }
@@ -147,7 +147,7 @@ function judge(ports: PushPorts, facts: PushFacts, leafIndex: number, bytes: Uin
   const judged = judgeRecord(bytes, rules, known?.record);
   const { record } = judged;
   if (!judged.ok) return { leafIndex, bytes, record, claim: null, faults: judged.faults };
-  // Every record type carries the business's own id under this name.
+  // Every record type has the business's own id under this name.
   const ownId = String(judged.record["business_product_id"]);
   const claim: LeafClaim = {
     leaf_index: leafIndex,

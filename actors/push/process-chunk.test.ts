@@ -20,11 +20,11 @@ const signer = part<Signer>({
 interface Told {
   readonly region: string;
   readonly workId: string;
-  /** How long its answer is waited for; null for as long as the system waits. */
+  /** How long to wait for its answer; null to wait as long as the system does. */
   readonly waitMs: number | null;
 }
 
-/** The push's activities, with a region `us-east1` that confirms nothing, and what regions were told. */
+/** The push's activities, with a region `us-east1` that confirms nothing, and the notifications that regions received. */
 function activitiesOf(stored: string[]) {
   const told: Told[] = [];
   const tree = buildTree([leafHash(record, sha256)], sha256);

@@ -1,12 +1,12 @@
-// One chunk of a push: every record's faults at once, generations from the business, signatures, versions, index.
-// Repeatable: the business gives the same answer, signatures are deterministic, writes are upserts (C1).
-//   C1. Redone after a crash at any point, it writes and signs the same bytes.
+// Processes one chunk of a push: all faults of every record, generations from the business, signatures, versions, index.
+// It is repeatable: the business gives the same answer, signatures are deterministic, writes are upserts (C1).
+//   C1. When it is repeated after a crash at any point, it writes and signs the same bytes.
 //   C2. A version is readable before any index knows its row.
-//   C3. A region whose index does not confirm does not hold up the push: it is named `unindexed` and told again. Where a
-//       caller waits for the chunk, indexes are waited for only briefly: what is settled is stored, not what is searchable.
-//   C4. A chunk may be published before those in front of it are settled: what it publishes is the same whenever it is done,
-//       and of two changes of a record the one with the higher number counts. Settled, and so told to the caller, are
-//       chunks in their order.
+//   C3. A region whose index does not confirm does not hold up the push: it is listed as `unindexed` and notified again. If a
+//       caller waits for the chunk, it waits for indexes only briefly: settled means stored, not searchable.
+//   C4. A chunk may be published before those in front of it are settled: what it publishes is the same whenever it happens,
+//       and of two changes of a record, the one with the higher number counts. Chunks are settled, and so reported to the
+//       caller, in their order.
 
 import { chunkCount } from "../../machines/push.ts";
 import { concatBytes } from "../../protocol/bytes.ts";
@@ -23,22 +23,22 @@ import type { PushPorts } from "./ports.ts";
 import { type AssignedChunk, assignChunk, type PreparedChunk, signChunk } from "./prepare-chunk.ts";
 
 /**
- * How long an index is waited for while a caller waits for the answer: long enough that what was answered is found at once
- * as a rule, and short enough that a caller hardly notices an index that is away.
+ * How long to wait for an index while a caller waits for the answer: long enough that an answered record is usually searchable
+ * at once, and short enough that a caller barely notices an index that is unavailable.
  */
 const inlineIndexWaitMs = 2_000;
 
-/** What of a chunk is done before its turn: each chunk holds a few hundred kilobytes. */
+/** Limits of the prefetch of chunks: each chunk holds a few hundred kilobytes. */
 export const chunksAhead: ChunkLimits = { chunksMax: 6, pushesMax: 8 };
 
-/** A chunk that is stored, and in the indexes of all regions but those in `unindexed`. */
+/** A chunk that is stored, and in the indexes of all regions except those in `unindexed`. */
 export interface PublishedChunk {
   readonly outcomes: readonly PublishOutcome[];
   readonly references: readonly RowReference[];
   readonly unindexed: readonly string[];
 }
 
-/** Answers with the settlement of the chunk. Chunks behind it are published meanwhile (C4). */
+/** Returns the settlement of the chunk. The chunks behind it are published meanwhile (C4). */
 export async function processChunk(
   { ports, pipelines }: { readonly ports: PushPorts; readonly pipelines: ChunkPipelines<PublishedChunk> },
   { facts, chunk }: { readonly facts: PushFacts; readonly chunk: number },
@@ -83,7 +83,7 @@ async function publishChunk(
   return { outcomes: prepared.outcomes, references, unindexed };
 }
 
-/** Stores the versions and gives the row changes for the indexes. */
+/** Stores the versions and returns the row changes for the indexes. */
 async function storeVersions(
   ports: PushPorts,
   facts: PushFacts,
@@ -133,7 +133,7 @@ async function storeVersions(
   return changes;
 }
 
-/** Tells any region's index, which reads the rows from its own store. False when it cannot be reached now. */
+/** Notifies any region's index, which reads the rows from its own store. Returns false if it cannot be reached now. */
 export function indexRows(
   region: string,
   rows: {
@@ -148,7 +148,10 @@ export function indexRows(
   return tell(region, command, { context });
 }
 
-/** One name for a chunk, however often a region is told: what is still under way there is waited for, not done twice. */
+/**
+ * The same name for a chunk, however often a region is notified: work that is still under way there is awaited, not
+ * repeated.
+ */
 function indexWork({ actor }: ActivityContext<"push">, chunk: number): string {
   return `${actor.id}/chunk ${chunk}`;
 }

@@ -1,4 +1,4 @@
-// What a push says of itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
+// What a push reports about itself: PushStatus and its pages of outcomes (specification, «Push, outcome, status»).
 
 import { chunkSize, type PushContext, type pushMachine } from "../../machines/push.ts";
 import type { CommandOf } from "../messages/protocol.ts";
@@ -24,29 +24,29 @@ interface Page {
   readonly limit: number;
 }
 
-/** Outcomes are kept without the empty members that most of them have. */
+/** The stored form of an outcome, without the members that are usually empty. */
 type Packed = readonly [number, RecordOutcome, string | null, number | null, (readonly RecordFault[])?];
 
-/** Outcomes of a settled chunk, in leaf order; its number is the key. */
+/** The outcomes of a settled chunk, in leaf order; the key is the chunk's number. */
 export const outcomes = defineTable<readonly PublishOutcome[]>({
   name: "outcomes",
   rt: 16,
   encode: (chunk) => JSON.stringify(chunk.map(pack)),
   decode: (text) => (JSON.parse(text) as Packed[]).map(unpack),
 });
-/** Rows of a settled chunk that an index must be told again. */
+/** The rows of a settled chunk about which an index must be notified again. */
 export const references = defineJsonTable<readonly RowReference[]>("row references", 17);
 
-/** What a report is made of. */
+/** The data from which a report is made. */
 interface Reported {
   readonly context: PushContext;
   readonly facts: PushFacts;
   readonly state: PushState;
-  /** Outcomes of the settled chunks that were read. */
+  /** The outcomes of the settled chunks that were read. */
   readonly chunks: ReadonlyMap<number, readonly PublishOutcome[]>;
 }
 
-/** Null when no such push was accepted. */
+/** Returns null if no such push was accepted. */
 export function reportPush(view: PushView, page: Page): PushReport | null {
   const { context } = view.snapshot;
   if (!context.facts) return null;
@@ -54,7 +54,7 @@ export function reportPush(view: PushView, page: Page): PushReport | null {
   return reportOf({ context, facts: context.facts, state: reportedState(view), chunks }, page);
 }
 
-/** What a push says of itself when it has just been accepted: nothing of it is settled. */
+/** The report of a push that has just been accepted, of which nothing is settled. */
 export function reportAccepted(
   view: PushView,
   { facts, held_reasons }: CommandOf<PushProtocol, "push.accept">,
@@ -88,7 +88,7 @@ function reportOf(reported: Reported, page: Page): PushReport {
 export function reportedState(view: PushView): PushState {
   const { value } = view.snapshot;
   if (typeof value === "object") return value.working;
-  // `settled` is left as soon as it is entered.
+  // `settled` is a transient state, left as soon as it is entered.
   return value === "indexing" || value === "settled" ? "processing" : value;
 }
 
@@ -134,7 +134,7 @@ function pageOf(
   return { results, nextLeaf: leaf < records ? leaf : null };
 }
 
-/** A leaf that is not settled: it waits, or will never be published because the push failed. */
+/** The outcome of a leaf that is not settled: it waits, or will never be published because the push failed. */
 function openOutcome(leafIndex: number, state: PushState, error: PushContext["error"]): PublishOutcome {
   const failed = state === "failed" && error !== null;
   return {

@@ -1,4 +1,4 @@
-// Rows and sidecars of a chunk, projected and signed together: two signatures a record, nothing left for later.
+// Rows and sidecars of a chunk, projected and signed together: two signatures for each record, and nothing left for later.
 
 import type { Signer } from "../../crypto/port.ts";
 import { toBase64 } from "../../protocol/bytes.ts";
@@ -21,9 +21,9 @@ export interface UnsignedVersion {
 }
 
 export interface SignedVersion {
-  /** Exact signed row text. */
+  /** The exact signed text of the row. */
   readonly row: string;
-  /** JSON text of the sidecar envelope. */
+  /** The sidecar envelope as JSON text. */
   readonly sidecar: string;
 }
 
@@ -32,7 +32,7 @@ export interface VersionSigners {
   readonly sidecar: Signer;
 }
 
-/** Signatures are Ed25519 and so deterministic: the same versions at the same instant give the same text. */
+/** Signatures are Ed25519 and therefore deterministic: the same versions at the same instant produce the same text. */
 export async function signVersions(
   signers: VersionSigners,
   facts: PushFacts,
@@ -127,7 +127,7 @@ function scopeOf(facts: PushFacts): SidecarScope {
     : { basis: "role", key_id: facts.key_id, kind: "passkey", mandate_id: null, permissions };
 }
 
-/** Text of the envelope, its payload given in base64: no part needs escaping. */
+/** The text of the envelope; the payload is given in base64. No part needs escaping. */
 function sidecarEnvelope(payload: string, keyId: string, signature: Uint8Array): string {
   return `{"payloadType":"${payloadTypes["sidecar.v2"]}","payload":"${payload}","signatures":[{"keyid":"${keyId}","sig":"${toBase64(signature)}"}]}`;
 }

@@ -9,7 +9,7 @@ import { forgetExpired, regionActivities } from "./activities.ts";
 const row = (recordId: string) =>
   JSON.stringify({ record_id: recordId, business_uuid: "b", title: recordId, ...noPolicyMasks });
 
-/** A region whose store has the rows of `readable`, and an index that notes what it is told. */
+/** A region whose store has the rows of `readable`, and an index that records what it receives. */
 function region(readable: readonly string[]) {
   const state = {
     nowMs: 0,
@@ -108,7 +108,7 @@ describe("rows that were published in another region", () => {
 
 describe("receipts that were kept for long enough", () => {
   const nowMs = Date.parse("2026-11-21T13:58:07.123Z");
-  /** A store of closed batches with a number of receipts each, which notes what it is asked. */
+  /** A store of closed batches with a number of receipts each, which records the requests that it gets. */
   const stored = (receipts: Readonly<Record<string, number>>) => {
     const left = new Map(Object.entries(receipts));
     const asked: string[] = [];

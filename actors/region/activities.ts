@@ -1,4 +1,4 @@
-// What the region actor has done outside: rows into its index, receipts into closed batches.
+// The activities of the region actor: applying rows to its index, and closing receipt batches.
 
 import { rowPut } from "../../collections/row-change.ts";
 import { toHex, utf8 } from "../../protocol/bytes.ts";
@@ -18,19 +18,19 @@ export interface RegionPorts {
   readonly receipts: ReceiptStore;
   readonly records: Pick<RecordStore, "readRows">;
   readonly sha256: Sha256;
-  /** How long a receipt is kept, at least. */
+  /** Minimum time for which a receipt is kept. */
   readonly receiptRetentionMs: number;
 }
 
-/** Batches closed in one go; the rest waits for the next minute. */
+/** Maximum number of batches closed in one run; the rest waits for the next minute. */
 const batchesMax = 1_000;
-/** A batch is closed this long after its minute, so that receipts under way when the minute ended are in it. */
+/** How long after its minute a batch is closed, so that it includes receipts that were under way when the minute ended. */
 const closeLagMs = 30_000;
-/** Receipts removed in one step, so that nobody waits behind them. */
+/** Number of receipts removed in one step, so that nothing else is delayed. */
 const forgottenAtOnce = 64;
-/** How long one run of forgetting goes on; the rest waits for the next minute. */
+/** Maximum duration of one removal run; the rest waits for the next minute. */
 const forgettingMaxMs = 20_000;
-/** How long rows written in another region are waited for before their asker is told to ask again. */
+/** How long to wait for rows written in another region before the caller is asked to retry. */
 const replicationWaitMs = 5_000;
 
 export function regionActivities(ports: RegionPorts): Record<string, Activity> {
@@ -42,7 +42,7 @@ export function regionActivities(ports: RegionPorts): Record<string, Activity> {
       const changes = await readChanges(ports, params);
       if (changes.length === params.references.length) return apply(ports.index, params.work_id, changes);
       const detail = `${params.references.length - changes.length} rows are not readable in this region yet.`;
-      // A throw is tried again: what was written in another region is on its way here.
+      // A throw is retried: the rows written in another region are on their way here.
       if (context.nowMs() - params.asked_at_ms < replicationWaitMs) throw new Error(detail);
       return { type: "rows.failed", work_id: params.work_id, detail };
     },
@@ -70,10 +70,10 @@ interface IndexRows {
   readonly asked_at_ms: number;
 }
 
-/** How often rows that are on their way here are asked for again, before whoever waits for them tries all anew. */
+/** How often rows that are on their way here are read again before the caller retries from the beginning. */
 const readsMax = 4;
 
-/** The rows that are readable here. */
+/** Returns the row changes whose rows are readable here. */
 async function readChanges(ports: RegionPorts, params: IndexRows): Promise<readonly RowChange[]> {
   const byVersion = new Map<string, string>();
   let missing = params.references;
@@ -121,8 +121,8 @@ export async function closeReceiptBatches(
 }
 
 /**
- * Forgets the receipts of batches whose minute ended longer ago than receipts are kept; answers how many batches had all of
- * theirs removed.
+ * Removes the receipts of batches whose minute ended longer ago than the retention period; returns the number of batches from
+ * which all receipts were removed.
  */
 export async function forgetExpired(
   { receipts, receiptRetentionMs }: Pick<RegionPorts, "receipts" | "receiptRetentionMs">,
@@ -142,7 +142,7 @@ export async function forgetExpired(
   return forgotten;
 }
 
-/** `YYYYMMDDHHMM` of an instant, UTC: what a batch's name starts with. */
+/** The UTC minute of an instant as `YYYYMMDDHHMM`, with which a batch's name starts. */
 export function minuteName(ms: number): string {
   return receiptMinute(formatTimestamp(ms));
 }

@@ -42,7 +42,7 @@ describe("region", () => {
       region.send(applied(`w${index}`));
     }
     expect(region.send(apply("w199"))).toEqual({ status: "applied", stale: 1 });
-    // Forgotten, so it is done again, which changes nothing.
+    // Its result was forgotten, so it is done again, which changes nothing.
     expect(region.send(apply("w0"))).toBeUndefined();
     expect(Object.keys(region.snapshot.context.work).length).toBeLessThan(70);
   });

@@ -1,10 +1,10 @@
-// The region actor: the only writer of its region's index. No journal: who asked asks again (R1, R2 of the machine).
+// The region actor: the only writer of its region's index. It has no journal: callers retry (R1, R2 of the machine).
 
 import { type RegionEvent, regionMachine } from "../../machines/region.ts";
 import type { RowsReply } from "../messages/region.ts";
 import { type Decision, defineActor, type Effect, type ViewOf } from "../system/definition.ts";
 
-/** Pieces of work under way at once; above it the asker waits. */
+/** Maximum number of pieces of work under way at once; above it, callers wait. */
 export const workMax = 64;
 
 type View = ViewOf<typeof regionMachine>;
@@ -40,14 +40,14 @@ export const regionActor = defineActor<"region", typeof regionMachine>({
   },
 });
 
-/** What an activity answered is what happened. */
+/** The result of an activity becomes an event. */
 function note<E extends RegionEvent>(
   answer: E,
 ): { readonly reply: { readonly status: "done" }; readonly events: readonly E[] } {
   return { reply: { status: "done" }, events: [answer] };
 }
 
-/** Begins a piece of work, or answers what became of it. */
+/** Starts a piece of work, or returns its result. */
 function work(workId: string, view: View, activity: Effect): Decision<RowsReply, RegionEvent> {
   const { work: known } = view.snapshot.context;
   const result = known[workId];

@@ -1,17 +1,17 @@
-// The actors in memory, and which of them leave it: idle ones after a while, the longest unused when it is full.
-// An actor that is not here costs nothing.
+// The actors in memory, and which of them are evicted: idle ones after a while, and the least recently used when the table is
+// full. An actor that is not in memory costs nothing.
 
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { Activation } from "./activation.ts";
 import type { ActorLimits } from "./limits.ts";
 
-/** Activations looked at to make room for one. */
+/** Maximum number of activations examined to make room for one. */
 const roomScanMax = 128;
 
 export class ActivationTable {
   readonly #limits: ActorLimits;
   readonly #byKind = new Map<string, Map<string, Activation>>();
-  /** Longest unused first, as far as the scans have seen. */
+  /** Least recently used first, as far as the scans have seen. */
   readonly #order = new Set<Activation>();
 
   constructor(limits: ActorLimits) {
@@ -48,9 +48,9 @@ export class ActivationTable {
   }
 
   /**
-   * Passivates one actor when the table is full: one unused since the last scan, else the first that can leave. For one that
-   * is asked for (`isAsked`), if need be one that only waits to try again: what it waits for may be the very actor that
-   * there is no room for. False when there is no room and none can be made.
+   * Passivates one actor if the table is full: one unused since the last scan, or else the first that can leave. If a caller
+   * waits for the new actor (`isAsked`), one that only waits for a retry may have to leave: what it waits for may be the very
+   * actor for which there is no room. Returns false if there is no room and none can be made.
    */
   makeRoom(nowMs: number, isAsked: boolean): boolean {
     if (this.#order.size < this.#limits.activationsMax) return true;
@@ -76,7 +76,7 @@ export class ActivationTable {
     return leaving !== null;
   }
 
-  /** Passivates the actors that had nothing to do for the idle time. */
+  /** Passivates the actors that have been idle for `idleMs`. */
   sweep(nowMs: number): void {
     for (const activation of this.values()) {
       if (activation.touched) {

@@ -1,5 +1,5 @@
-// One actor in memory: its mailbox, its timers and the loop that takes turns. How a turn becomes true is for the
-// two kinds of activation: journaled (a commit) and in memory (at once).
+// One actor in memory: its mailbox, its timers and the loop that takes turns. How a turn becomes true depends on the
+// kind of activation: journaled (by a commit) or in memory (at once).
 //   V1. One turn at a time. While a turn waits for the store, messages gather for the next.
 //   V2. Nothing leaves a turn (replies, messages, activities) before it is true (A2).
 //   V3. Whatever happens, a caller is answered exactly once.
@@ -14,12 +14,12 @@ import type { MachineDriver } from "./machine-driver.ts";
 import { Outbox } from "./outbox.ts";
 import { stillWaiting, Turn } from "./turn.ts";
 
-/** Ports count delays in 31 bits; what is due later is looked at again then. */
+/** Timer ports take delays of up to 31 bits; a timer that is due later is checked again then. */
 const delayMaxMs = 2 ** 31 - 1;
 
 const noSelections: readonly RowSelection[] = [];
 
-/** A turn threw while it handled the message at `index`, null for none of them. */
+/** A turn threw while it handled the message at `index`; null if it was handling none. */
 export class TurnFailure extends Error {
   readonly index: number | null;
   constructor(index: number | null, cause: unknown) {
@@ -32,21 +32,21 @@ export abstract class Activation {
   readonly ref: ActorRef;
   readonly key: string;
   readonly driver: MachineDriver;
-  /** In the host's run queue. */
+  /** Whether it is in the host's run queue. */
   queued = false;
-  /** Used since the idle sweep last came by. */
+  /** Whether it was used since the last idle sweep. */
   touched = true;
   state: ActorState | null = null;
   outbox: Outbox | null = null;
-  /** When the idle sweep first found it unused, Unix milliseconds. */
+  /** When the idle sweep first found it unused, in Unix milliseconds. */
   idleSinceMs = 0;
-  /** Told to activities; replaced when the actor is rebuilt. */
+  /** The abort signal passed to activities; replaced when the actor is rebuilt. */
   signal = { aborted: false };
   protected readonly host: ActorHost;
   protected phase: "opening" | "idle" | "working" | "ended" = "opening";
   protected mailbox: Envelope[] = [];
   protected batch: readonly Envelope[] = [];
-  /** Callers left waiting by their decision. */
+  /** The callers that their decision left waiting. */
   protected waiting: Envelope[] = [];
   protected leaving = false;
   #busy = false;
@@ -61,24 +61,24 @@ export abstract class Activation {
     this.host = host;
   }
 
-  /** Loads or makes the state; messages may be enqueued before it is there. */
+  /** Loads or creates the state; messages may be enqueued before it is available. */
   abstract open(): void;
   /** Takes a turn over `batch`. */
   protected abstract take(batch: readonly Envelope[]): void;
-  /** Messages of one turn. */
+  /** Maximum number of messages in one turn. */
   protected abstract get batchMax(): number;
 
   get isEnded(): boolean {
     return this.phase === "ended";
   }
 
-  /** Resolves once it has ended, however. */
+  /** Resolves once it has ended, for whatever reason. */
   whenEnded(): Promise<void> {
     if (this.isEnded) return Promise.resolve();
     return new Promise((resolve) => void this.#ended.push(resolve));
   }
 
-  /** Messages and callers that it holds. */
+  /** Number of messages and callers that it holds. */
   get load(): number {
     return this.mailbox.length + this.batch.length + this.waiting.length;
   }
@@ -93,7 +93,7 @@ export abstract class Activation {
     if (this.phase === "idle") this.host.schedule(this);
   }
 
-  /** Takes the next turn when there is reason for one; answers the number of messages taken. */
+  /** Takes the next turn if there is a reason for one; returns the number of messages taken. */
   run(): number {
     if (this.phase !== "idle") return 0;
     const { batchMax } = this;
@@ -109,7 +109,7 @@ export abstract class Activation {
     return batch.length + 1;
   }
 
-  /** Answers callers whose time is over (V3). */
+  /** Answers the callers whose time-out has passed (V3). */
   expire(nowMs: number): void {
     const isOver = (envelope: Envelope): boolean => envelope.deadlineMs <= nowMs;
     for (const envelope of this.batch) if (isOver(envelope)) refuse(envelope, "timeout", "unknown");
@@ -124,7 +124,7 @@ export abstract class Activation {
     if (this.load === 0) this.#unbusy();
   }
 
-  /** True when nothing is lost or delayed by leaving the memory now. */
+  /** Whether it can leave memory now without losing or delaying anything. */
   canPassivate(nowMs: number): boolean {
     if (this.phase !== "idle" || this.load > 0 || this.queued) return false;
     if (this.outbox !== null && (this.outbox.pending.size > 0 || this.outbox.acknowledgedCount > 0))
@@ -135,8 +135,8 @@ export abstract class Activation {
   }
 
   /**
-   * True when all that it does is wait to try effects again, so that another node or a later activation may as well: the
-   * store finds it due. Callers that it left waiting would be told to ask again.
+   * Whether it only waits to retry effects, which another node or a later activation can do as well, because the
+   * store will find it due. Callers left waiting would be asked to try again.
    */
   canStepAside(): boolean {
     const isJournaled = this.driver.definition.durability === "journal";
@@ -149,14 +149,14 @@ export abstract class Activation {
     );
   }
 
-  /** Leaves once everything accepted is finished (A8). */
+  /** Leaves once everything that was accepted is finished (A8). */
   leave(): void {
     this.leaving = true;
     for (const envelope of this.waiting.splice(0)) refuse(envelope, "draining", "unknown");
     if (this.phase === "idle") this.host.schedule(this);
   }
 
-  /** Ends the activation; whoever still waits is told `reason`. */
+  /** Ends the activation; every caller that still waits is refused with `reason`. */
   end(
     reason: ActorUnavailable["reason"],
     batchEffect: "not_applied" | "unknown",
@@ -178,7 +178,7 @@ export abstract class Activation {
     for (const ended of this.#ended.splice(0)) ended();
   }
 
-  /** A6: throws the activation away and lets the supervisor decide when there is another. */
+  /** A6: discards the activation; the supervisor decides when it is restarted. */
   protected crash(failure: TurnFailure, turn: Turn | null): void {
     const culprit = failure.index === null ? undefined : this.batch[failure.index];
     const recent = [...(this.state?.recent ?? [])];
@@ -216,7 +216,10 @@ export abstract class Activation {
     });
   }
 
-  /** Decides the batch in order. Throws {@link TurnFailure}. Messages over the bound on effects wait for the next turn. */
+  /**
+   * Decides the batch in order. Throws {@link TurnFailure}. Messages that exceed the bound on effects wait for the next
+   * turn.
+   */
   protected decide(turn: Turn, selections: readonly (readonly RowSelection[])[] | null): unknown[] {
     const { batch } = this;
     const replies: unknown[] = [];
@@ -237,14 +240,14 @@ export abstract class Activation {
     return replies;
   }
 
-  /** Gets ready for the next turn after one that is true. */
+  /** Prepares for the next turn after one that has become true. */
   protected settle(replies: readonly unknown[], turn: Turn): void {
     this.answer(replies, turn);
     if (turn.timers !== null) this.armTimers();
     this.becomeIdle();
   }
 
-  /** Answers the callers of a turn that is true. */
+  /** Answers the callers of a turn that has become true. */
   protected answer(replies: readonly unknown[], turn: Turn): void {
     const { batch } = this;
     this.batch = [];
@@ -271,7 +274,7 @@ export abstract class Activation {
     else if (this.waiting.length === 0) this.#unbusy();
   }
 
-  /** Arms one port timer for the earliest of the actor's (A4). */
+  /** Arms one port timer for the earliest of the actor's timers (A4). */
   protected armTimers(): void {
     let earliestMs = Number.POSITIVE_INFINITY;
     for (const timer of this.state?.timers.values() ?? []) earliestMs = Math.min(earliestMs, timer.dueMs);
@@ -297,13 +300,13 @@ export abstract class Activation {
     });
   }
 
-  /** Acknowledged effects wait for a commit that removes them. */
+  /** Called when acknowledged effects wait for a commit that removes them. */
   protected abstract acknowledged(): void;
 
-  /** Work fails again and again (E4). */
+  /** Called when work fails repeatedly (E4). */
   protected doubtful(): void {}
 
-  /** A turn, and of a journaled actor its commit, is wanted although there is no message. */
+  /** Whether a turn (and, for a journaled actor, its commit) is needed although there is no message. */
   protected get wantsCommit(): boolean {
     return false;
   }

@@ -1,4 +1,4 @@
-// What an activation knows of its actor: what its journal says, and so what a turn is decided over.
+// What an activation knows about its actor: the state that its journal contains, over which a turn is decided.
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { Message } from "./definition.ts";
@@ -10,7 +10,7 @@ export interface Timer {
   readonly event: Message;
 }
 
-/** How far a sender was heard, and until when that is remembered. */
+/** The highest sequence received from a sender, and until when that is remembered. */
 export interface Heard {
   readonly seq: number;
   readonly expiresAtMs: number;
@@ -26,6 +26,6 @@ export interface ActorState {
   snapshot: AnyMachineSnapshot;
   timers: Map<string, Timer>;
   inbox: Map<string, Heard>;
-  /** Newest events, oldest first, for operators. */
+  /** The newest events, oldest first, for operators. */
   recent: unknown[];
 }

@@ -83,7 +83,7 @@ describe("A7: everything is bounded", () => {
     expect(node.stats().active).toBe(1);
     await time.advance(20_000);
     expect(node.stats().active).toBe(0);
-    // Left in the middle, it would have begun its work again.
+    // If it had left in the middle, it would have started its work again.
     expect(await ask(node, "a", read)).toMatchObject({ epoch: 2 });
   });
 
@@ -138,7 +138,7 @@ describe("A7: everything is bounded", () => {
   it("actors that fill the memory and all wait for one that is not in it make room for it", async () => {
     const { system, time } = newWorld();
     const node = system({ limits: { activationsMax: 3, idleMs: 1_000 } });
-    // Whoever made room is woken by the store.
+    // An actor that made room is woken by the store.
     await node.start();
     await Promise.all(["a", "b", "c"].map((id) => ask(node, id, { type: "forward", to: "sum", by: 1 })));
     await time.advance(60_000);

@@ -7,7 +7,7 @@ import type { LocalActorSystem } from "./ports.ts";
 const ref = businessRef("a");
 const command = { type: "group.block", group: "g" } as const;
 
-/** Systems that answer by their owner's name and count what they were asked. */
+/** Systems that answer with their owner's name and count the commands they get. */
 function systems() {
   const made: string[] = [];
   const current = createCurrentActors((owner) => {

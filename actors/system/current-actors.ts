@@ -1,8 +1,8 @@
-// The actor system of a node that may lose its place among the others and take another one: each incarnation has a system
-// of its own, and whoever asks always reaches the one in force.
-//   C1. Between two incarnations every call is refused as `restarting`, nothing of it applied.
-//   C2. Counters go on over all incarnations of the process: what a node was refused stays visible, also what the store
-//       refused an incarnation only when the next one had begun.
+// The actor system of a node that may lose its membership and rejoin: each incarnation has a system of its own, and a
+// caller always reaches the one in force.
+//   C1. Between two incarnations every call is refused as `restarting`, and nothing of it is applied.
+//   C2. Counters continue over all incarnations of the process: refusals stay visible, including those of commits that the
+//       store refused to an incarnation only after the next one had started.
 
 import type { ActorRef } from "../../storage/actor-store.ts";
 import type { ActorProtocols, KindOf } from "../messages/kinds.ts";
@@ -18,7 +18,7 @@ import {
 import type { Delivery, LocalActorSystem } from "./ports.ts";
 
 export interface CurrentActors extends LocalActorSystem {
-  /** Makes the system of the next incarnation. The one before must have been halted or drained. */
+  /** Makes the system of the next incarnation. The previous one must have been halted or drained. */
   begin(owner: string): void;
 }
 
@@ -35,7 +35,7 @@ const nothing: ActorSystemStats = {
   outboxPending: 0,
 };
 
-/** `make` gives the actor system of the owner's name. */
+/** `make` returns the actor system for the given owner. */
 export function createCurrentActors(make: (owner: string) => LocalActorSystem): CurrentActors {
   return new Current(make);
 }
@@ -43,7 +43,7 @@ export function createCurrentActors(make: (owner: string) => LocalActorSystem): 
 class Current implements CurrentActors {
   readonly #make: (owner: string) => LocalActorSystem;
   #system: LocalActorSystem | null = null;
-  /** The one before: what it sent last may be answered only now (C2). */
+  /** The previous system: its last commits may be answered only now (C2). */
   #former: LocalActorSystem | null = null;
   #before: ActorSystemStats = nothing;
   #isStarted = false;
@@ -56,7 +56,7 @@ class Current implements CurrentActors {
     this.#before = counted(nothing, [this.#before, this.#former?.stats() ?? nothing]);
     this.#former = this.#system;
     this.#system = this.#make(owner);
-    // It finds waiting work by itself as soon as any is placed here; a failure to look is looked at again.
+    // It finds pending work on its own as soon as any is placed here; if looking fails, it looks again.
     if (this.#isStarted) this.#system.start().catch(() => {});
   }
 
@@ -74,7 +74,7 @@ class Current implements CurrentActors {
   ): AskedAhead<ReplyOf<ActorProtocols[K], T>> {
     if (this.#system !== null) return this.#system.askSpeculative(to, command);
     const [decided, reply] = [refused(), refused()];
-    // Whoever looks at one of them is told.
+    // A caller that awaits either of them still sees the failure.
     for (const each of [decided, reply]) each.catch(() => {});
     return { decided, reply };
   }
@@ -103,7 +103,7 @@ class Current implements CurrentActors {
     return counted(now, [now, this.#former?.stats() ?? nothing, this.#before]);
   }
 
-  /** Of this and every later incarnation. */
+  /** Starts this and every later incarnation. */
   async start(): Promise<void> {
     this.#isStarted = true;
     await this.#system?.start();
@@ -130,7 +130,7 @@ class Current implements CurrentActors {
   }
 }
 
-/** `now`, with the counters of all. */
+/** `now`, with the counters of all systems added up. */
 function counted(now: ActorSystemStats, all: readonly ActorSystemStats[]): ActorSystemStats {
   const sum = (counter: "commits" | "commandsHandled" | "refusedCommits" | "crashes"): number =>
     all.reduce((total, stats) => total + stats[counter], 0);

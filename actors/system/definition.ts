@@ -1,13 +1,13 @@
-// What an actor kind is: a pure machine, a pure decision, named effects. The system owns everything else.
+// What an actor kind consists of: a pure machine, a pure decision function and named effects. The system owns everything else.
 //
 //   command ──decide──▶ events ──machine.transition──▶ next snapshot + named actions ──effects──▶ outbox, timers
 //   and all of it is one fenced commit, before any reply or message leaves (A2).
 //
 // Rules for a kind:
-//   K1. `decide`, `effects` and the machine are pure: time, ids and randomness come in as data.
-//   K2. Events and effects carry references, never bodies; context stays under 64 KiB.
-//   K3. Big collections are keyed rows (rt >= 16) declared by `rows` and written by `decide`, never context.
-//   K4. A repeated command gives the same answer: the kind keeps what it needs to know that it is a repetition.
+//   K1. `decide`, `effects` and the machine are pure: time, ids and randomness are passed in as data.
+//   K2. Events and effects carry references, never bodies; the context stays under 64 KiB.
+//   K3. Large collections are keyed rows (rt >= 16), declared by `rows` and written by `decide`, and never part of the context.
+//   K4. A repeated command gets the same answer: the kind keeps what it needs to recognise the repetition.
 
 import type { AnyMachineSnapshot, AnyStateMachine, EventFrom, InputFrom, SnapshotFrom } from "xstate";
 import { Unavailable } from "../../std/unavailable.ts";
@@ -25,29 +25,32 @@ export type { Message };
 
 export interface ActorView<Snapshot = AnyMachineSnapshot> {
   readonly id: string;
-  /** Of this activation: what was noted under another epoch died with that activation. 0 for `memory` kinds. */
+  /** Epoch of this activation: notes made under another epoch ended with that activation. Always 0 for `memory` kinds. */
   readonly epoch: number;
   /** Unix milliseconds. */
   readonly nowMs: number;
   /** The machine's snapshot: `value`, `context`, `matches()`. */
   readonly snapshot: Snapshot;
-  /** A keyed row that `rows` selected, as earlier decisions of the same batch left it. Kinds read it by its table (row-table.ts). */
+  /**
+   * A keyed row that `rows` selected, as the earlier decisions of the same batch left it. Kinds read rows through tables
+   * (row-table.ts).
+   */
   row(rt: number, k: number, k2: string): PartitionRow | undefined;
   /** All loaded rows of a table, in (k, k2) order. */
   rowsOf(rt: number): readonly PartitionRow[];
 }
 
-/** A view of an actor that runs this machine. */
+/** The view of an actor that runs this machine. */
 export type ViewOf<M extends AnyStateMachine> = ActorView<SnapshotFrom<M>>;
 
-/** What leaves the actor after its commit. */
+/** An action that leaves the actor after its commit. */
 export type Effect =
-  /** A message to another actor: delivered at least once, in order per target, deduplicated by the receiver (A3). */
+  /** A message to another actor: delivered at least once, in order for each target, and deduplicated by the receiver (A3). */
   | { readonly kind: "tell"; readonly to: ActorRef; readonly message: Message }
-  /** Work with the outside, done at least once by the registered activity; its answer comes back as a command. */
+  /** Work outside the actor, done at least once by the registered activity; its result comes back as a command. */
   | { readonly kind: "activity"; readonly name: string; readonly params: unknown };
 
-/** A message to another actor, as an effect. */
+/** Makes the effect that sends a message to another actor. */
 export function tell<K extends KindOf<ActorProtocols>, T extends CommandType<ActorProtocols[K]>>(
   to: ActorRef<K>,
   message: CommandOf<ActorProtocols[K], T>,
@@ -56,15 +59,18 @@ export function tell<K extends KindOf<ActorProtocols>, T extends CommandType<Act
 }
 
 export interface Decision<R, E extends Message = Message> {
-  /** Answer to the caller; sent after the commit. Absent with `wait`. */
+  /** The reply to the caller, sent after the commit. Absent with `wait`. */
   readonly reply?: R;
   /**
    * The caller waits: the command is decided again after each later commit of this activation (for a `memory`
    * actor: after each later command) until a decision has no `wait`. The first decision may have events and
-   * effects; they are not lost with the waiting caller, who is answered `restarting` if the activation ends.
+   * effects; they are not lost if the activation ends, but the waiting caller is then answered `restarting`.
    */
   readonly wait?: true;
-  /** Past facts, in order; each goes through the machine. None means that nothing changed. */
+  /**
+   * The facts that this decision establishes, in order; each one is applied to the machine. If there are none, the state
+   * did not change.
+   */
   readonly events?: readonly E[];
   readonly puts?: readonly PartitionRow[];
   readonly deletes?: readonly RowKey[];
@@ -73,49 +79,52 @@ export interface Decision<R, E extends Message = Message> {
 
 interface KindFacts<K extends string> {
   readonly kind: K;
-  /** Version of context and events; raised with `upgrade` when their shape changes (A9). */
+  /** Version of the context and the events; it is raised, with an `upgrade`, when their shape changes (A9). */
   readonly schemaVersion: number;
-  /** `memory` actors have no journal: their commands are answered at once and forgotten with the activation. */
+  /** `memory` actors have no journal: their commands are answered at once, and their state ends with the activation. */
   readonly durability: "journal" | "memory";
-  /** Turns the persisted snapshot of version `from` into that of `from + 1`. */
+  /** Upgrades the persisted snapshot of version `from` to version `from + 1`. */
   readonly upgrade?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
-  /** Turns an event of version `from` into one of `from + 1`, null to drop it; needed where events changed shape. */
+  /** Upgrades an event of version `from` to version `from + 1`, or returns null to drop it; needed if events changed shape. */
   readonly upgradeEvent?: Readonly<Record<number, (event: Message) => Message | null>>;
 }
 
 /** An actor kind as the system runs it, whatever its protocol: commands, events and replies are plain messages. */
 export interface ActorDefinition<K extends string = string> extends KindFacts<K> {
   readonly machine: AnyStateMachine;
-  /** Input of the machine for a new actor. */
+  /** The machine's input for a new actor. */
   input(id: string): unknown;
-  /** Keyed rows that deciding `command` needs. */
+  /** The keyed rows that the decision on `command` needs. */
   rows?(command: Message, id: string): readonly RowSelection[];
   decide(command: Message, view: ActorView): Decision<unknown>;
   /**
-   * The answer to a question about an actor that never existed, for a command that only looks; null for any other. Such
-   * an actor is not made by being asked, for anybody may ask about any id.
+   * For a read-only command, the answer if the actor never existed; null for any other command. A question does not create
+   * such an actor, because anybody may ask about any id.
    */
   absent?(command: Message): { readonly reply: unknown } | null;
-  /** Named machine actions → effects. An action that is not named here is a bug. */
+  /** Maps each named action of the machine to its effects. An action that is missing here is a bug. */
   readonly effects: Readonly<Record<string, NamedEffect>>;
 }
 
-/** The effects of one action. A method's type, so that a kind may name the parameters that its own machine gives. */
+/**
+ * The effects of one action. This is a method's type, so that a kind may declare the parameter types that its own machine
+ * uses.
+ */
 export type NamedEffect = { of(params: unknown, view: ActorView): readonly Effect[] }["of"];
 
-/** An actor kind as it is written: held to its protocol `P` and to the events and the context of its machine `M`. */
+/** An actor kind as its author writes it: checked against its protocol `P` and the events and context of its machine `M`. */
 export interface TypedKind<K extends string, P, M extends AnyStateMachine> extends KindFacts<K> {
   readonly machine: M;
   readonly input: (id: string) => InputFrom<M>;
   readonly rows?: (command: Commands<P>, id: string) => readonly RowSelection[];
-  /** What is decided on each command: its own reply, and events of the machine. */
+  /** The decision on each command: its own reply, and events of the machine. */
   readonly decide: {
     readonly [T in CommandType<P>]: (
       command: CommandOf<P, T>,
       view: ViewOf<M>,
     ) => Decision<ReplyOf<P, T>, EventFrom<M>>;
   };
-  /** As {@link ActorDefinition.absent}. */
+  /** The answers to read-only commands if the actor never existed; see {@link ActorDefinition.absent}. */
   readonly absent?: { readonly [T in CommandType<P>]?: { readonly reply: ReplyOf<P, T> } };
   readonly effects: Readonly<Record<string, NamedEffect>>;
 }
@@ -123,8 +132,8 @@ export interface TypedKind<K extends string, P, M extends AnyStateMachine> exten
 type AnyDecide = (command: Message, view: ActorView) => Decision<unknown>;
 
 /**
- * Makes a kind known to the system. What it is told crosses nodes and comes out of journals as plain text, so this is where
- * types end: a message is what its `type` says, and one that no command is named after is a fault.
+ * Makes a kind known to the system. Its messages cross nodes and come out of journals as plain text, so types end here: a
+ * message is what its `type` says, and a message whose type names no command is an error.
  */
 export function defineActor<
   K extends KindOf<Protocols>,
@@ -146,11 +155,14 @@ export function defineActor<
 }
 
 export interface AskOptions {
-  /** How long the reply is waited for; `askTimeoutMs` of the limits unless told. */
+  /** How long to wait for the reply; defaults to `askTimeoutMs` of the limits. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Sends a command and waits for the reply, whose type follows from the actor's kind and the command's. Rejects with {@link ActorUnavailable}. */
+/**
+ * Sends a command and waits for the reply, whose type follows from the actor's kind and the command's. Rejects with
+ * {@link ActorUnavailable}.
+ */
 export type Ask<Protocols = ActorProtocols> = <
   K extends KindOf<Protocols>,
   T extends CommandType<Protocols[K]>,
@@ -160,57 +172,60 @@ export type Ask<Protocols = ActorProtocols> = <
   options?: AskOptions,
 ) => Promise<ReplyOf<Protocols[K], T>>;
 
-/** Work with the outside. Must be idempotent: it is repeated until its answer is committed. */
+/**
+ * The context of an activity, which is work outside the actor. It must be idempotent: it is repeated until its result is
+ * committed.
+ */
 export interface ActivityContext<K extends string = string, Protocols = ActorProtocols> {
   readonly actor: ActorRef<K>;
-  /** Identifies this piece of work; the same in every repetition. */
+  /** Identifies this piece of work; it is the same in every repetition. */
   readonly workId: string;
   readonly nowMs: () => number;
   readonly ask: Ask<Protocols>;
-  /** Aborted when the activation ends: stop at the next convenient point. */
+  /** Aborted when the activation ends: the activity should stop at the next convenient point. */
   readonly signal: { readonly aborted: boolean };
 }
 
 /**
- * Returns the command that the actor gets as the answer, or null for none. A throw is retried with back-off. A method's type,
- * so that an activity may name the parameters that its kind gives it.
+ * Returns the command that the actor receives as the result, or null if there is none. If it throws, it is retried with
+ * back-off. This is a method's type, so that an activity may declare the types of the parameters that its kind passes.
  */
 export type Activity = { run(params: unknown, context: ActivityContext): Promise<Message | null> }["run"];
 
-/** A reply before it is true, for work that becomes true only together with it. */
+/** A reply that is not yet true, for work that becomes true only together with it. */
 export interface SpeculativeReply<R> {
   readonly reply: R;
   /**
-   * The commit that makes the reply true, when that has not happened yet: whatever is written on the ground of the reply
-   * is made to depend on it. Null for a reply that is true already.
+   * The commit that makes the reply true, if it has not happened yet: anything written on the basis of the reply
+   * must be made to depend on it. Null if the reply is already true.
    */
   readonly commit: Promise<CommitOutcome> | null;
 }
 
-/** What is told of one question: the decision, and the reply once it is true. */
+/** The two results of one question: the decision, and the reply once it is true. */
 export interface AskedAhead<R> {
   readonly decided: Promise<SpeculativeReply<R>>;
   readonly reply: Promise<R>;
 }
 
-/** What everybody outside actors/system may use of it. `Protocols` are those of the kinds that it runs. */
+/** The part of the actor system that code outside actors/system may use. `Protocols` are those of the kinds that it runs. */
 export interface ActorSystem<Protocols = ActorProtocols> {
   readonly ask: Ask<Protocols>;
   /**
-   * As `ask`, and tells what was decided while its commit is still on its way, where the actor is on this node. Nothing
-   * may leave the node on the ground of `decided` before `reply` is there: what is decided may yet turn out untrue.
+   * Like `ask`, but if the actor is on this node, it also reports the decision while its commit is still under way. Nothing
+   * may leave the node on the basis of `decided` until `reply` resolves: the decision may still turn out to be untrue.
    */
   askSpeculative<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<Protocols[K], T>,
   ): AskedAhead<ReplyOf<Protocols[K], T>>;
-  /** Operator's view of one actor, without waking it (A10). */
+  /** An operator's view of one actor, without waking it (A10). */
   inspect(ref: ActorRef): Promise<ActorReport | null>;
-  /** Counters for /metrics and readiness. */
+  /** The counters for /metrics and readiness. */
   stats(): ActorSystemStats;
-  /** Wakes every actor that has waiting work; then keeps doing so. */
+  /** Wakes every actor that has pending work, and keeps doing so. */
   start(): Promise<void>;
-  /** Takes no more commands, finishes what was accepted, passivates all (A8). */
+  /** Takes no more commands, finishes those that were accepted, and passivates all actors (A8). */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -221,7 +236,7 @@ export interface ActorReport {
   readonly context: unknown;
   readonly epoch: number;
   readonly head: number;
-  /** Timers and unacknowledged effects: why it waits. */
+  /** Timers and unacknowledged effects: the reasons why the actor waits. */
   readonly timers: readonly { readonly id: string; readonly dueMs: number; readonly event: string }[];
   readonly outbox: readonly {
     readonly seq: number;
@@ -245,7 +260,10 @@ export interface ActorSystemStats {
   readonly outboxPending: number;
 }
 
-/** The caller may try again: the actor is overloaded, restarting, quarantined or moving. Nothing is said about the effect when `effect` is `unknown`. */
+/**
+ * The caller may try again: the actor is overloaded, restarting, quarantined or moving. If `effect` is `unknown`, the
+ * command may or may not have been applied.
+ */
 export type ActorUnavailable = Unavailable<
   "overloaded" | "restarting" | "quarantined" | "draining" | "timeout" | "store"
 >;

@@ -1,4 +1,4 @@
-// Messages of one sender put into a mailbox together: acknowledged as far as they became true, in order.
+// Messages of one sender put into a mailbox together: acknowledged in order, as far as they became true.
 
 import type { Message } from "./definition.ts";
 import { type Envelope, envelopeOf } from "./envelope.ts";
@@ -7,8 +7,8 @@ import type { Delivery } from "./ports.ts";
 export type DeliveryDone = (acknowledged: number, error: unknown) => void;
 
 /**
- * Posts `messages` in order. `post` answers why a message was refused, or null. `done` is called once, when all
- * are true or the first was refused or failed, with the highest sequence that is true and the reason of the rest.
+ * Posts `messages` in order. `post` returns why a message was refused, or null. `done` is called once, when all
+ * are true or the first was refused or failed, with the highest sequence that is true and the reason for the rest.
  */
 export function postDeliveries(
   from: string,
@@ -35,7 +35,7 @@ export function postDeliveries(
     const message: Message = delivery.message;
     refusal = post(envelopeOf("delivery", message, { from, seq: delivery.seq, resolve, reject: finish }));
     if (refusal === null) continue;
-    // Those before it are in the mailbox; the group is over when they are true.
+    // The messages before it are in the mailbox; the group is done when they are true.
     expected = index;
     if (taken === expected) finish(refusal);
     return;

@@ -51,7 +51,7 @@ describe("A3: messages are repeated until acknowledged, and count once", () => {
     await ask(first, "a", { type: "forward", to: "b", by: 5 });
     await time.settle();
     expect(await outboxRows(store, "a")).toBe(1);
-    // The node is gone before it could note the acknowledgement; another finds the row and sends it again.
+    // The node is gone before it could note the acknowledgement; another one finds the row and sends it again.
     const second = system();
     await second.start();
     await time.advance(1_000);

@@ -1,4 +1,4 @@
-// What lies in an actor's mailbox.
+// An entry of an actor's mailbox.
 
 import type { CommitOutcome } from "../../storage/actor-store.ts";
 import type { Message } from "./definition.ts";
@@ -8,30 +8,30 @@ export type EnvelopeKind =
   | "ask"
   /** Nobody waits. */
   | "tell"
-  /** From the outbox of another actor (or the actor itself): deduplicated by sender and sequence (A3). */
+  /** A message from the outbox of another actor (or of the actor itself): deduplicated by sender and sequence (A3). */
   | "delivery"
-  /** The answer of an activity: removes its outbox row with the commit. */
+  /** The result of an activity: it removes the activity's outbox row with the commit. */
   | "answer"
-  /** A timer that is due: its event goes straight to the machine. */
+  /** A timer that is due: its event is applied to the machine directly. */
   | "timer";
 
 export interface Envelope {
   readonly kind: EnvelopeKind;
-  /** The command; of a timer the event. */
+  /** The command, or for a timer its event. */
   readonly message: Message;
-  /** Sender of a delivery; id of a timer. */
+  /** The sender of a delivery, or the id of a timer. */
   readonly from: string;
-  /** Sequence of a delivery at its sender; of an answer in the actor's own outbox; due time of a timer. */
+  /** The sequence of a delivery at its sender, or of an answer in the actor's own outbox, or the due time of a timer. */
   readonly seq: number;
   readonly resolve: ((reply: unknown) => void) | null;
   readonly reject: ((error: unknown) => void) | null;
-  /** Told what was decided, as soon as the commit that makes it true was handed to the store. */
+  /** Called with the decision as soon as the commit that makes it true was handed to the store. */
   readonly ahead: ((reply: unknown, commit: Promise<CommitOutcome>) => void) | null;
-  /** Unix milliseconds after which the caller no longer waits. */
+  /** The instant, in Unix milliseconds, after which the caller no longer waits. */
   readonly deadlineMs: number;
-  /** Activations that took it up before and lost the actor without having applied it. */
+  /** Number of activations that accepted it before and lost the actor without having applied it. */
   tries: number;
-  /** True once a decision left the caller waiting: its events may be committed already. */
+  /** True once a decision has left the caller waiting: its events may be committed already. */
   waited: boolean;
 }
 

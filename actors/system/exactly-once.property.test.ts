@@ -1,4 +1,4 @@
-// Random commands under random store failures, crashes and paused nodes that wake: every command's effect is true
+// Random commands under random store failures, crashes and paused nodes that wake: every command takes effect
 // once or not at all, as its caller was told.
 
 import fc from "fast-check";
@@ -23,9 +23,9 @@ type Told = "applied" | "not_applied" | "unknown";
 type Step =
   | { readonly do: "add" | "forward" | "work"; readonly at: number }
   | { readonly do: "pass"; readonly ms: number }
-  /** The node is gone: its timers and store calls with it. */
+  /** The node is gone, and its timers and store calls with it. */
   | { readonly do: "crash" }
-  /** A new node takes over; the old one goes on, believing what it believed. */
+  /** A new node takes over; the old one continues with the state that it had. */
   | { readonly do: "pause" };
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -101,7 +101,7 @@ function newNode(
   };
 }
 
-/** Lets the store fail as `script` says, over and over; answers a growing trace of the calls it got. */
+/** Makes the store fail as `script` says, over and over; returns a growing trace of the calls it got. */
 function scriptStore(store: MemoryActorStore, time: ManualTime, script: readonly Fault[]): string[] {
   let calls = 0;
   const trace: string[] = [];
@@ -135,7 +135,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   slowMs: fc.constantFrom(0, 50, 700),
 });
 
-/** Plays a plan; afterwards every node is gone and the store is well. */
+/** Runs a plan; afterwards every node is gone and the store works again. */
 async function play(world: World, callers: Callers, plan: Plan): Promise<readonly string[]> {
   const trace = scriptStore(world.store, world.time, plan.script);
   let node = newNode(world, plan.slowMs);
@@ -159,7 +159,7 @@ class Callers {
   readonly #replies: Promise<unknown>[] = [];
   #count = 0;
 
-  /** Sends a command and notes what its caller is told; nothing, if its node dies first. */
+  /** Sends a command and records what its caller is told, which is nothing if its node dies first. */
   send(system: LocalActorSystem<TestProtocols>, step: Extract<Step, { at: number }>): void {
     this.#count += 1;
     const name = `${step.do}-${step.at}-${this.#count}`;
@@ -207,7 +207,7 @@ async function checkActors(
     for (const name of callers.of(`add-${at}`, "not_applied")) expect(added).not.toContain(name);
     expect(await ask(last, `add-${at}`, { type: "read" })).toMatchObject({ n: added.size });
 
-    // Each forward adds a number of its own, so the sum at the receiver tells losses from repetitions.
+    // Each forward adds a number of its own, so the sum at the receiver distinguishes losses from repetitions.
     const forwarded = (await eventsOf(world.store, `forward-${at}`)).map((event) => event.by ?? 0);
     expect(new Set(forwarded).size).toBe(forwarded.length);
     const numberOf = (name: string): number => Number(name.split("-")[2]);

@@ -14,7 +14,7 @@ describe("A1: an actor has one writer", () => {
     expect(await ask(zombie, "a", add)).toBe(1);
     expect(await ask(other, "a", add)).toBe(2);
     const commits = store.callsOf("commit");
-    // The zombie still believes that n is 1; its commit is refused, and it decides again over what is true.
+    // The zombie still believes that n is 1; its commit is refused, and it decides again over the current state.
     expect(await ask(zombie, "a", add)).toBe(3);
     expect(store.callsOf("commit")).toBe(commits + 2);
     expect(zombie.stats().refusedCommits).toBe(1);

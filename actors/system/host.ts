@@ -1,4 +1,4 @@
-// What an activation may ask of the system it runs in.
+// What an activation may request from the system it runs in.
 
 import type { Clock } from "../../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
@@ -26,23 +26,23 @@ export interface ActorHost {
   readonly limits: ActorLimits;
   readonly supervisor: Supervisor;
   readonly counters: Counters;
-  /** Runs the activation soon, once however often it is asked for. */
+  /** Runs the activation soon, and once however often it is scheduled. */
   schedule(activation: Activation): void;
-  /** Callers wait for the activation: it is looked through for timeouts until it is noted idle. */
+  /** Notes that callers wait for the activation: it is checked for time-outs until it is noted idle. */
   noteBusy(activation: Activation): void;
   noteIdle(activation: Activation): void;
-  /** Whether this node is where the actor should be. */
+  /** Whether the actor belongs on this node. */
   isHere(ref: ActorRef): boolean;
-  /** Sends from an outbox, here or to another node. */
+  /** Sends messages of an outbox, here or to another node. */
   send(to: ActorRef, from: string, messages: readonly Delivery[], done: DeliveryDone): void;
-  /** Sends without any promise, for actors without a journal. */
+  /** Sends without any guarantee, for actors without a journal. */
   tell(to: ActorRef, message: Message): void;
   perform(activation: Activation, name: string, params: unknown, seq: number): Promise<Message | null>;
-  /** The activation is over; another may follow. */
+  /** Reports that the activation has ended; another may follow. */
   ended(activation: Activation): void;
-  /** Activates the actor after a while, unless something else did or must not. */
+  /** Activates the actor after a delay, unless something else already did or must not. */
   reviveLater(ref: ActorRef, delayMs: number): void;
-  /** Gives envelopes of an activation that lost its actor to a new one. */
+  /** Passes envelopes of an activation that lost its actor to a new activation. */
   resubmit(ref: ActorRef, envelopes: readonly Envelope[]): void;
   log(level: LogEntry["level"], event: string, actor: string, detail: string): void;
 }

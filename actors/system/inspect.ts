@@ -1,4 +1,4 @@
-// An operator's view of one actor (A10): the machine's own state, and why it waits. Nothing is woken for it.
+// An operator's view of one actor (A10): the machine's own state, and the reasons why it waits. It wakes nothing.
 
 import { type ActorHead, type ActorRef, type ActorStore, rowTable } from "../../storage/actor-store.ts";
 import type { Activation } from "./activation.ts";
@@ -9,7 +9,7 @@ import type { ActorLimits } from "./limits.ts";
 import type { MachineDriver } from "./machine-driver.ts";
 import type { CrashCase } from "./supervision.ts";
 
-/** Rows of each table that a report reads. */
+/** Maximum number of rows that a report reads from each table. */
 const reportRowsMax = 1_000;
 
 export function reportActive(activation: Activation, limits: ActorLimits): ActorReport {
@@ -24,7 +24,7 @@ export function reportActive(activation: Activation, limits: ActorLimits): Actor
   return { ...describeState(ref, state, limits), status: "active", outbox: pending, failure: null };
 }
 
-/** Report of an actor that is not in memory; null when it never existed. */
+/** The report of an actor that is not in memory; null if it never existed. */
 export async function reportStored(
   ref: ActorRef,
   options: {

@@ -1,8 +1,8 @@
 // The journal's codec: rows of a partition ↔ an actor's state, and a turn → one commit.
-//   J1. State rebuilt from a journal equals the state that wrote it: the snapshot, then the events after it.
-//   J2. Actions met in a replay are ignored: their effects are rows already.
-//   J3. One event row a commit, keyed by its last event, so that pruning up to a sequence is pruning whole rows.
-//   J4. Outbox sequences follow from the head, so they grow for ever although rows are deleted, across activations.
+//   J1. The state rebuilt from a journal equals the state that wrote it: the snapshot, then the events after it.
+//   J2. Actions that occur in a replay are ignored: their effects are rows already.
+//   J3. Each commit has one event row, keyed by its last event, so that pruning up to a sequence prunes whole rows.
+//   J4. Outbox sequences follow from the head, so they grow for ever, across activations and although rows are deleted.
 
 import {
   type ActorCommit,
@@ -26,12 +26,12 @@ export interface OutboxItem {
 interface EventBody {
   /** Schema version of the events. */
   readonly v: number;
-  /** Unix milliseconds at which they were decided. */
+  /** When they were decided, in Unix milliseconds. */
   readonly t: number;
   readonly e: readonly Message[];
 }
 
-/** State of an actor that has no journal. */
+/** The state of an actor that has no journal. */
 export function initialState(driver: MachineDriver, id: string): ActorState {
   return {
     epoch: 0,
@@ -46,7 +46,7 @@ export function initialState(driver: MachineDriver, id: string): ActorState {
   };
 }
 
-/** Rebuilds the state (J1, J2). Throws when the machine does, or when a row makes no sense. */
+/** Rebuilds the state (J1, J2). Throws if the machine does, or if a row is invalid. */
 export function rebuildState(
   driver: MachineDriver,
   id: string,
@@ -88,13 +88,13 @@ export function parseOutbox(rows: readonly PartitionRow[]): readonly OutboxItem[
   return rows.map((row) => ({ seq: row.k, effect: parseEffect(row.body) }));
 }
 
-/** Adds to a bounded list of newest events. */
+/** Adds to a bounded list of the newest events. */
 export function remember(recent: unknown[], event: unknown, max: number): void {
   recent.push(event);
   if (recent.length > max * 2) recent.splice(0, recent.length - max);
 }
 
-/** Gives the effects of a turn their places in the outbox (J4). */
+/** Assigns outbox sequences to the effects of a turn (J4). */
 export function numberEffects(head: number, effects: readonly Effect[]): readonly OutboxItem[] {
   if (effects.length > effectsPerCommitMax) throw new Error(`${effects.length} effects in one commit`);
   return effects.map((effect, index) => ({ seq: (head + 1) * effectsPerCommitMax + index, effect }));
@@ -105,9 +105,9 @@ export interface CommitParts {
   readonly op: string;
   readonly nowMs: number;
   readonly limits: ActorLimits;
-  /** New outbox items, see {@link numberEffects}. */
+  /** The new outbox items; see {@link numberEffects}. */
   readonly items: readonly OutboxItem[];
-  /** Sequences of outbox rows that are settled. */
+  /** The sequences of outbox rows that are settled. */
   readonly settled: readonly number[];
   /** Whether outbox rows remain after the commit. */
   readonly outboxRemains: boolean;
@@ -145,16 +145,16 @@ export function buildCommit(
   const { epoch, head: expectedHead, op: expectedOp } = state;
   const commit = { ref, epoch, expectedHead, expectedOp, op, puts, deletes, wakeAtMs };
   if (state.seq - state.snapshotSeq < limits.snapshotEveryEvents) return commit;
-  // The state before this turn: its events stay in the journal, so an operator always finds the latest there.
+  // This is the state before this turn: the turn's events stay in the journal, so an operator always finds the latest ones there.
   const body = driver.persist(state.snapshot);
   assertContextSize(body, ref, limits.contextBytesMax);
   return { ...commit, snapshot: { seq: state.seq, body, schemaVersion: driver.definition.schemaVersion } };
 }
 
-/** Senders remembered in memory before those whose time is over are looked for. */
+/** Number of senders remembered in memory above which expired ones are removed. */
 const inboxSweepSize = 1_024;
 
-/** Brings the state to where an applied commit left it. */
+/** Updates the state to what an applied commit left. */
 export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number): void {
   state.snapshot = turn.snapshot;
   state.seq += turn.events.length;
@@ -169,7 +169,7 @@ export function applyTurn(state: ActorState, turn: Turn, lastEventsMax: number):
   for (const [sender, heard] of state.inbox) if (heard.expiresAtMs < turn.nowMs) state.inbox.delete(sender);
 }
 
-/** Earliest of the timers that will stand and `outboxWakeMs`; null for never. */
+/** The earliest of `outboxWakeMs` and the timers that remain after the turn; null for never. */
 function wakeTime(state: ActorState, turn: Turn, outboxWakeMs: number | null): number | null {
   let earliest = outboxWakeMs ?? Number.POSITIVE_INFINITY;
   for (const [id, timer] of state.timers) {
@@ -200,7 +200,7 @@ function formatTimer(timer: Timer): string {
 const encoder = new TextEncoder();
 
 function assertContextSize(body: string, ref: ActorRef, bytesMax: number): void {
-  // A UTF-16 unit is three bytes of UTF-8 at most, so most snapshots need not be encoded to be judged.
+  // A UTF-16 unit is at most three bytes of UTF-8, so most snapshots can be accepted without encoding them.
   if (body.length * 3 <= bytesMax) return;
   const bytes = encoder.encode(body).length;
   if (bytes > bytesMax)

@@ -1,7 +1,7 @@
-// An actor with a journal. Each turn that changes something is one fenced commit (A1, A2); a commit whose outcome
-// is unknown is sent again, and if that does not help the actor is claimed anew, which tells what happened (A5).
-// A turn that changes nothing is answered without the store, so what it says is as fresh as the activation: that a
-// node which lost its actors stops answering for them is the matter of its lease.
+// An actor with a journal. Each turn that changes something is one fenced commit (A1, A2). A commit whose outcome
+// is unknown is sent again, and if that does not help, the actor is claimed again, which shows what happened (A5).
+// A turn that changes nothing is answered without the store, so its answer is as fresh as the activation. It is the
+// node's lease that keeps a node which lost its actors from answering for them.
 
 import { backOffMs } from "../../std/back-off.ts";
 import type {
@@ -23,18 +23,18 @@ import {
 import { stillWaiting, type Turn } from "./turn.ts";
 import { mergeSelections, TurnRows } from "./turn-rows.ts";
 
-/** How often an envelope is given to another activation after its own lost the actor. */
+/** How often an envelope is passed to another activation after its own lost the actor. */
 const triesMax = 2;
 const storeRetryMaxMs = 5_000;
 
-/** A commit on its way. */
+/** A commit under way. */
 interface OpenCommit {
   readonly commit: ActorCommit;
   readonly turn: Turn;
   readonly replies: readonly unknown[];
   readonly items: readonly OutboxItem[];
   failures: number;
-  /** An attempt ended without telling whether it was applied. */
+  /** An attempt ended without showing whether it was applied. */
   doubtful: boolean;
 }
 
@@ -52,7 +52,7 @@ export class JournaledActivation extends Activation {
     );
   }
 
-  /** The store found the actor due although it is active: moves its wake-up time on. */
+  /** The store found the actor due although it is active: moves its wake-up time forward. */
   nudge(): void {
     if (this.outbox === null || this.phase !== "idle") return;
     this.#wantCommit();
@@ -75,7 +75,7 @@ export class JournaledActivation extends Activation {
     });
   }
 
-  /** A refused commit tells that the actor was lost; any other moves its wake-up time on. */
+  /** A commit shows whether the actor was lost: it is refused if so, and otherwise moves the wake-up time forward. */
   protected override doubtful(): void {
     this.#wantCommit();
   }
@@ -147,7 +147,7 @@ export class JournaledActivation extends Activation {
     this.#tellAhead(replies, this.#sendCommit(this.#open));
   }
 
-  /** V2 holds for all but those who asked to know early, and who may let nothing out before their reply. */
+  /** V2 holds for all callers except those that asked to know early, and they may let nothing out before their reply. */
   #tellAhead(replies: readonly unknown[], commit: Promise<CommitOutcome>): void {
     for (let index = 0; index < this.batch.length; index += 1) {
       const ahead = this.batch[index]?.ahead;
@@ -166,7 +166,7 @@ export class JournaledActivation extends Activation {
   }
 
   #committed(open: OpenCommit, outcome: CommitOutcome): void {
-    // Also of an activation that was ended meanwhile, by a lost lease above all: what the fence held back is to be seen.
+    // This includes an activation that has ended meanwhile, above all by a lost lease: what the fence prevented must be visible.
     if (outcome.status === "refused") this.#noteRefused(open, outcome);
     if (this.#open !== open || this.phase === "ended") return;
     if (outcome.status === "refused") {
@@ -195,7 +195,7 @@ export class JournaledActivation extends Activation {
     this.host.log("warn", "actor.lost", this.key, `epoch ${commit.epoch} was superseded by ${outcome.epoch}`);
   }
 
-  /** A1: another activation owns the actor. Nothing of this turn became true, unless an earlier attempt did. */
+  /** A1: another activation owns the actor. Nothing of this turn became true, unless an earlier attempt was applied. */
   #lost(open: OpenCommit, outcome: Extract<CommitOutcome, { status: "refused" }>): void {
     const { host, ref } = this;
     const unmoved = outcome.head === open.commit.expectedHead && outcome.op === open.commit.expectedOp;
@@ -218,7 +218,7 @@ export class JournaledActivation extends Activation {
     host.resubmit(ref, again);
   }
 
-  /** A5: the identical commit is sent again; its operation id makes it at most once. */
+  /** A5: the identical commit is sent again; its operation id ensures that it is applied at most once. */
   #commitFailed(open: OpenCommit, error: unknown): void {
     if (this.#open !== open || this.phase === "ended") return;
     if (!(error instanceof StoreError && error.effect === "not_applied")) open.doubtful = true;
@@ -241,7 +241,7 @@ export class JournaledActivation extends Activation {
     this.open();
   }
 
-  /** Reads what is true now: a first claim, or one that settles a doubt (A5). */
+  /** Reads what is true now: after a first claim, or one that settles an unknown outcome (A5). */
   #claimed(stored: StoredActivation): void {
     if (this.phase === "ended") return;
     this.#claimFailures = 0;
@@ -278,7 +278,7 @@ export class JournaledActivation extends Activation {
       this.batch = batch;
       this.answer(replies, turn);
     } else if (isUnmoved) {
-      // The claim fenced the old epoch off, so the commit can no longer arrive: the turn may be taken again.
+      // The claim fenced off the old epoch, so the commit can no longer arrive, and the turn may be taken again.
       const again = batch.filter((envelope) => envelope.kind !== "timer" && envelope.kind !== "answer");
       this.mailbox = [...again, ...this.mailbox];
     } else for (const envelope of batch) refuse(envelope, "store", "unknown");
@@ -308,7 +308,7 @@ export class JournaledActivation extends Activation {
     this.#giveUp("not_applied");
   }
 
-  /** The store does not answer: callers are told so, and waiting work is taken up again later. */
+  /** The store does not answer: callers are refused, and pending work is retried later. */
   #giveUp(effect: "not_applied" | "unknown"): void {
     const hasWork = this.outbox !== null || (this.state?.timers.size ?? 0) > 0 || this.mailbox.length > 0;
     this.#open = null;

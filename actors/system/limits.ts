@@ -1,66 +1,69 @@
-// Every bound of the actor system, by name (A7). A system may be given others, tests and the simulator do.
+// Every bound of the actor system, by name (A7). A system may be given other values, as tests and the simulator do.
 
-/** Outbox sequences that one commit may use (J4 in journal.ts): part of the stored format, so it is the same for all. */
+/**
+ * Maximum number of outbox sequences in one commit (J4 in journal.ts). It is part of the stored format, so it is the same
+ * for all systems.
+ */
 export const effectsPerCommitMax = 4_096;
 
 export interface ActorLimits {
-  /** Commands decided in one turn, and so sharing one commit. */
+  /** Maximum number of commands decided in one turn, which share one commit. */
   readonly batchCommandsMax: number;
-  /** Effects of one turn after which it takes no further command. */
+  /** Number of effects in one turn after which it takes no further command. */
   readonly batchEffectsMax: number;
-  /** Callers and messages that wait for one actor; one more is refused as overloaded. */
+  /** Maximum number of callers and messages that wait for one actor; one more is refused as overloaded. */
   readonly mailboxMax: number;
-  /** Unsettled effects of one actor above which callers are refused as overloaded. */
+  /** Number of unsettled effects of one actor above which callers are refused as overloaded. */
   readonly outboxMax: number;
-  /** Timers of one actor; more are a bug of its machine. */
+  /** Maximum number of timers of one actor; more are a bug of its machine. */
   readonly timersMax: number;
-  /** Actors in memory. */
+  /** Maximum number of actors in memory. */
   readonly activationsMax: number;
-  /** An actor that had nothing to do for this long leaves the memory. */
+  /** An actor that has been idle for this long is passivated. */
   readonly idleMs: number;
-  /** How often idle actors are looked for. */
+  /** Interval between two sweeps for idle actors. */
   readonly idleSweepMs: number;
-  /** A timer due sooner keeps its actor in memory. */
+  /** A timer that is due sooner than this keeps its actor in memory. */
   readonly timerHorizonMs: number;
-  /** Events after which a snapshot is taken and the events it contains are pruned. */
+  /** Number of events after which a snapshot is taken and the events that it contains are pruned. */
   readonly snapshotEveryEvents: number;
-  /** UTF-8 bytes of a machine's context, and so of a snapshot. */
+  /** Maximum size of a machine's context, and so of a snapshot, in bytes of UTF-8. */
   readonly contextBytesMax: number;
-  /** A caller that gave no timeout of its own waits this long. */
+  /** Time-out of a caller that sets none of its own. */
   readonly askTimeoutMs: number;
-  /** How often timeouts are looked for: a timeout is this much late at most. */
+  /** Interval between two checks for time-outs: a time-out is at most this much late. */
   readonly deadlineSweepMs: number;
-  /** How often an identical commit is sent again before the actor is claimed anew to see what happened (A5). */
+  /** How often an identical commit is sent again before the actor is claimed again to find out what happened (A5). */
   readonly commitResendsMax: number;
   readonly claimAttemptsMax: number;
-  /** First delay before a store call is repeated; doubled with every repetition. */
+  /** Back-off before a store call is first retried; doubled with every retry. */
   readonly storeRetryMs: number;
-  /** Crashes within `crashWindowMs` at which an actor is quarantined (A6). */
+  /** Number of crashes within `crashWindowMs` at which an actor is quarantined (A6). */
   readonly crashesMax: number;
   readonly crashWindowMs: number;
-  /** Back-off before the first restart, and at most. */
+  /** Initial and maximum back-off before a restart. */
   readonly restartMs: number;
   readonly restartMaxMs: number;
-  /** Messages on their way to one target at a time. */
+  /** Maximum number of messages under way to one target at a time. */
   readonly deliveryWindow: number;
-  /** Back-off before an unacknowledged effect is repeated, and at most. */
+  /** Initial and maximum back-off before an unacknowledged effect is retried. */
   readonly effectRetryMs: number;
   readonly effectRetryMaxMs: number;
-  /** Activities under way at once, of one actor and of all. */
+  /** Maximum number of concurrent activities, of one actor and of all actors. */
   readonly actorActivitiesMax: number;
   readonly activitiesMax: number;
-  /** An acknowledged effect is removed from the journal with the next commit, or by one of its own this much later. */
+  /** An acknowledged effect is removed from the journal with the next commit, or after this time by a commit of its own. */
   readonly ackFlushMs: number;
-  /** An actor with unsettled effects is woken this long after its last commit, should its node be gone by then. */
+  /** An actor with unsettled effects is woken this long after its last commit, in case its node is gone by then. */
   readonly outboxWakeMs: number;
-  /** How long a receiver remembers how far it has heard a sender. */
+  /** How long a receiver remembers the highest sequence received from a sender. */
   readonly inboxKeptMs: number;
-  /** How often the store is asked for actors that are due, and for how many. */
+  /** How often the store is polled for actors that are due, and for how many. */
   readonly pollMs: number;
   readonly pollActorsMax: number;
-  /** Newest events kept in memory for operators. */
+  /** Number of newest events kept in memory for operators. */
   readonly lastEventsMax: number;
-  /** Commands handled before timers and input are let in. */
+  /** Number of commands handled before timers and input get their turn. */
   readonly commandsPerFlushMax: number;
 }
 

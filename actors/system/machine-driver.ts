@@ -1,23 +1,23 @@
 // Runs the machine of one actor kind as a pure function: (snapshot, event) → snapshot and collected actions.
 //   M1. One inert scope is reused for every run, so a run starts nothing, sends nothing and reads no clock.
 //   M2. A machine that could do more (invoke, spawn, functions with effects) is refused when it is registered.
-//   M3. A delayed event has an id and a delay in milliseconds; a delay name without a value is an error, where
+//   M3. A delayed event has an id and a delay in milliseconds; a delay name without a value is an error, whereas
 //       XState would take the transition at once.
-//   M4. Context given as one object in the machine's configuration is shared by all its actors: it is frozen.
-// XState's public `transition()` makes an actor, a system and a scope for each call. With one scope for all of them the machine
-// of a business takes 234,000 events a second where `transition()` takes 17,000 (one thread of a shared core), and every event
-// of every actor goes through here. The scope is XState's own affair, so a test holds the driver to `transition()` over random
-// events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
+//   M4. A context given as one object in the machine's configuration is shared by all its actors, so it is frozen.
+// XState's public `transition()` makes an actor, a system and a scope for each call. With one scope for all of them, the machine
+// of a business handles 234,000 events a second, compared with 17,000 by `transition()` (one thread of a shared core), and every
+// event of every actor passes through here. The scope is internal to XState, so a test compares the driver with `transition()`
+// over random events of every machine, for exactly the release of XState that is installed (actors/machines.property.test.ts).
 
 import type { AnyMachineSnapshot, AnyStateMachine, ExecutableActionObject, StateNode } from "xstate";
 import type { ActorDefinition, Message } from "./definition.ts";
 
-/** A machine that does not come to rest within this many microsteps never will. */
+/** A machine that has not come to rest after this many microsteps never will. */
 const microstepsMax = 1_000;
 
 type ActorScope = Parameters<AnyStateMachine["transition"]>[2];
 
-/** An action that the last run asked for, in order. */
+/** An action that the last run requested; actions are in order. */
 export type MachineAction =
   | { readonly kind: "effect"; readonly name: string; readonly params: unknown }
   | { readonly kind: "schedule"; readonly id: string; readonly delayMs: number; readonly event: Message }
@@ -29,7 +29,7 @@ export class MachineDriver {
   readonly #scope: ActorScope;
   readonly #collected: ExecutableActionObject[] = [];
 
-  /** Throws when the machine breaks M2. */
+  /** Throws if the machine breaks M2. */
   constructor(definition: ActorDefinition) {
     this.definition = definition;
     this.#machine = definition.machine;
@@ -41,25 +41,25 @@ export class MachineDriver {
     this.#scope = inertScope((action) => this.#collected.push(action));
   }
 
-  /** True when the last run asked for actions: then {@link takeActions} has them. */
+  /** True if the last run requested actions; {@link takeActions} returns them. */
   get hasActions(): boolean {
     return this.#collected.length > 0;
   }
 
-  /** The state of an actor that nothing has happened to. Throws what the machine throws. */
+  /** The initial state of a new actor. Throws whatever the machine throws. */
   initial(id: string): AnyMachineSnapshot {
     this.#collected.length = 0;
     return alive(this.#machine.getInitialSnapshot(this.#scope, this.definition.input(id)));
   }
 
-  /** The state after `event`. A machine that is done stays as it is. Throws what the machine throws. */
+  /** The state after `event`. A machine that is done stays unchanged. Throws whatever the machine throws. */
   next(snapshot: AnyMachineSnapshot, event: Message): AnyMachineSnapshot {
     this.#collected.length = 0;
     if (snapshot.status !== "active") return snapshot;
     return alive(this.#machine.transition(snapshot, event, this.#scope));
   }
 
-  /** What the last run asked for. */
+  /** Returns the actions that the last run requested. */
   takeActions(): readonly MachineAction[] {
     const actions: MachineAction[] = [];
     for (const action of this.#collected) {
@@ -70,12 +70,12 @@ export class MachineDriver {
     return actions;
   }
 
-  /** JSON text from which {@link restore} makes the same state. */
+  /** Returns JSON text from which {@link restore} makes the same state. */
   persist(snapshot: AnyMachineSnapshot): string {
     return JSON.stringify(this.#machine.getPersistedSnapshot(snapshot));
   }
 
-  /** The state that `text` was written of by schema version `version`, upgraded step by step (A9). */
+  /** The state in `text`, which schema version `version` wrote, upgraded step by step (A9). */
   restore(text: string, version: number): AnyMachineSnapshot {
     const { definition } = this;
     if (version > definition.schemaVersion) {
@@ -89,12 +89,12 @@ export class MachineDriver {
       if (upgrade === undefined) throw new Error(`${definition.kind}: no upgrade from version ${from}`);
       persisted = upgrade(persisted);
     }
-    // The persisted form is what getPersistedSnapshot gave; XState types it no closer than this.
+    // The persisted form is what getPersistedSnapshot returned; XState has no more precise type for it.
     const snapshot = persisted as ReturnType<AnyStateMachine["getPersistedSnapshot"]>;
     return alive(this.#machine.restoreSnapshot(snapshot, this.#scope));
   }
 
-  /** The event that version `version` wrote, as this version understands it; null when it means nothing any more. */
+  /** The event that version `version` wrote, as this version understands it; null if it no longer has a meaning. */
   upgradeEvent(event: Message, version: number): Message | null {
     let current: Message | null = event;
     for (let from = version; from < this.definition.schemaVersion && current !== null; from += 1) {
@@ -105,7 +105,7 @@ export class MachineDriver {
   }
 }
 
-/** Names of XState's own events and the wildcard; nobody outside the machine may use them. */
+/** Whether it is the name of one of XState's own events or the wildcard, which only the machine itself may use. */
 export function isReservedName(type: unknown): boolean {
   return typeof type !== "string" || type === "" || type === "*" || type.startsWith("xstate.");
 }
@@ -115,7 +115,7 @@ function alive(snapshot: AnyMachineSnapshot): AnyMachineSnapshot {
   throw snapshot.error instanceof Error ? snapshot.error : new Error(String(snapshot.error));
 }
 
-/** Null for what XState has done within the run itself. */
+/** Returns null for an action that XState has performed within the run itself. */
 function toMachineAction(action: ExecutableActionObject): MachineAction | null {
   if (!action.type.startsWith("xstate.")) return { kind: "effect", name: action.type, params: action.params };
   switch (action.type) {
@@ -139,7 +139,7 @@ function toMachineAction(action: ExecutableActionObject): MachineAction | null {
   }
 }
 
-/** Everything of a scope that a machine without children reads (M1). */
+/** All members of a scope that a machine without children reads (M1). */
 function inertScope(collect: (action: ExecutableActionObject) => void): ActorScope {
   const nothing = (): void => {};
   const system = { _sendInspectionEvent: nothing };

@@ -1,4 +1,4 @@
-// Time that only tests move.
+// Time that moves only when a test moves it.
 
 import type { TimerPort } from "./ports.ts";
 
@@ -8,7 +8,7 @@ interface Scheduled {
   readonly run: () => void;
 }
 
-/** How far `run` moves time for one promise. */
+/** How far `run` advances time for one promise. */
 const patienceMs = 60_000;
 const stepMs = 10;
 
@@ -36,13 +36,13 @@ export class ManualTime implements TimerPort {
     };
   }
 
-  /** Lets everything that is ready happen; no time passes. */
+  /** Runs everything that is ready, without advancing time. */
   async settle(): Promise<void> {
-    // Every step is a microtask, and all of those run before the next immediate.
+    // Every step is a microtask, and all microtasks run before the next immediate.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Passes time, running what falls due in order. */
+  /** Advances time, running what becomes due in order. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await this.settle();
@@ -56,7 +56,7 @@ export class ManualTime implements TimerPort {
     this.#nowMs = untilMs;
   }
 
-  /** Runs `promise` to its end, moving time as far as needed; an error after a minute of it. */
+  /** Runs `promise` to its end, advancing time as far as needed; throws after a minute of it. */
   async run<T>(promise: Promise<T>): Promise<T> {
     let isOver = false;
     const done = promise.finally(() => {

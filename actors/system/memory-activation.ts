@@ -1,5 +1,5 @@
 // An actor without a journal: a turn is true as soon as it is decided, and everything ends with the activation.
-// Its messages are sent once and its activities repeated only while it lives; whoever needs more asks again.
+// Its messages are sent once, and its activities are repeated only while it lives; a caller that needs more retries.
 
 import { Activation, TurnFailure } from "./activation.ts";
 import type { ActorState } from "./actor-state.ts";
@@ -15,7 +15,7 @@ export class MemoryActivation extends Activation {
     this.phase = "idle";
     try {
       this.state = initialState(this.driver, this.ref.id);
-      // One that was revived may hear nothing for long; the timers of its initial state run nevertheless.
+      // A revived actor may receive nothing for long; the timers of its initial state must run nevertheless.
       this.host.schedule(this);
     } catch (error) {
       this.crash(new TurnFailure(null, error), null);

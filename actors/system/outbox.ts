@@ -1,10 +1,10 @@
-// One actor's effects on their way out, after the commit that made them true.
-//   E1. Effects are repeated with back-off, for ever, until they are acknowledged (A3).
-//   E2. To one target messages go in order: while some are on their way nothing later is sent, and after a failure
-//       the first unacknowledged one is sent first. So a receiver never hears a later message before an earlier one.
-//   E3. What is acknowledged is only noted here; its row goes with the actor's next commit (every write is fenced).
-//   E4. Work that fails again and again asks for a commit every so often: were the actor another node's by now, and the
-//       work done there, nothing else might ever tell.
+// The outbox of one actor: sends its effects after the commit that made them true.
+//   E1. Effects are retried with back-off, for ever, until they are acknowledged (A3).
+//   E2. Messages to one target are sent in order: while some are under way, nothing later is sent, and after a failure
+//       the first unacknowledged one is sent first. So a receiver never gets a later message before an earlier one.
+//   E3. An acknowledgement is only noted here; the row is removed by the actor's next commit (every write is fenced).
+//   E4. Work that fails repeatedly requests a commit from time to time: if the actor belonged to another node by now, and the
+//       work were done there, nothing else might ever show it.
 
 import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -16,23 +16,23 @@ import type { Delivery, TimerPort } from "./ports.ts";
 export interface OutboxOwner {
   readonly limits: ActorLimits;
   readonly timers: TimerPort;
-  /** Sends messages; `done` is told the highest acknowledged sequence and why the rest was not. */
+  /** Sends messages; `done` gets the highest acknowledged sequence and the reason why the rest was not acknowledged. */
   deliver(
     to: ActorRef,
     messages: readonly Delivery[],
     done: (acknowledged: number, error: unknown) => void,
   ): void;
-  /** Does the work and answers the command to be put into the actor's own mailbox, or null. */
+  /** Does the work and returns the command for the actor's own mailbox, or null. */
   perform(name: string, params: unknown, seq: number): Promise<Message | null>;
-  /** Puts an activity's answer into the mailbox; its turn settles the sequence. */
+  /** Puts an activity's result into the mailbox; its turn settles the sequence. */
   answer(seq: number, message: Message): void;
-  /** Something was acknowledged: a commit should remove it before long. */
+  /** Called when an effect was acknowledged: a commit should remove it before long. */
   acknowledged(): void;
-  /** Work failed {@link failuresPerDoubt} times more (E4). */
+  /** Called when work has failed {@link failuresPerDoubt} more times (E4). */
   doubtful(): void;
 }
 
-/** With the usual back-off the first time within a minute, then every few. */
+/** With the usual back-off, this is reached within a minute the first time, and every few minutes after that. */
 const failuresPerDoubt = 8;
 
 export interface PendingEffect {
@@ -51,7 +51,7 @@ interface Lane {
 }
 
 export class Outbox {
-  /** Unsettled effects, ascending by sequence. */
+  /** The unsettled effects, in ascending order of their sequence. */
   readonly pending = new Map<number, PendingEffect>();
   readonly #owner: OutboxOwner;
   readonly #lanes = new Map<string, Lane>();
@@ -65,12 +65,12 @@ export class Outbox {
     this.#owner = owner;
   }
 
-  /** Sequences that are acknowledged and whose rows are still in the journal. */
+  /** Number of sequences that are acknowledged but whose rows are still in the journal. */
   get acknowledgedCount(): number {
     return this.#acknowledged.length;
   }
 
-  /** Whether there are unsettled effects, and each of them only waits to be tried again. */
+  /** Whether there are unsettled effects, and all of them only wait for a retry. */
   get isStuck(): boolean {
     if (this.pending.size === 0 || this.#running > 0 || this.#work.length > 0) return false;
     for (const lane of this.#lanes.values()) if (lane.sending) return false;
@@ -100,12 +100,12 @@ export class Outbox {
     this.#startWork();
   }
 
-  /** The row of `seq` was removed by a commit (an activity's answer). */
+  /** Called when a commit has removed the row of `seq` (with an activity's result). */
   settle(seq: number): void {
     this.pending.delete(seq);
   }
 
-  /** What waits to be tried again is tried now: whoever was in vain asked for before may be elsewhere by now. */
+  /** Retries the waiting effects at once: a target that could not be reached before may be elsewhere by now. */
   retryNow(): void {
     if (this.#stopped) return;
     for (const lane of [...this.#lanes.values()]) {
@@ -122,7 +122,7 @@ export class Outbox {
     this.#startWork();
   }
 
-  /** Sends nothing more. What was not acknowledged is sent again by a later activation. */
+  /** Stops sending. What was not acknowledged is sent again by a later activation. */
   stop(): void {
     this.#stopped = true;
     for (const lane of this.#lanes.values()) lane.cancelRetry?.();

@@ -1,5 +1,5 @@
-// What the actor system needs from outside. It knows no clock, no timer and no source of ids but these, so that a
-// simulator which gives its own drives every step.
+// What the actor system needs from outside. It has no other clock, timer or source of ids, so a
+// simulator that supplies its own controls every step.
 
 import type { Clock } from "../../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
@@ -12,12 +12,12 @@ import type { ActorLimits } from "./limits.ts";
 export type { Delivery, RemoteTarget };
 
 export interface TimerPort {
-  /** Calls `run` once, `delayMs` from now or a little later; the answer cancels it. */
+  /** Calls `run` once, `delayMs` from now or a little later; the returned function cancels it. */
   schedule(delayMs: number, run: () => void): () => void;
 }
 
 export interface EntropyPort {
-  /** A fresh UUID. */
+  /** Returns a fresh UUID. */
   newOperationId(): string;
 }
 
@@ -37,35 +37,41 @@ export interface ActorSystemOptions {
   readonly entropy: EntropyPort;
   /** The node incarnation that claims actors. */
   readonly owner: string;
-  /** Where an actor lives now; without it everything is local. A hint only: the store's fence decides (A1). */
+  /** Where an actor lives now; if absent, every actor is local. This is only a hint: the store's fence decides (A1). */
   readonly route?: (ref: ActorRef) => "local" | RemoteTarget;
   readonly limits?: Partial<ActorLimits>;
   readonly log?: (entry: LogEntry) => void;
 }
 
-/** The system as its own node sees it. */
+/** The actor system as its own node sees it. */
 export interface LocalActorSystem<Protocols = ActorProtocols> extends ActorSystem<Protocols> {
-  /** Sends a command nobody waits for. False when it was refused; nothing else is promised, see outbox effects. */
+  /**
+   * Sends a command without waiting for a reply. False if it was refused; nothing else is guaranteed (unlike outbox
+   * effects).
+   */
   tell<K extends KindOf<Protocols>, T extends CommandType<Protocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<Protocols[K], T>,
   ): boolean;
-  /** As `ask`, for commands that another node routed here: never routed on. */
+  /** Like `ask`, for commands that another node routed here: they are never routed further. */
   askHere(to: ActorRef, command: Message, timeoutMs: number): Promise<unknown>;
-  /** Receives from another node's outbox; see {@link RemoteTarget.deliver}. */
+  /** Receives messages from another node's outbox; see {@link RemoteTarget.deliver}. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
   /**
-   * To be called when the membership changed: looks for actors that another node left with waiting work, and tries at once
-   * what was to be tried again later.
+   * To be called when the membership has changed: looks for actors that another node left with pending work, and retries
+   * waiting effects at once.
    */
   adopt(): Promise<void>;
-  /** Lets go of actors that `route` now places elsewhere, each once it has finished what it accepted; resolves when all have. */
+  /**
+   * Releases the actors that `route` now places elsewhere, each once it has finished what it accepted; resolves when all
+   * have.
+   */
   handOver(): Promise<void>;
   /**
-   * Stops at once, for a node that lost its lease: whoever waits is told that the effect is unknown, and every
-   * later command is refused. What the journals hold goes on elsewhere.
+   * Stops at once, for a node that lost its lease: every waiting caller is told that the effect is unknown, and every
+   * later command is refused. The work in the journals continues elsewhere.
    */
   halt(): void;
-  /** Lifts a quarantine. False when the actor is in none. */
+  /** Lifts a quarantine. False if the actor is not quarantined. */
   release(ref: ActorRef): boolean;
 }

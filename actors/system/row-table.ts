@@ -1,12 +1,12 @@
-// A table of keyed rows: its number, and how a value of it is written as the text of a row and read again. Kinds know their
-// rows by tables only, so that there is one place which says what a row of an earlier release looks like.
+// A table of keyed rows: its number, and how its values are encoded as the text of a row and decoded again. Kinds access their
+// rows through tables only, so there is one place that says what a row of an earlier release looks like.
 
 import type { PartitionRow, RowKey, RowSelection } from "../../storage/actor-store.ts";
 import type { ActorView } from "./definition.ts";
 
-/** How a value stands in a row. */
+/** How a value is represented in a row. */
 export interface RowCodec<V> {
-  /** For people. */
+  /** The name shown to people. */
   readonly name: string;
   readonly rt: number;
   readonly encode: (value: V) => string;
@@ -14,7 +14,7 @@ export interface RowCodec<V> {
   readonly decode: (text: string, row: PartitionRow) => V;
 }
 
-/** A value with the key that it stands under. */
+/** A value with its key. */
 export interface Keyed<V> {
   readonly k: number;
   readonly k2: string;
@@ -24,15 +24,15 @@ export interface Keyed<V> {
 type Rows = Pick<ActorView, "row" | "rowsOf">;
 
 export interface RowTable<V> extends RowCodec<V> {
-  /** The value under a text key, and a number where the table has numbers. */
+  /** The value under a text key, and a number if the table has numbers. */
   read(view: Rows, k2: string, k?: number): V | undefined;
-  /** All that were selected, in (k, k2) order. */
+  /** All values that were selected, in (k, k2) order. */
   readAll(view: Rows): readonly Keyed<V>[];
-  /** The row to put. */
+  /** Returns the row to put. */
   write(k2: string, value: V, more?: { readonly k?: number; readonly expiresAtMs?: number }): PartitionRow;
   key(k2: string, k?: number): RowKey;
   select(keys: readonly string[]): RowSelection;
-  /** A page: so many rows after a key, from the first one unless told. */
+  /** Selects a page: up to `limit` rows after a key, or from the first row if none is given. */
   selectPage(limit: number, after?: { readonly k: number; readonly k2: string }): RowSelection;
 }
 
@@ -58,13 +58,13 @@ export function defineTable<V>(codec: RowCodec<V>): RowTable<V> {
   };
 }
 
-/** A table whose rows are the values as JSON text. */
+/** Defines a table whose rows are the values as JSON text. */
 export function defineJsonTable<V>(name: string, rt: number): RowTable<V> {
   return defineTable<V>({
     name,
     rt,
     encode: (value) => JSON.stringify(value),
-    // Rows of an actor are its own: nobody else writes them (A1), and what is written is of this type.
+    // An actor's rows are its own: nobody else writes them (A1), and what is written has this type.
     decode: (text) => JSON.parse(text) as V,
   });
 }

@@ -1,11 +1,11 @@
-// Which activations run next: first come, first served, all in one microtask, which gives way to timers and input
+// Which activations run next: first come, first served, all in one microtask, which yields to timers and input
 // after a bounded amount of work.
 
 import type { TimerPort } from "./ports.ts";
 
 export interface Runnable {
   queued: boolean;
-  /** Does a piece of work and answers how much it was. Must not throw. */
+  /** Does a piece of work and returns how much it was. Must not throw. */
   run(): number;
 }
 

@@ -1,13 +1,14 @@
-// The actor system of one node: takes commands, finds or makes the activation, and runs the machines of all kinds.
+// The actor system of one node: takes commands, finds or creates the activation, and runs the machines of all kinds.
 //   A1. An actor has one writer: a commit carries the epoch of its activation, and the store refuses it once another
 //       activation has claimed the actor (journaled-activation.ts).
 //   A2. Nothing leaves before the commit: no reply and no message (journaled-activation.ts).
-//   A3. Messages and activities are repeated until they are acknowledged, and count once (outbox.ts, turn.ts).
+//   A3. Messages and activities are repeated until they are acknowledged, and take effect once (outbox.ts, turn.ts).
 //   A4. Time is data: a delay is a durable row, which is armed again on activation (activation.ts, journal.ts).
 //   A5. An unknown outcome is not a failure: the identical commit is sent again, or the actor is claimed again.
-//   A6. A crashed actor is restarted with growing pauses; one that keeps crashing is quarantined (supervision.ts).
+//   A6. A crashed actor is restarted with increasing back-off; one that keeps crashing is quarantined (supervision.ts).
 //   A7. Everything is bounded (limits.ts, activation-table.ts).
-//   A8. A stopping system hands its actors over; a killed one leaves what another can go on with (drain, below).
+//   A8. A system that stops hands its actors over (drain, below); one that is killed leaves state from which another can
+//       continue.
 //   A9. Old state is readable: snapshots have a version, and are upgraded (machine-driver.ts).
 //   A10. The machine is the documentation: operators see the machine that runs (inspect.ts).
 
@@ -41,7 +42,7 @@ import { Supervisor } from "./supervision.ts";
 import { Waker } from "./wake.ts";
 import { WorkPool } from "./work-pool.ts";
 
-/** Makes an actor system. Throws when a definition is not a pure machine with named effects. */
+/** Makes an actor system. Throws if a definition is not a pure machine with named effects. */
 export function createActorSystem<Protocols = ActorProtocols>(
   options: ActorSystemOptions,
 ): LocalActorSystem<Protocols> {
@@ -97,7 +98,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return this.#askSpeculative(to, command) as AskedAhead<ReplyOf<Protocols[K], T>>;
   }
 
-  // Messages carry no types at run time. What the kind of an actor answers was checked where the kind was defined.
+  // Messages carry no types at run time. The replies of a kind were checked where the kind was defined.
   #ask(to: ActorRef, command: Message, timeoutMs = this.#limits.askTimeoutMs): Promise<unknown> {
     const target = this.#options.route?.(to) ?? "local";
     return target === "local" ? this.askHere(to, command, timeoutMs) : target.ask(to, command, timeoutMs);
@@ -105,7 +106,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
 
   #askSpeculative(to: ActorRef, command: Message): AskedAhead<unknown> {
     const ahead = Promise.withResolvers<SpeculativeReply<unknown>>();
-    // A failure is the reply's; whoever looks at both is told once.
+    // A failure is reported through the reply; a caller that awaits both should see it once.
     ahead.promise.catch(() => {});
     const isHere = (this.#options.route?.(to) ?? "local") === "local";
     const reply = isHere
@@ -129,7 +130,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
       .then((head) => (head === null ? absent.reply : this.#askActor(to, command, timeoutMs, ahead)));
   }
 
-  /** What a question is answered if the store has no such actor; null where it must be asked itself. */
+  /** The answer to a question if the store has no such actor; null if the actor itself must be asked. */
   #absentAnswer(to: ActorRef, command: Message): { readonly reply: unknown } | null {
     if (this.#draining || this.#table.get(to) !== undefined) return null;
     const definition = this.#drivers.get(to.kind)?.definition;
@@ -222,7 +223,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     cancel();
   }
 
-  /** Puts an envelope into the mailbox of its actor, activating it; the answer says why not. */
+  /** Puts an envelope into its actor's mailbox and activates the actor; returns the reason if it was refused. */
   #post(to: ActorRef, envelope: Envelope): Error | null {
     if (isReservedName(envelope.message.type)) {
       return new TypeError(`message name ${String(envelope.message.type)} is reserved`);
@@ -231,7 +232,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     const activation = this.#table.get(to) ?? this.#activate(to, true);
     if (activation instanceof Error) return activation;
     if (activation.load >= this.#limits.mailboxMax) return unavailable("overloaded");
-    // Messages of other actors are let in nevertheless: refusing them could make a circle of full actors stand still.
+    // Messages from other actors are accepted nevertheless: refusing them could deadlock a cycle of full actors.
     if (envelope.kind !== "delivery" && (activation.outbox?.pending.size ?? 0) >= this.#limits.outboxMax) {
       return unavailable("overloaded");
     }
@@ -239,7 +240,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return null;
   }
 
-  /** `isAsked`: somebody waits for it; else it is woken for what it has to do itself. */
+  /** `isAsked` says that a caller waits for the actor; otherwise it is woken for work of its own. */
   #activate(ref: ActorRef, isAsked: boolean): Activation | Error {
     const driver = this.#drivers.get(ref.kind);
     if (driver === undefined) return new TypeError(`there is no actor kind ${ref.kind}`);
@@ -292,7 +293,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     const activity = this.#options.activities[name];
     if (activity === undefined) throw new Error(`there is no activity ${name}`);
     const { clock, owner } = this.#options;
-    // Sequences of an actor without a journal start anew with every activation.
+    // The sequences of an actor without a journal restart with every activation.
     const isJournaled = activation.driver.definition.durability === "journal";
     const prefix = isJournaled ? "" : `${owner}.${this.#incarnations.get(activation)}.`;
     const ask = (to: ActorRef, command: Message, options?: AskOptions): Promise<unknown> =>
@@ -307,7 +308,7 @@ class Runtime<Protocols> implements LocalActorSystem<Protocols> {
     return this.#pool.run(name, () => activity(params, context));
   }
 
-  /** For the waker: an actor that the store found due. */
+  /** Called by the waker for an actor that the store found due. */
   #wake(ref: ActorRef): boolean {
     if (this.#draining || !this.#isHere(ref) || !this.#drivers.has(ref.kind)) return false;
     const known = this.#table.get(ref);

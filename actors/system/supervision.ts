@@ -1,20 +1,20 @@
-// Who may run, after crashes (A6). A crashed actor rests before it is rebuilt from its journal, longer every time;
-// one that keeps crashing is quarantined until an operator releases it or its node ends. Other actors feel nothing.
+// Which actors may run after crashes (A6). A crashed actor is rebuilt from its journal after a back-off that grows each time;
+// one that keeps crashing is quarantined until an operator releases it or its node ends. Other actors are not affected.
 
 import { backOffMs } from "../../std/back-off.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
 import { type ActorUnavailable, actorUnavailable } from "./definition.ts";
 import type { ActorLimits } from "./limits.ts";
 
-/** Actors with a crash behind them that are remembered; the oldest that is not quarantined is forgotten first. */
+/** Maximum number of crashed actors that are remembered; the oldest that is not quarantined is forgotten first. */
 const casesMax = 10_000;
 
 export interface CrashCase {
   readonly ref: ActorRef;
-  /** Unix milliseconds of the crashes within the window, oldest first. */
+  /** When the crashes within the window happened, in Unix milliseconds, oldest first. */
   crashesMs: number[];
   quarantined: boolean;
-  /** Until then the actor rests. */
+  /** When the actor may be restarted. */
   restartAtMs: number;
   failure: string;
   lastEvents: readonly unknown[];
@@ -28,7 +28,7 @@ export class Supervisor {
     this.#limits = limits;
   }
 
-  /** Null when the actor may be activated now. */
+  /** Returns null if the actor may be activated now. */
   refusal(key: string, nowMs: number): ActorUnavailable | null {
     if (this.#cases.size === 0) return null;
     const known = this.#cases.get(key);
@@ -39,7 +39,7 @@ export class Supervisor {
     return null;
   }
 
-  /** Notes a crash and answers the case: quarantined now, or to be restarted at `restartAtMs`. */
+  /** Notes a crash and returns the case: quarantined now, or to be restarted at `restartAtMs`. */
   noteCrash(
     key: string,
     ref: ActorRef,
@@ -68,7 +68,7 @@ export class Supervisor {
     return this.#cases.get(key);
   }
 
-  /** Forgets the crashes of an actor. False when there were none. */
+  /** Forgets the crashes of an actor. False if there were none. */
   release(key: string): boolean {
     return this.#cases.delete(key);
   }

@@ -1,12 +1,12 @@
-// The keyed rows that one turn sees: what was loaded, under what its decisions have put and deleted so far.
-//   W1. A decision sees exactly the rows that its own command selected, so what it decides does not depend on
+// The keyed rows that one turn sees: the loaded rows, overlaid by what its decisions have put and deleted so far.
+//   W1. A decision sees exactly the rows that its own command selected, so its outcome does not depend on
 //       which other commands happen to share its turn. Reading any other row is a bug of the kind.
-//   W2. A row that has expired is not seen, whether or not the store has forgotten it yet.
-//   W3. Every key is either put or deleted by a commit, never both.
+//   W2. A row that has expired is not seen, whether or not the store has removed it yet.
+//   W3. A commit either puts or deletes a key, never both.
 
 import { type PartitionRow, type RowKey, type RowSelection, rowTable } from "../../storage/actor-store.ts";
 
-/** Rows by table and `k/k2`; null for a deleted one. */
+/** Rows by table and `k/k2`; null for a deleted row. */
 type Tables = Map<number, Map<string, PartitionRow | null>>;
 
 export class TurnRows {
@@ -14,7 +14,7 @@ export class TurnRows {
   readonly #changed: Tables = new Map();
   readonly #nowMs: number;
   readonly #matchers = new Map<RowSelection, (k: number, k2: string) => boolean>();
-  /** What the command being decided selected. */
+  /** The selections of the command that is being decided. */
   selections: readonly RowSelection[] = [];
 
   constructor(loaded: readonly PartitionRow[], nowMs: number) {
@@ -22,7 +22,7 @@ export class TurnRows {
     for (const row of loaded) tableOf(this.#loaded, row.rt).set(keyOf(row), row);
   }
 
-  /** The row, or undefined when there is none. Throws for a row that was not selected (W1). */
+  /** The row, or undefined if there is none. Throws for a row that was not selected (W1). */
   row(rt: number, k: number, k2: string): PartitionRow | undefined {
     if (!this.selections.some((selection) => selection.rt === rt && this.#matcher(selection)(k, k2))) {
       throw new Error(`row ${rt}/${k}/${k2} was read and not selected`);
@@ -51,7 +51,7 @@ export class TurnRows {
     tableOf(this.#changed, key.rt).set(keyOf(key), null);
   }
 
-  /** Adds what the commit has to write (W3). */
+  /** Adds the rows that the commit has to put and delete (W3). */
   collect(puts: PartitionRow[], deletes: RowKey[]): void {
     for (const [rt, table] of this.#changed) {
       for (const [key, row] of table) {
@@ -81,7 +81,7 @@ export class TurnRows {
     return rows.sort(compareRows);
   }
 
-  /** Whether a key lies on the page: after its start and, when the store had more rows, up to the last one read. */
+  /** Whether a key is on the page: after its start and, if the store had more rows, up to the last one read. */
   #pageOf(
     selection: Exclude<RowSelection, { readonly keys: readonly string[] }>,
   ): (k: number, k2: string) => boolean {
@@ -111,7 +111,7 @@ export class TurnRows {
   }
 }
 
-/** One selection for all commands of a turn: keys of a table together, equal pages once. */
+/** Merges the selections of all commands of a turn: keys are grouped by table, and equal pages are read once. */
 export function mergeSelections(all: readonly (readonly RowSelection[])[]): readonly RowSelection[] {
   const keys = new Map<number, Set<string>>();
   const pages = new Map<string, RowSelection>();

@@ -1,5 +1,5 @@
-// One turn of an actor: up to a batch of messages decided in order over one state, nothing of it true before the
-// commit. Synchronous and pure; a turn that throws is thrown away whole.
+// One turn of an actor: up to a batch of messages decided in order over one state, none of it true before the
+// commit. It is synchronous and pure; a turn that throws is discarded as a whole.
 
 import type { AnyMachineSnapshot } from "xstate";
 import type { PartitionRow, RowSelection } from "../../storage/actor-store.ts";
@@ -10,7 +10,7 @@ import { type ActorLimits, effectsPerCommitMax } from "./limits.ts";
 import { isReservedName, type MachineDriver } from "./machine-driver.ts";
 import { TurnRows } from "./turn-rows.ts";
 
-/** Reply of a decision that leaves its caller waiting. */
+/** The reply of a decision that leaves its caller waiting. */
 export const stillWaiting = Symbol("still waiting");
 
 export interface TurnOptions {
@@ -29,10 +29,10 @@ export class Turn implements ActorView {
   snapshot: AnyMachineSnapshot;
   readonly events: Message[] = [];
   readonly effects: Effect[] = [];
-  /** Timers set, or null for cancelled. */
+  /** The timers that were set, with null for cancelled ones. */
   timers: Map<string, Timer | null> | null = null;
   inbox: Map<string, Heard> | null = null;
-  /** Own outbox sequences that an answer settled. */
+  /** The actor's own outbox sequences that an answer settled. */
   readonly settled: number[] = [];
   rows: TurnRows | null = null;
   readonly #state: ActorState;
@@ -48,11 +48,11 @@ export class Turn implements ActorView {
     this.epoch = state.epoch;
     this.nowMs = options.nowMs;
     this.snapshot = state.snapshot;
-    // What entering the initial state asks for becomes true with the first commit.
+    // The actions of the initial state become true with the first commit.
     if (state.head === 0 && options.driver.definition.durability === "journal") this.begin();
   }
 
-  /** True when there is something to commit. What the initial state asks for waits until there is more. */
+  /** Whether there is something to commit. The actions of the initial state alone wait until there is more. */
   get isChanged(): boolean {
     return this.#changed;
   }
@@ -72,7 +72,7 @@ export class Turn implements ActorView {
     this.#changed = false;
   }
 
-  /** Decides one message and answers the reply, or {@link stillWaiting}. `selections` are the rows it may see. */
+  /** Decides one message and returns the reply, or {@link stillWaiting}. `selections` are the rows it may see. */
   handle(envelope: Envelope, selections: readonly RowSelection[]): unknown {
     if (this.rows !== null) this.rows.selections = selections;
     switch (envelope.kind) {
@@ -107,7 +107,7 @@ export class Turn implements ActorView {
     return decision.wait === true ? stillWaiting : decision.reply;
   }
 
-  /** A3: a message that was heard before changes nothing, and is acknowledged again. */
+  /** A3: a message that was received before changes nothing, and is acknowledged again. */
   #hear(envelope: Envelope): unknown {
     if (this.#driver.definition.durability === "memory") return this.#decide(envelope.message);
     const heard = this.inbox?.get(envelope.from) ?? this.#state.inbox.get(envelope.from);
@@ -119,7 +119,7 @@ export class Turn implements ActorView {
     return this.#decide(envelope.message);
   }
 
-  /** A4: the timer must still stand as it did when it was found due. */
+  /** A4: the timer must still be as it was when it was found due. */
   #fire(envelope: Envelope): void {
     const id = envelope.from;
     const changed = this.timers?.get(id);

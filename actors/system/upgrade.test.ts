@@ -1,4 +1,4 @@
-// A9: what an older version wrote is read. The golden texts below were written by version 1 and must never change.
+// A9: what an older version wrote can be read. The golden texts below were written by version 1 and must never change.
 
 import { describe, expect, it } from "vitest";
 import { assign, setup } from "xstate";

@@ -1,12 +1,12 @@
-// Wakes actors that have waiting work: due timers, or effects that a node left behind. The store's answer is a
-// hint; who wakes an actor that another node also woke loses nothing, for the fence decides.
+// Wakes actors that have pending work: due timers, or effects that a node left behind. The store's answer is a
+// hint; waking an actor that another node also woke does no harm, because the fence decides.
 
 import type { Clock } from "../../crypto/port.ts";
 import type { ActorRef, ActorStore } from "../../storage/actor-store.ts";
 import type { ActorLimits } from "./limits.ts";
 import type { LogEntry, TimerPort } from "./ports.ts";
 
-/** A poll that finds only actors it must leave alone looks further, up to here. */
+/** Upper limit of a poll's size; a poll that finds only actors that it must leave alone is enlarged up to it. */
 const pollActorsTop = 16_384;
 
 export interface WakerOptions {
@@ -14,7 +14,7 @@ export interface WakerOptions {
   readonly clock: Clock;
   readonly timers: TimerPort;
   readonly limits: ActorLimits;
-  /** Wakes or nudges the actor; false when it is to be left alone. */
+  /** Wakes or nudges the actor; false if it is to be left alone. */
   readonly wake: (ref: ActorRef) => boolean;
   readonly log: (level: LogEntry["level"], event: string, actor: string, detail: string) => void;
 }
@@ -31,7 +31,7 @@ export class Waker {
     this.#pollActors = options.limits.pollActorsMax;
   }
 
-  /** Wakes what waits now, then polls. */
+  /** Wakes the actors that are due now, then polls. */
   async start(): Promise<void> {
     if (this.#started) return;
     this.#started = true;
@@ -39,7 +39,7 @@ export class Waker {
     this.#arm();
   }
 
-  /** Looks once beyond now, to where a node that died with unsettled effects had left its wake-up times. */
+  /** Looks once further ahead than now, to cover the wake-up times left by a node that died with unsettled effects. */
   async adopt(): Promise<void> {
     const { limits, clock } = this.#options;
     for (let limit = limits.pollActorsMax; !this.#stopped; limit *= 2) {
@@ -65,7 +65,7 @@ export class Waker {
     const { clock, limits } = this.#options;
     const found = await this.#look(clock.now(), this.#pollActors);
     if (found === null) return;
-    // Actors that stay due but are not for us to wake must not hide those behind them.
+    // Actors that stay due but that this node must not wake must not hide those behind them.
     const isHidden = found.count === this.#pollActors && found.woken === 0;
     this.#pollActors = isHidden ? Math.min(this.#pollActors * 2, pollActorsTop) : limits.pollActorsMax;
   }

@@ -1,5 +1,5 @@
-// How many activities of one name run at once. Names have pools of their own because an activity may wait for an
-// actor that needs another activity: one pool for all could fill up with the waiting ones.
+// Bounds how many activities of one name run at once. Each name has its own pool, because an activity may wait for an
+// actor that needs another activity: a single pool could fill up with waiting ones.
 
 import { Semaphore } from "../../std/semaphore.ts";
 

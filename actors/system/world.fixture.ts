@@ -1,5 +1,5 @@
-// A small world for tests of the actor system: time that only tests move, operation ids in order, a store that
-// outlives the systems on it, and an actor kind that can do everything once.
+// A small world for tests of the actor system: time that only tests move, consecutive operation ids, a store that
+// outlives the systems on it, and an actor kind that exercises every feature once.
 
 import { assign, setup } from "xstate";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
@@ -16,7 +16,7 @@ export interface World {
   readonly time: ManualTime;
   readonly store: MemoryActorStore;
   readonly logged: LogEntry[];
-  /** A system on the world's store; several may run at once, as nodes or as what is left of a paused one. */
+  /** Makes a system on the world's store; several may run at once, as nodes or as what is left of a paused node. */
   system(
     options?: Partial<ActorSystemOptions> & { readonly limits?: Partial<ActorLimits> },
   ): LocalActorSystem<TestProtocols>;
@@ -83,7 +83,7 @@ type CounterEvent =
 
 export interface CounterProtocol {
   add(command: { readonly by: number }): number;
-  /** Of an actor that never existed: null. */
+  /** Answers null if the actor never existed. */
   glance(): number | null;
   read(): CounterContext & { readonly state: string; readonly epoch: number };
   arm(): "armed";
@@ -93,16 +93,16 @@ export interface CounterProtocol {
   forward(command: { readonly to: string; readonly by: number }): "forwarded";
   work(command: { readonly job: string }): "begun";
   "work.done"(command: { readonly job: string }): "noted";
-  /** Adds once per `id`, however often it is sent. */
+  /** Adds once for each `id`, however often it is sent. */
   "add.once"(command: { readonly id: string; readonly by: number }): number;
   await(command: { readonly n: number }): number;
-  /** An event of any name, whether or not the machine has it. */
+  /** Emits an event of any name, whether or not the machine has it. */
   emit(command: { readonly event: string }): "emitted";
 }
 
 export interface TestProtocols {
   readonly counter: CounterProtocol;
-  /** Of the tests of upgrades. */
+  /** The actor kind for the tests of upgrades. */
   readonly till: { read(): unknown; "payment.taken"(command: { readonly cents: number }): unknown };
 }
 
@@ -192,7 +192,7 @@ function addOnce(
   return { reply: n, events: [{ type: "added" as const, by }], puts };
 }
 
-/** An activity that succeeds when told to. */
+/** An activity that fails `failures` times before it succeeds. */
 export class Bench {
   readonly runs: string[] = [];
   failures = 0;

@@ -26,7 +26,7 @@ export interface CommandContext {
   readonly wait: (delayMs: number) => Promise<void>;
   /** Asks the person at the terminal; resolves to null where there is none. */
   readonly question: (text: string) => Promise<string | null>;
-  /** Registers what to do on Ctrl-C or a termination signal instead of exiting at once; the handler returns the exit code. */
+  /** Registers what to do on Ctrl-C or a termination signal instead of exiting at once; the handler gives the exit code. */
   readonly onStop: (handle: () => ExitCode | Promise<ExitCode>) => void;
 }
 

@@ -1,4 +1,4 @@
-// `svc grant`: obtains a key of one's own in a sandbox. It writes a configuration that every other command accepts as --config.
+// `svc grant`: obtains a key of one's own in a sandbox. The configuration that it writes suits every command's --config.
 
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// How a command reaches the operators' surface of a node: through its home folder on the same machine, or by address and token.
+// How a command reaches a node's operators' surface: through its home folder on the same machine, or by address and token.
 
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Reads a file of products: NDJSON, a JSON array, or CSV, optionally gzipped. If the file has a fault, nothing of it is sent.
+// Reads a file of products: NDJSON, a JSON array, or CSV, optionally gzipped. Nothing is sent of a file with a fault.
 
 import { gunzipSync } from "node:zlib";
 import { base64Length, recordCharactersMax } from "../client/batch.ts";

@@ -1,6 +1,6 @@
-// The state of one push in a file, as client/push-state.ts requires. Only one process at a time holds the file: two runs that
-// seal the same records would publish them twice. The lock is the operating system's, through SQLite, so it is released
-// with the process, however that ends.
+// The state of one push in a file, as client/push-state.ts requires. Only one process at a time holds the file: two runs
+// that seal the same records would publish them twice. The lock is the operating system's, through SQLite, so it is
+// released with the process, however that ends.
 
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,5 +1,5 @@
-// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` uses a different seed each time and runs
-// longer.
+// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` uses a different seed each time and
+// runs longer.
 
 import { describe, expect, it } from "vitest";
 import { fuzz, randomFrom } from "./fuzz/run.ts";

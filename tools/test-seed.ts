@@ -1,5 +1,5 @@
-// The seed of every random test: properties, fuzzing, new seeds of the simulator. It is derived from the commit, so that each
-// commit is tried with different inputs, and every run of one commit gives the same result.
+// The seed of every random test: properties, fuzzing, new seeds of the simulator. It is derived from the commit, so that
+// each commit is tried with different inputs, and every run of one commit gives the same result.
 
 import { execFileSync, type StdioOptions } from "node:child_process";
 

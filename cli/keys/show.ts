@@ -1,4 +1,4 @@
-// `svc keys show`, `id`: shows a key set in plain words, as judged by the public verifier, and the ids of the keys in a file.
+// `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
 import { resolve } from "node:path";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";

@@ -73,7 +73,7 @@ function isClosedOver(
   return false;
 }
 
-/** A nonce is answered once in a region, so one of its receipts is billed; in other regions it is not billed again. */
+/** Nonces are accepted per region: within one, a nonce is answered once, so at most one of its receipts is billed. */
 function checkBilled(world: World, region: string, rows: readonly ReceiptRow[]): void {
   const billed = new Map<string, string>();
   for (const row of rows) {

@@ -1,5 +1,5 @@
-// Checks every answer of a search or a fetch: its receipt verifies, names exactly what was served, and every row in it verifies
-// (specification, «Receipt», «Search row»). Received receipts are kept, to be looked up in the store at the end.
+// Checks every answer of a search or a fetch: its receipt verifies, names exactly what was served, and every row in it
+// verifies (specification, «Receipt», «Search row»). Received receipts are kept, to be looked up in the store at the end.
 
 import { parseBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";

@@ -1,4 +1,4 @@
-// Mutants of what surrounds the actors (journal, activities, stores, indexes, sweeps and leases), each with one guard removed.
+// Mutants of what surrounds the actors (journal, activities, stores, indexes, sweeps, leases), each with one guard removed.
 
 import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";

@@ -1,6 +1,6 @@
 // One partition of the actor table as Cassandra keeps it: static columns, clustering rows, and the Paxos state.
 //   P1. Conditional statements and serial reads are serialised. Each first settles what an earlier one left accepted:
-//       a majority's is committed; a minority's is committed or forgotten, depending on whether the queried replicas know it.
+//       a majority's is committed; a minority's is committed or forgotten, as the queried replicas know of it or not.
 //   P2. A plain read sees what is committed, and nothing that is only accepted.
 //   P3. Once settled, a proposal never reappears.
 

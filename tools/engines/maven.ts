@@ -159,8 +159,8 @@ async function fetchZip(
 }
 
 /**
- * A file whose checksum is wrong or missing fails the fetch. Maven is not put into batch mode, in which it reports no progress
- * within a file, although its input is closed.
+ * A file whose checksum is wrong or missing fails the fetch. Maven is not put into batch mode, although its input is closed,
+ * because in batch mode it reports no progress within a file.
  */
 const plain = ["-Dstyle.color=never", "--strict-checksums"];
 

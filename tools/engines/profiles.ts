@@ -84,7 +84,7 @@ export interface ProfileOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Starts all engines of a profile. Throws `EngineUnavailable`, leaving nothing behind, where the machine cannot run them. */
+/** Starts all engines of a profile. Where the machine cannot run them, throws `EngineUnavailable` and leaves nothing. */
 export async function startProfile(name: ProfileName, options: ProfileOptions = {}): Promise<EngineProfile> {
   const host = options.host ?? readHost();
   const shape = shapes[name];

@@ -104,7 +104,7 @@ const strictJson: FuzzTarget = {
 };
 
 /**
- * JSON whose numbers are all finite: `JSON.parse` reads 1e400 as infinity, which no JSON text expresses. The numbers are taken
+ * JSON whose numbers are all finite: `JSON.parse` reads 1e400 as infinity, which no JSON text expresses. The numbers come
  * from the reference parser's tree, which also holds members that a later one of the same name hides from `JSON.parse`.
  */
 function isFiniteJson(written: string): boolean {

@@ -1,4 +1,4 @@
-// Fuzzing of one target: first its seeds and earlier findings unchanged, then mutations of every input that led somewhere new.
+// Fuzzing of one target: first its seeds and earlier findings unchanged, then mutations of inputs that led somewhere new.
 //   F1. A seed gives the same inputs on any machine, as far as the time allows.
 //   F2. A failing input is shrunk while it still fails, and printed so that one command reproduces it.
 

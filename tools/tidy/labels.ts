@@ -1,8 +1,8 @@
 // Invariants stand at the top of a file under labels such as S5, and comments and tests cite them.
 //   K1. A label is defined once in a file, so that a citation refers to one sentence.
 //   K2. A label cited together with the name of another file is defined in that file.
-//   K3. A label cited in the title of a test, as «(K1, K2)» at its end or «K1: » at its start, is defined in the test itself,
-//       in its folder, in a file that its comments name, or in a file that it imports or that one of those imports.
+//   K3. A label cited in the title of a test, as «(K1, K2)» at its end or «K1: » at its start, is defined in the test
+//       itself, in its folder, in a file that its comments name, or in a file that it imports or that one of those imports.
 
 import { posix } from "node:path";
 import { isTestFile } from "./import-table.ts";

@@ -32,7 +32,7 @@ export interface Fault {
 
 const skippedFolders = new Set(["node_modules", "coverage"]);
 
-/** Paths from `root` of the files whose name ends in one of `extensions`, sorted; hidden folders except `.ci` are skipped. */
+/** Paths from `root` of files whose name ends in one of `extensions`, sorted; hidden folders except `.ci` are skipped. */
 export function listFiles(root: string, extensions: readonly string[], folder = ""): readonly string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {

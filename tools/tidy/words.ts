@@ -32,7 +32,7 @@ export function pageWordFaults(file: { readonly path: string; readonly text: str
     .flatMap((line, index) => faultsIn(file.path, line.replaceAll(/«[^»]*»/g, "«»"), () => index + 1));
 }
 
-/** Faults of the texts in a source file. Users of the program do not read the titles and inputs of tests, which are skipped. */
+/** Faults of the texts in a source file. Users of the program never read the titles and inputs of tests. */
 export function textWordFaults(file: SourceFile): readonly Fault[] {
   if (isTestFile(file.path)) return [];
   const faults: Fault[] = [];

@@ -7,7 +7,7 @@ export interface TransportLimits {
   readonly frameCharsMax: number;
   /** Maximum calls in flight on one connection, enforced by its caller and again by its receiver. */
   readonly callsMax: number;
-  /** Maximum characters queued on a connection. Beyond it a caller refuses its next call; a receiver drops the connection. */
+  /** Maximum characters queued on a connection. Beyond it a caller's next call is refused; a receiver disconnects. */
   readonly queueCharsMax: number;
   /** Characters of queued answers beyond which a receiver reads no further calls. */
   readonly answersPauseChars: number;

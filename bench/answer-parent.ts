@@ -1,9 +1,9 @@
 // The child's side of child.ts: named functions that the main process calls, one at a time.
 
-/** A function by its name; the main process knows what each takes and gives, so each may name its own parameters. */
+/** A function by its name; the main process knows the parameters and result of each, so each may declare its own types. */
 export type Functions = Readonly<Record<string, { call(params: unknown): unknown }["call"]>>;
 
-/** Answers calls until the main process lets go of this one; then `close` runs and the process ends. */
+/** Answers calls until the main process disconnects; then `close` runs and the process ends. */
 export function answerParent(functions: Functions, close: () => Promise<void> = async () => {}): void {
   process.on("message", async (message) => {
     const { id, name, params } = message as { id: number; name: string; params: unknown };

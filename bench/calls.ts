@@ -1,9 +1,9 @@
-// Calls from one process to another, the same on both sides of the comparison: as many as go, and at a steady rate.
+// Calls from one process to another, the same on both sides of the comparison: at maximum throughput, and at a steady rate.
 
 import { type CpuTimes, cpuBetween, cpuTimes } from "./cpu-times.ts";
 import { quantile } from "./rounds.ts";
 
-/** Makes one call, and answers when its answer is there. */
+/** Makes one call, and resolves with its answer. */
 export type CallOnce = (command: CallCommand) => Promise<unknown>;
 
 /** As long as a nonce claim, the most frequent call between nodes. */
@@ -23,7 +23,7 @@ export interface CallAnswer {
 
 export interface SaturatingLoad {
   readonly calls: number;
-  /** Calls under way at any time. */
+  /** Calls in flight at any time. */
   readonly callers: number;
 }
 
@@ -34,14 +34,14 @@ export interface PacedLoad {
 
 export interface CallsResult {
   readonly perSecond: number;
-  /** Middle and 99th percentile of one call; of a paced one from when it was due. */
+  /** Median and 99th percentile of one call; for a paced one measured from when it was due. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the calling process. */
+  /** Processor time of the calling process. */
   readonly cpu: CpuTimes;
 }
 
-/** Paced calls under way: more come only when a process stood still, and would be refused. */
+/** Maximum paced calls in flight: more accumulate only when a process was suspended, and would be refused. */
 const openMax = 4_096;
 const keyId = "k".repeat(43);
 
@@ -54,7 +54,7 @@ export function answerOf({ n, expires_at_ms: at }: CallCommand): CallAnswer {
   return { n, status: "claimed", claimed_at_ms: at - 60_000 };
 }
 
-/** As many calls as go with a number of callers, each of which waits for its answer. */
+/** Makes as many calls as possible with a number of callers, each of which waits for its answer. */
 export async function saturate(call: CallOnce, { calls, callers }: SaturatingLoad): Promise<CallsResult> {
   const latenciesMs = new Float64Array(calls);
   const cpuBefore = cpuTimes();
@@ -73,7 +73,7 @@ export async function saturate(call: CallOnce, { calls, callers }: SaturatingLoa
   return resultOf(latenciesMs, startedMs, cpuBefore);
 }
 
-/** Calls at a steady rate, whether answers come or not; while `openMax` have none the next ones are late. */
+/** Makes calls at a steady rate, whether or not answers come; while `openMax` are unanswered the next ones are late. */
 export async function pace(call: CallOnce, { calls, perSecond }: PacedLoad): Promise<CallsResult> {
   const latenciesMs = new Float64Array(calls);
   const cpuBefore = cpuTimes();
@@ -86,7 +86,7 @@ export async function pace(call: CallOnce, { calls, perSecond }: PacedLoad): Pro
     answered += 1;
   };
   const made: Promise<void>[] = [];
-  // The loop turns without rest, so that a call leaves when it is due and not when a timer comes round.
+  // Busy loop, so that a call leaves when it is due instead of when a timer fires.
   while (made.length < calls) {
     while (made.length < calls && made.length - answered < openMax && dueMs(made.length) <= performance.now())
       made.push(one(made.length));

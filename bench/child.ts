@@ -1,11 +1,11 @@
-// Child processes of the benchmark. What is measured runs in a process of its own, so that no figure is warmed up or
-// slowed down by another; each is ended by whoever started it, by its own process id.
+// Child processes of the benchmark. What is measured runs in its own process, so that no figure is warmed up or slowed down
+// by another; each is ended by the code that started it, by its own process id.
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type StartedProcess, startProcess } from "../tools/process.ts";
 
-/** What a child answers a call with, or why not. */
+/** A child's answer to a call, or its error. */
 interface Reply {
   readonly id: number;
   readonly result?: unknown;
@@ -13,13 +13,13 @@ interface Reply {
 }
 
 export interface ChildOptions {
-  /** Folder that the child writes a CPU profile into when it ends; none without it. */
+  /** Folder into which the child writes a CPU profile when it ends; null for no profile. */
   readonly profileTo: string | null;
-  /** Further options of Node. */
+  /** Additional options for Node. */
   readonly nodeOptions?: readonly string[];
 }
 
-/** How long a child may take to end by itself. */
+/** How long a child may take to end on its own. */
 const endMs = 20_000;
 
 export class Child implements AsyncDisposable {
@@ -35,7 +35,7 @@ export class Child implements AsyncDisposable {
     started.child.on("message", (message) => this.#take(message as Reply));
   }
 
-  /** Starts a program of this folder (a path below bench/) that answers calls with {@link answerParent}. */
+  /** Starts a program (a path below bench/) that answers calls with {@link answerParent}. */
   static start(path: string, options: ChildOptions): Child {
     const profiling = options.profileTo === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileTo}`];
     const program = join(import.meta.dirname, path);
@@ -45,7 +45,7 @@ export class Child implements AsyncDisposable {
     return new Child(started, path);
   }
 
-  /** Calls a function of the child. What comes back is what the child's program says it is. */
+  /** Calls a function of the child. The type of the result is not checked: the child's program determines it. */
   call<T>(name: string, params: unknown): Promise<T> {
     this.#lastCall += 1;
     const id = this.#lastCall;
@@ -59,17 +59,17 @@ export class Child implements AsyncDisposable {
     });
   }
 
-  /** Resident memory in bytes now; null where the system does not tell. */
+  /** Current resident memory in bytes; null where the system does not report it. */
   residentBytes(): Promise<number | null> {
     return this.#memoryBytes("VmRSS");
   }
 
-  /** Of it, what is not the content of files: the part that nothing else can have while the process needs it. */
+  /** Resident memory that is not file content: the part that cannot be reclaimed while the process needs it. */
   ownBytes(): Promise<number | null> {
     return this.#memoryBytes("RssAnon");
   }
 
-  /** The most resident memory that it ever had, as {@link residentBytes}. */
+  /** Peak resident memory, as in {@link residentBytes}. */
   highestResidentBytes(): Promise<number | null> {
     return this.#memoryBytes("VmHWM");
   }
@@ -82,7 +82,7 @@ export class Child implements AsyncDisposable {
     return kilobytes === undefined ? null : Number(kilobytes) * 1024;
   }
 
-  /** kill -9; resolves when it is gone. Calls under way are rejected. */
+  /** Kills it (kill -9); resolves when it is gone. Calls in flight are rejected. */
   async kill(): Promise<void> {
     this.#started.signal("SIGKILL");
     await this.#started.ended;

@@ -7,7 +7,7 @@ import type { FloorPlan } from "./floor/serve.ts";
 import { Connection } from "./load.ts";
 import { type Caller, makeRequests, type RequestPlan, signatureBaseLength, targetOf } from "./requests.ts";
 
-/** Answers of our node to these requests, and the plan of a floor that does as much for them. */
+/** Captures the answers of our node to these requests, and plans a floor that does the same amount of work for them. */
 export async function captureAnswers(
   baseUrl: string,
   caller: Caller,

@@ -1,5 +1,5 @@
-// Load over raw sockets: HTTP/1.1, kept alive, one request on its way per connection, every request made beforehand.
-// It does no more than writing bytes and finding the end of the answer, so that it is never what is measured.
+// Load over raw sockets: HTTP/1.1, keep-alive, one request in flight per connection, every request prepared beforehand.
+// It only writes bytes and finds the end of the answer, so that the client never limits what is measured.
 
 import { connect, type Socket } from "node:net";
 
@@ -47,7 +47,7 @@ export async function sendAll(
   }
 }
 
-/** Sends one request and answers it whole. */
+/** Sends one request and returns the whole answer. */
 export async function sendOne(
   target: LoadTarget,
   request: Uint8Array,
@@ -64,14 +64,14 @@ export async function sendOne(
 export interface ReceivedAnswer {
   readonly status: number;
   readonly bodyLength: number;
-  /** Decoded when asked for. */
+  /** The body, decoded on demand. */
   body(): string;
 }
 
-/** Bytes of an answer that must have arrived before its length is known. */
+/** Bytes of an answer within which its length must be known. */
 const headBytesMax = 64 * 1024;
 
-/** One connection with at most one request on its way. */
+/** One connection with at most one request in flight. */
 export class Connection {
   readonly #socket: Socket;
   readonly #reader = new AnswerReader();
@@ -128,14 +128,14 @@ export class Connection {
   }
 }
 
-/** Finds the end of answers that say their length. Anything else is an error: there is nothing to measure then. */
+/** Finds the end of answers that state their length. Anything else is an error, because then there is nothing to measure. */
 export class AnswerReader {
   #chunks: Buffer[] = [];
   #received = 0;
-  /** Of the answer that is arriving; null before its head is complete. */
+  /** Head of the answer that is arriving; null before it is complete. */
   #head: { readonly status: number; readonly bodyStart: number; readonly end: number } | null = null;
 
-  /** Adds what arrived; the answer once it is complete, else null. Throws for what is no such answer. */
+  /** Adds received bytes; returns the answer once it is complete, otherwise null. Throws for any other kind of data. */
   take(chunk: Buffer): ReceivedAnswer | null {
     this.#chunks.push(chunk);
     this.#received += chunk.length;

@@ -14,7 +14,7 @@ export const sectionNames = [
   "million",
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
-/** Only run when it is named: filling its home takes longer than all the others together. */
+/** Runs only when it is named: filling its home takes longer than all the others together. */
 const onlyNamed: readonly SectionName[] = ["million"];
 
 export interface BenchOptions {
@@ -25,9 +25,9 @@ export interface BenchOptions {
   readonly json: string | null;
   /** Folder for CPU profiles of the measured processes. */
   readonly profileTo: string | null;
-  /** Folder that temporary homes are made in: on a disk, for memory does not sync. */
+  /** Folder for temporary homes; it must be on a disk, because a memory file system does not sync. */
   readonly dir: string | null;
-  /** Folder in which prepared homes are kept, and found again by the next run. */
+  /** Folder in which prepared homes are kept, for reuse by the next run. */
   readonly prepared: string | null;
 }
 

@@ -1,10 +1,10 @@
-// A batch of products on its way to the business surface, sealed and signed before any clock runs.
+// A batch of products for the business surface, sealed and signed before any clock runs.
 
 import { publishBody, type SealedBatch, sealBatch } from "../client/batch.ts";
 import { productBytes } from "./products.ts";
 import { type Caller, makeRequest } from "./requests.ts";
 
-/** As bytes. */
+/** A sealed batch and its request as bytes. */
 export interface PreparedPush {
   readonly request: Uint8Array;
   readonly body: Uint8Array;
@@ -12,7 +12,7 @@ export interface PreparedPush {
   readonly batch: SealedBatch;
 }
 
-/** A business as its next seal has to name it. */
+/** A business with the values that its next seal must name. */
 export interface Publisher {
   readonly uuid: string;
   readonly certId: string;
@@ -26,7 +26,7 @@ export interface ProductRange {
   readonly count: number;
 }
 
-/** A sealed batch of the products from `first` on, and its request, ready to be sent. */
+/** Seals a batch of the products from `first` on, and makes its request, ready to be sent. */
 export async function preparePushOf(
   businessUrl: string,
   { uuid, certId, aiPolicyVersion, caller }: Publisher,
@@ -39,7 +39,7 @@ export async function preparePushOf(
     certId,
     aiPolicyVersion,
     recordType: "products",
-    // As the client does: greater than any before, and greater than the number of batches there can be.
+    // As in the client: greater than any earlier one, and greater than the possible number of batches.
     seq: nowMs,
     sealedAtMs: nowMs,
   };

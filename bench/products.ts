@@ -1,5 +1,5 @@
 // Products to fill a catalogue with: stones of the sandbox's sample, varied so that no two are alike. The same number
-// gives the same product always.
+// always gives the same product.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { canonicalBytes } from "../protocol/canonical-json.ts";
 
 const slice = join(import.meta.dirname, "../node/sandbox/data/diamonds-slice.csv");
 let stones: readonly Stone[] | null = null;
-/** Apart from the sample's own numbers. */
+/** Distinct from the sample's own numbers. */
 const shop = { ...stoneShop, idPrefix: "LB-" };
 
 /** Exact record bytes of product `index` (from 0). */

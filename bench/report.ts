@@ -1,4 +1,4 @@
-// The benchmark's result: one row a figure, as a table for people and as JSON.
+// The benchmark's result: one row per figure, as a table for people and as JSON.
 
 import { availableParallelism, cpus, totalmem } from "node:os";
 
@@ -8,13 +8,13 @@ export interface Figure {
   readonly unit: string;
   /** Median over the rounds. */
   readonly ours: number;
-  /** The same of the floor; null for a figure that has none. */
+  /** The same for the floor; null for a figure that has none. */
   readonly floor: number | null;
   /** Median of the rounds' ratios ours ÷ floor: each round measured both, one right after the other. */
   readonly ratio: number | null;
-  /** What must hold, of the ratio or, without one, of the figure; null for one that is reported only. */
+  /** The goal for the ratio or, without one, for the figure; null for a figure that is only reported. */
   readonly goal: Goal | null;
-  /** Which threads did the work, on both sides; and what else a reader has to know. */
+  /** Which threads did the work on both sides, and what else a reader has to know. */
   readonly note: string;
 }
 
@@ -49,7 +49,7 @@ export function reportJson(
 
 const headings = ["section", "figure", "ours", "floor", "ratio", "goal", "met"];
 
-/** The table, and below it the note of each figure. */
+/** The table, followed by the note of each figure. */
 export function reportTable(figures: readonly Figure[]): string {
   const rows = [headings, ...figures.map(cellsOf)];
   const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -90,7 +90,7 @@ function goalText({ goal, ratio, unit }: Figure): string {
     .join(", ");
 }
 
-/** Numbers to the right, words to the left. */
+/** Aligns numbers right and words left. */
 function padded(cell: string, width: number, column: number): string {
   return column >= 2 && column <= 4 ? cell.padStart(width) : cell.padEnd(width);
 }

@@ -1,4 +1,4 @@
-// Signed requests as bytes, made before they are needed: signing is the caller's work and not what is measured.
+// Signed requests as bytes, prepared before they are needed: signing is the caller's work and is not measured.
 
 import { randomBytes } from "node:crypto";
 import { signRequest } from "../client/sign-request.ts";
@@ -22,7 +22,7 @@ export interface RequestPlan {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The whole life that a signature may have: none expires between being made and being sent. */
+/** The maximum lifetime of a signature: none expires between being made and being sent. */
 const lifetimeSeconds = 300;
 
 export function callerOf(key: { readonly private_jwk: unknown; readonly grant: string }): Caller {
@@ -59,7 +59,7 @@ export async function makeRequest(baseUrl: string, caller: Caller, plan: Request
   return body === null ? head : Buffer.concat([head, body]);
 }
 
-/** Requests of many plans, in their order. */
+/** Requests for many plans, in their order. */
 export async function makeRequests(
   baseUrl: string,
   caller: Caller,

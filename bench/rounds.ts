@@ -1,7 +1,7 @@
-// Rounds: the two sides of a comparison measured in turn, several times, so that what else happens on the machine
-// falls on both. The figure is the median, and the ratio the median of each round's own ratio.
+// Rounds: the two sides of a comparison measured in turn, several times, so that other load on the machine affects both.
+// The figure is the median, and the ratio the median of each round's own ratio.
 
-/** The middle value; of an even number of values the mean of the two in the middle. */
+/** The middle value; for an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError("there is no median of nothing");
   const sorted = [...values].sort((a, b) => a - b);
@@ -10,7 +10,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The value below which `share` (0 to 1) of the sorted values lie. */
+/** The value below which a `share` (0 to 1) of the sorted values fall. */
 export function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
@@ -30,7 +30,7 @@ export function compare(rounds: readonly { readonly ours: number; readonly floor
   };
 }
 
-/** Takes `count` rounds, ours first in one and the floor first in the next. */
+/** Takes `count` rounds, alternating between ours first and the floor first. */
 export async function takeRounds<Ours, Floor>(
   count: number,
   sides: {

@@ -1,4 +1,4 @@
-// Child process: a node of the service as `npm start` runs one, in a home folder that it is given.
+// Child process: a node of the service as `npm start` runs one, in the given home folder.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../actors/messages/refs.ts";
@@ -17,7 +17,7 @@ function running(): RunningNode {
   return node;
 }
 
-/** Starts the node and answers its sandbox, samples included. */
+/** Starts the node and returns its sandbox, samples included. */
 async function open({ home }: { readonly home: string }) {
   Object.assign(process.env, unlimited);
   node = await startNode({ home, portBase: 0, environment: "sandbox", logLevel: "error" });
@@ -26,7 +26,7 @@ async function open({ home }: { readonly home: string }) {
   return seeded.sandbox;
 }
 
-/** Ids of products, by the business's own ids of them. */
+/** Ids of products, by the business's own ids for them. */
 function recordIds(params: {
   readonly businessUuid: string;
   readonly kind: RecordKind;
@@ -36,7 +36,7 @@ function recordIds(params: {
   return localIds.map((id) => running().services.recordIdOf(businessUuid, kind, id));
 }
 
-/** Resolves once the push has ended, its rows indexed; answers how. */
+/** Resolves with the outcome once the push has ended and its rows are indexed. */
 async function awaitPush({
   businessUuid,
   pushId,
@@ -51,12 +51,12 @@ async function awaitPush({
     if (report === null) throw new Error(`push ${pushId} was never accepted`);
     const { state, counts } = report;
     if (state !== "processing") return { state, counts };
-    // Settled, and an index has not confirmed yet.
+    // The push is settled, but an index has not confirmed it yet.
     await delay(indexPollMs);
   }
 }
 
-/** Products that a search could find. */
+/** Number of products that a search could find. */
 function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }

@@ -1,4 +1,4 @@
-// Reads back what the service stored of a push, for the floor to store again.
+// Reads back what the service stored for a push, so that the floor can store the same.
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { pae, payloadTypes } from "../protocol/dsse.ts";
 import type { StoredRecord } from "./floor/push.ts";
 
-/** Everything stored of a push, in leaf order, from the home of a node that is not running. */
+/** Everything stored for a push, in leaf order, from the home of a node that is not running. */
 export function readStoredRecords(home: string, pushId: string): readonly StoredRecord[] {
   const store = new DatabaseSync(join(home, "store.db"), { readOnly: true });
   try {

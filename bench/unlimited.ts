@@ -1,4 +1,4 @@
-// What is measured is how much a node can do, not how much it lets one caller ask of it.
+// The benchmark measures how much a node can do, not how much it lets one caller request.
 
 export const unlimited: Readonly<Record<string, string>> = Object.freeze({
   SVC_KEY_REQUESTS_PER_SECOND: "0",

@@ -1,4 +1,4 @@
-// What the sections share: where files go, how large everything is, and homes of nodes that are made once and copied.
+// What the sections share: where files go, all sizes, and homes of nodes that are created once and copied.
 
 import { existsSync } from "node:fs";
 import { cp, mkdir, rename } from "node:fs/promises";
@@ -14,7 +14,7 @@ export const batchRecords = 10_000;
 
 export interface WorldOptions {
   readonly folder: string;
-  /** Where prepared homes are kept between runs; null to make them anew. */
+  /** Where prepared homes are kept between runs; null to create them each time. */
   readonly prepared: string | null;
   readonly quick: boolean;
   readonly profileTo: string | null;
@@ -35,7 +35,7 @@ export class World {
     this.options = options;
   }
 
-  /** Progress, for whoever watches. */
+  /** Reports progress. */
   say(what: string): void {
     console.error(`[bench] ${what}`);
   }
@@ -45,7 +45,7 @@ export class World {
     return this.options.quick ? quick : full;
   }
 
-  /** A path that nothing has yet. */
+  /** A path that is not in use yet. */
   path(name: string): string {
     this.#files += 1;
     return join(this.options.folder, `${this.#files}-${name}`);
@@ -62,7 +62,7 @@ export class World {
     return this.#copy(await this.#seeded);
   }
 
-  /** The home that holds a number of products. Shared: only for what changes none of them. */
+  /** The home that holds a number of products. It is shared, so its products must not be changed. */
   filledHome(products = this.products): Promise<string> {
     const known = this.#filled.get(products);
     if (known !== undefined) return known;
@@ -103,7 +103,7 @@ export class World {
     return this.options.prepared === null ? kept : this.#copy(kept);
   }
 
-  /** A kept home is made under another name and renamed when it is complete. */
+  /** A kept home is created under another name and renamed when it is complete. */
   async #prepare(name: string, make: (home: string) => Promise<void>): Promise<string> {
     const { prepared } = this.options;
     if (prepared === null) {
@@ -136,7 +136,7 @@ export class World {
   }
 }
 
-/** The business whose catalogue is pushed, and the key that it pushes with. */
+/** The business whose catalogue is pushed, and the key with which it pushes. */
 export function merchantOf(sandbox: Sandbox): {
   readonly uuid: string;
   readonly certId: string;
@@ -149,23 +149,23 @@ export function merchantOf(sandbox: Sandbox): {
   return { uuid: business.business_uuid, certId: business.cert_id, caller: callerOf(key) };
 }
 
-/** The AI company that asks, with its Ed25519 key. No sample business blocks it. */
+/** The AI company that sends the requests, with its Ed25519 key. No sample business blocks it. */
 export function companyOf(sandbox: Sandbox): Caller {
   const key = sandbox.ai_companies[0]?.keys.find(({ alg }) => alg === "Ed25519");
   if (key === undefined) throw new Error("the sandbox has no AI company with an Ed25519 key");
   return callerOf(key);
 }
 
-/** The AI policy version that the samples' merchant has in force. */
+/** The AI policy version that is in force for the samples' merchant. */
 const merchantPolicy = 1;
 
-/** A batch of the sandbox's merchant. */
+/** Prepares a batch of the sandbox's merchant. */
 export function preparePush(sandbox: Sandbox, range: ProductRange): Promise<PreparedPush> {
   const publisher = { ...merchantOf(sandbox), aiPolicyVersion: merchantPolicy };
   return preparePushOf(sandbox.business_url, publisher, range);
 }
 
-/** Sends a batch and waits until it is complete. Throws when a record of it is not published. */
+/** Sends a batch and waits until it is complete. Throws when one of its records is not published. */
 export async function push({ child, sandbox }: OpenNode, prepared: PreparedPush): Promise<void> {
   const { request, batch, records } = prepared;
   const answer = await sendOne(targetOf(sandbox.business_url), request);

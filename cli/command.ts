@@ -1,4 +1,4 @@
-// What a command of the program is, and how its arguments are read.
+// What a command of the program is, and how its arguments are parsed.
 
 import { parseArgs } from "node:util";
 import { type ExitCode, UsageError } from "./exit-codes.ts";
@@ -8,34 +8,34 @@ export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly multiple?: boolean;
   readonly short?: string;
-  /** Shown in the help as `--name VALUE`. */
+  /** Placeholder shown in the help as `--name VALUE`. */
   readonly value?: string;
   readonly help: string;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-/** What a command needs from outside, so that tests can give it something else. */
+/** What a command needs from its environment, so that tests can substitute it. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** Folder that relative paths start from. */
+  /** Folder against which relative paths are resolved. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   readonly now: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
-  /** Asks the person at the terminal; null where there is none. */
+  /** Asks the person at the terminal; resolves to null where there is none. */
   readonly question: (text: string) => Promise<string | null>;
-  /** What to do on Ctrl-C or a request to end, instead of ending at once; answers the exit code. */
+  /** Registers what to do on Ctrl-C or a termination signal instead of exiting at once; the handler gives the exit code. */
   readonly onStop: (handle: () => ExitCode | Promise<ExitCode>) => void;
 }
 
 export interface Command {
   readonly name: string;
-  /** For example `FILE`; empty for a command without arguments. */
+  /** The arguments, for example `FILE`; empty for a command without arguments. */
   readonly usage: string;
   readonly summary: string;
-  /** More help: whole lines. */
+  /** Additional lines of help. */
   readonly details?: readonly string[];
   readonly options: OptionSpecs;
   run(args: Arguments, context: CommandContext): Promise<ExitCode>;
@@ -43,11 +43,11 @@ export interface Command {
 
 export interface Arguments {
   readonly positionals: readonly string[];
-  /** Null when not given. */
+  /** The option's value, or null when it is not given. */
   text(name: string): string | null;
   texts(name: string): readonly string[];
   flag(name: string): boolean;
-  /** An integer within bounds, or `fallback` when not given. */
+  /** An integer within bounds, or `fallback` when the option is not given. */
   integer(
     name: string,
     bounds: { readonly min: number; readonly max: number; readonly fallback: number },
@@ -56,7 +56,7 @@ export interface Arguments {
 
 const booleanHelp: OptionSpec = { type: "boolean", short: "h", help: "show this help" };
 
-/** Reads the arguments of `command`; throws {@link UsageError}. Null when help was asked for. */
+/** Parses the arguments of `command`; throws {@link UsageError}. Returns null when help was requested. */
 export function parseArguments(command: Command, args: readonly string[]): Arguments | null {
   const options = { ...command.options, help: booleanHelp };
   const parsed = parseOrThrow(command, args, options);
@@ -101,10 +101,10 @@ function parseOrThrow(command: Command, args: readonly string[], options: Option
   }
 }
 
-/** A key_id is base64url, so one in 64 begins with a hyphen: no option is as long. */
+/** A key_id is base64url, so one in 64 starts with a hyphen: no option is as long. */
 const hyphenedKeyId = /^-[A-Za-z0-9_-]{42}$/;
 
-/** The words with such key_ids written so that they are taken for what they are. */
+/** Rewrites the words so that such key_ids are not taken for options. */
 function withKeyIds(args: readonly string[], options: OptionSpecs): string[] {
   const words: string[] = [];
   const last: string[] = [];
@@ -119,7 +119,7 @@ function withKeyIds(args: readonly string[], options: OptionSpecs): string[] {
   return last.length === 0 ? words : [...words, "--", ...last];
 }
 
-/** Exactly one argument, named in the error when it is missing. */
+/** Returns the one argument that is expected; the error for a missing one names it. */
 export function onlyArgument(args: Arguments, command: Pick<Command, "name" | "usage">): string {
   const [first, ...more] = args.positionals;
   if (first === undefined)

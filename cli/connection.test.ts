@@ -1,4 +1,4 @@
-// Whom a command may speak to with `--config`.
+// Which service a command may call with `--config`.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

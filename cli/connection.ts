@@ -1,4 +1,5 @@
-// Whom a command speaks as and to: the sandbox that `svc start` wrote into its home folder, or a configuration file.
+// As whom a command acts and which service it calls: the sandbox that `svc start` wrote into its home folder, or a
+// configuration file.
 
 import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -15,13 +16,13 @@ export interface Connection {
   readonly client: SvcClient;
   readonly key: SigningKey;
   readonly environment: "sandbox" | "production";
-  /** Country searches are for when none is named; null when unknown. */
+  /** The country used by searches that do not name one; null when unknown. */
   readonly country: string | null;
-  /** Tells apart whose pushes are kept in one home folder. */
+  /** Distinguishes the owners of pushes that are kept in one home folder. */
   readonly identity: string;
 }
 
-/** Options of commands that speak to the service. */
+/** Options of commands that call the service. */
 export const connectionOptions = {
   home: { type: "string", value: "DIR", help: `the node's home folder (default ${defaultHome})` },
   config: { type: "string", value: "FILE", help: "configuration for a service elsewhere (docs/svc.md)" },
@@ -30,7 +31,7 @@ export const connectionOptions = {
 
 export type Side = "business" | "ai_company";
 
-/** Throws {@link UsageError} where the files do not say whom to speak to. */
+/** Throws {@link UsageError} where the files do not say which service to call, or as whom. */
 export async function connect(side: Side, args: Arguments, context: CommandContext): Promise<Connection> {
   const config = args.text("config");
   return config === null
@@ -98,7 +99,7 @@ function companyOf(sandbox: Sandbox, args: Arguments): Party {
   return { uuid: company.ai_company_uuid, country: null, keys: company.keys };
 }
 
-/** By number from 1, or by id. */
+/** Picks an entry by its number, counted from 1, or by its id. */
 function pick<T>(
   items: readonly T[],
   wanted: string,
@@ -164,7 +165,7 @@ async function connectConfigured(file: string, context: CommandContext): Promise
   };
 }
 
-/** What a company asks and is shown is nobody else's: production is not spoken to in the clear. */
+/** What a company asks and is shown is confidential: production is never called without encryption. */
 function assertEncrypted(config: Config): void {
   for (const member of ["api_base_url", "business_base_url", "public_base_url"] as const) {
     const text = config[member];
@@ -189,7 +190,7 @@ export async function loadConfig(path: string): Promise<Config> {
   return config as Config;
 }
 
-/** A private JWK or PKCS #8 PEM, from the file or the variable that the configuration names; never in it. */
+/** A private JWK or PKCS #8 PEM, from the file or variable that the configuration names; never in the configuration. */
 export async function loadKey(config: Config, path: string, context: CommandContext): Promise<unknown> {
   const { file, env } = config.key ?? {};
   const text =

@@ -1,11 +1,12 @@
 // CSV (RFC 4180): quoted fields may hold commas, line breaks and doubled quotes. Each row knows its line.
-// It stands here rather than csv-parse 7.0.3, which the fuzz target holds it to, because that has no setting for what a
-// file of products needs. Strict, it refuses a file for a quote within an unquoted field (`5" nail`), which tab-separated
-// exports write; with `relax_quotes` it takes a quoted field that goes on after its end, and a product would be sealed
-// under a name with quotes in it. It also counts a CRLF within a quoted field as two lines, and takes twice the time.
+// It is used instead of csv-parse 7.0.3, against which the fuzz target compares it, because that has no setting for what a
+// file of products needs. In strict mode csv-parse rejects a file for a quote within an unquoted field (`5" nail`), which
+// tab-separated exports write; with `relax_quotes` it accepts a quoted field that continues after its closing quote, and a
+// product would be sealed under a name with quotes in it. It also counts a CRLF within a quoted field as two lines, and
+// takes twice the time.
 
 export interface CsvRow {
-  /** Line of the file on which the row starts, from 1. */
+  /** Line of the file on which the row starts, counted from 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
@@ -14,7 +15,7 @@ export type CsvOutcome =
   | { readonly ok: true; readonly rows: readonly CsvRow[] }
   | { readonly ok: false; readonly line: number; readonly detail: string };
 
-/** Empty lines are passed over. */
+/** Parses CSV text. Empty lines are skipped. */
 export function parseCsv(text: string, separator: "," | ";" | "\t" = ","): CsvOutcome {
   const rows: CsvRow[] = [];
   const reader = { text, separator, at: 0, line: 1 };
@@ -34,7 +35,7 @@ interface Reader {
   line: number;
 }
 
-/** The fields up to the end of the row, or what is wrong. */
+/** Reads the fields up to the end of the row, or returns a message about what is wrong. */
 function readRow(reader: Reader): string[] | string {
   const fields: string[] = [];
   for (;;) {

@@ -1,4 +1,4 @@
-// `svc doctor`: what is unsafe about a production node, before it starts and while it runs.
+// `svc doctor`: reports what is unsafe about a production node, before it starts and while it runs.
 
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";

@@ -1,4 +1,4 @@
-// What a command that failed says, and how the program then ends.
+// What a failed command prints, and its exit code.
 
 import { SvcConnectionError, SvcProblemError } from "../client/errors.ts";
 import { ConfigError } from "../node/config-error.ts";
@@ -10,7 +10,7 @@ export interface Failure {
   readonly code: ExitCode;
 }
 
-/** Null for what is a bug: it is shown with its stack. */
+/** The failure to report, or null for a bug, which is shown with its stack. */
 export function failureOf(error: unknown): Failure | null {
   if (error instanceof UsageError || error instanceof ConfigError || isRefusedStart(error)) {
     return { lines: [error.message], code: exitCodes.usage };
@@ -25,12 +25,12 @@ export function failureOf(error: unknown): Failure | null {
   return error instanceof SvcProblemError ? problemFailure(error) : null;
 }
 
-/** Thrown by a node that starts: the message names the file, or what keeps the node out of its cluster, and what to do. */
+/** Thrown when a node fails to start: the message names the file, or why the cluster refuses the node, and what to do. */
 function isRefusedStart(error: unknown): error is Error {
   return error instanceof Error && ["KeyStoreError", "JoinRefused"].includes(error.name);
 }
 
-/** What helps with a code, beyond the service's own sentence. */
+/** Advice for some codes, in addition to the service's own message. */
 const advice: Readonly<Record<string, string>> = {
   key_unknown:
     "The key is not registered here, or was revoked. If this is a sandbox, it may have been recreated: its current keys are in sandbox.json.",

@@ -1,4 +1,4 @@
-// `svc fetch`: one record by its id, exactly as the business sealed it.
+// `svc fetch`: retrieves one record by its id, exactly as the business sealed it.
 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";

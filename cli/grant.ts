@@ -1,4 +1,4 @@
-// `svc grant`: a key of one's own in a sandbox. What it writes is a configuration that every other command takes as --config.
+// `svc grant`: obtains a key of one's own in a sandbox. The configuration that it writes suits every command's --config.
 
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -97,7 +97,7 @@ function roleOf(args: Arguments): GrantRole {
   throw new UsageError(`--as is ${JSON.stringify(as)}; use business or ai-company.`);
 }
 
-/** The key's file: the one that is named, or one beside the configuration. */
+/** The key's file: the one given, or one next to the configuration. */
 function keyFileOf(args: Arguments, context: CommandContext, out: string): string {
   const named = args.text("key");
   if (named !== null) return resolve(context.cwd, named);
@@ -119,7 +119,7 @@ async function addressesOf(args: Arguments, context: CommandContext): Promise<Ad
   return Object.fromEntries(names.flatMap((name) => (members[name] ? [[name, members[name]]] : [])));
 }
 
-/** `made` is the private JWK of a key that did not exist before. */
+/** `made` is the private JWK of a newly created key. */
 async function keyOf(
   args: Arguments,
   context: CommandContext,
@@ -137,7 +137,7 @@ async function joinParty(asker: GrantAsker, args: Arguments, context: CommandCon
   const path = resolve(context.cwd, args.text("config") ?? "");
   const member = await parseSigningKey(await loadKey(await loadConfig(path), path, context));
   if (!member.ok) throw new UsageError(`The private key of ${path} cannot be used: ${member.detail}`);
-  // A registered key gets its own grant again, which names its party.
+  // A registered key gets its existing grant again, which names its party.
   const { party } = await askForGrant({ ...asker, key: member.value }, {});
   return askToJoin(asker, { uuid: party.uuid, member: member.value });
 }

@@ -1,9 +1,9 @@
 import type { Command } from "./command.ts";
 
-/** A command with its usage and what it does: a line of the help. */
+/** A command with its usage and summary: one line of the help. */
 type HelpLine = Pick<Command, "name" | "usage" | "summary">;
 
-/** What stands in the program's help for commands of two words. */
+/** The program help's entries for commands of two words. */
 const groups: readonly HelpLine[] = [
   {
     name: "keys",
@@ -13,7 +13,7 @@ const groups: readonly HelpLine[] = [
   },
 ];
 
-/** Lines of `svc help`, or with a group's name those of its commands. */
+/** Lines of `svc help`, or, given a group's name, those of its commands. */
 export function programHelp(all: readonly Command[], group: string | null = null): readonly string[] {
   const commands: readonly HelpLine[] =
     group === null

@@ -1,4 +1,4 @@
-// `svc keygen`: a key pair for signing requests. The private half stays in the file; the public half is registered.
+// `svc keygen`: creates a key pair for signing requests. The private half stays in the file; the public half is registered.
 
 import { resolve } from "node:path";
 import { generatePrivateJwk, parseSigningKey } from "../client/signing-key.ts";
@@ -31,7 +31,7 @@ async function runKeygen(args: Arguments, context: CommandContext): Promise<Exit
   return exitCodes.done;
 }
 
-/** Of a key that is made: `--alg`, Ed25519 by default. */
+/** The algorithm for a new key: `--alg`, by default Ed25519. */
 export function algorithmOf(args: Arguments): "Ed25519" | "ES256" {
   const alg = args.text("alg") ?? "Ed25519";
   if (alg === "Ed25519" || alg === "ES256") return alg;

@@ -29,7 +29,7 @@ const lingerMs = 1_000;
 const terminal = createTerminal(process.stdout, process.stderr, {
   plain: process.env["NO_COLOR"] !== undefined,
 });
-// Somebody closed the other end of a pipe (`svc … | head`): there is nobody left to write to.
+// The other end of the pipe was closed (`svc … | head`): there is no reader left.
 process.stdout.on("error", (error: NodeJS.ErrnoException) =>
   process.exit(error.code === "EPIPE" ? exitCodes.done : 1),
 );
@@ -55,7 +55,7 @@ async function runProgram(words: readonly string[], terminal: Terminal): Promise
     const failure = failureOf(error);
     if (failure === null) throw error;
     for (const line of failure.lines) terminal.note(line);
-    // Whatever a library left open does not keep a program that failed.
+    // Handles that a library left open must not keep a failed program running.
     setTimeout(() => process.exit(), lingerMs).unref();
     return failure.code;
   }
@@ -70,7 +70,7 @@ function contextOf(terminal: Terminal): CommandContext {
     wait: (delayMs) => new Promise((wake) => setTimeout(wake, delayMs)),
     question: ask,
     onStop: (handle) => {
-      // The second signal finds no handler, and ends the program at once.
+      // The second signal finds no handler and ends the program at once.
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
         process.once(signal, async () => process.exit(await handle()));
       }
@@ -81,7 +81,7 @@ function contextOf(terminal: Terminal): CommandContext {
 async function ask(text: string): Promise<string | null> {
   if (!process.stdin.isTTY) return null;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // Who ends the input instead of answering has not said yes.
+  // Closing the input instead of answering does not count as a yes.
   const ended = new Promise<string>((resolve) => void lines.once("close", () => resolve("")));
   try {
     return await Promise.race([lines.question(text), ended]);
@@ -90,7 +90,7 @@ async function ask(text: string): Promise<string | null> {
   }
 }
 
-/** The command that the words begin with, by its longest name: some have two words. */
+/** The command that the words start with, preferring the longest name: some have two words. */
 function commandNamed(
   words: readonly string[],
 ): { readonly command: Command; readonly args: readonly string[] } | null {
@@ -101,7 +101,7 @@ function commandNamed(
   return null;
 }
 
-/** What a person meant as the name of a command. */
+/** The command name that the person intended. */
 function nameIn([first = "", second = ""]: readonly string[]): string {
   return isGroup(first) && !second.startsWith("-") ? `${first} ${second}`.trim() : first;
 }

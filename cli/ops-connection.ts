@@ -1,4 +1,4 @@
-// How a command reaches the operators' surface of a node: by its home folder on the same machine, or by address and token.
+// How a command reaches a node's operators' surface: through its home folder on the same machine, or by address and token.
 
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -19,16 +19,16 @@ export const opsOptions = {
 } as const satisfies OptionSpecs;
 
 export interface OpsConnection {
-  /** For people: where acts are sent to. */
+  /** Address to which acts are sent, for display. */
   readonly url: string;
   get(path: string): Promise<Readonly<Record<string, unknown>>>;
   post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Long enough for what asks every region. */
+/** Long enough for requests that query every region. */
 const answerMaxMs = 60_000;
 
-/** Throws {@link UsageError} where nothing says where the surface is, or what its token is. */
+/** Throws {@link UsageError} where the address of the surface or its token is not given. */
 export async function connectOps(args: Arguments, context: CommandContext): Promise<OpsConnection> {
   const home = homeOf(args, context);
   const url = parseUrl(args.text("ops-url") ?? (await urlOf(home)));
@@ -81,7 +81,7 @@ async function request(
   let status: number;
   let text: string;
   try {
-    // A surface that sends callers elsewhere with their token is not the one that was named.
+    // A surface that redirects callers, with their token, elsewhere is not the one that was named.
     const answer = await fetch(url, { ...init, headers, signal, redirect: "error" });
     [status, text] = [answer.status, await answer.text()];
   } catch (cause) {

@@ -1,9 +1,9 @@
-// Files that are readable by their owner alone, and are never written over another one.
+// Files that only their owner can read, and that never overwrite an existing one.
 
 import { open } from "node:fs/promises";
 import { UsageError } from "./exit-codes.ts";
 
-/** Throws {@link UsageError} where there is a file of that name. */
+/** Throws {@link UsageError} where a file of that name exists. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
     await using file = await open(path, "wx", 0o600);

@@ -1,4 +1,4 @@
-// Reads a file of products: NDJSON, a JSON array, or CSV, gzipped or not. Nothing is sent of a file with a fault.
+// Reads a file of products: NDJSON, a JSON array, or CSV, optionally gzipped. Nothing is sent of a file with a fault.
 
 import { gunzipSync } from "node:zlib";
 import { base64Length, recordCharactersMax } from "../client/batch.ts";
@@ -11,14 +11,14 @@ export const fileFormats = ["ndjson", "json", "csv", "tsv"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
 export interface InputRecord {
-  /** Exact bytes to seal. */
+  /** The exact bytes to seal. */
   readonly bytes: Uint8Array;
-  /** Line of the file on which it starts, or its number in a JSON array; from 1. */
+  /** Line of the file on which it starts, or its index in a JSON array; counted from 1. */
   readonly place: number;
 }
 
 export interface InputFault {
-  /** 0 for the file as a whole. */
+  /** The line or item; 0 for the file as a whole. */
   readonly place: number;
   readonly detail: string;
 }
@@ -28,11 +28,11 @@ export type ProductFile =
   | { readonly ok: false; readonly faults: readonly InputFault[]; readonly placeName: "line" | "item" };
 
 export interface ReadOptions {
-  /** Null: by the file's name and first character. */
+  /** Null means that the format is detected from the file's name and first character. */
   readonly format: FileFormat | null;
-  /** Column of the file → column of a product; a column mapped to nothing is left out. */
+  /** Column of the file → column of a product; a column mapped to nothing is omitted. */
   readonly map: ReadonlyMap<string, string>;
-  /** Columns that every product gets where the file has none. */
+  /** Values for columns that the file does not have, applied to every product. */
   readonly set: ReadonlyMap<string, string>;
 }
 
@@ -63,7 +63,7 @@ function failed(faults: readonly InputFault[], placeName: "line" | "item" = "lin
   return { ok: false, faults, placeName };
 }
 
-/** Collects records, and faults up to a bound. */
+/** Collects records, and faults up to a limit. */
 function createCollector(placeName: "line" | "item") {
   const records: InputRecord[] = [];
   const faults: InputFault[] = [];
@@ -72,7 +72,7 @@ function createCollector(placeName: "line" | "item") {
     fault: (place: number, detail: string) => void faults.push({ place, detail }),
     record: (place: number, value: JsonValue): void => {
       const bytes = recordBytes(withSchema(value));
-      // The service refuses the whole request for one record that is too large.
+      // The service refuses a whole request for one record that is too large.
       if (base64Length(bytes.length) <= recordCharactersMax) records.push({ place, bytes });
       else
         faults.push({
@@ -85,7 +85,7 @@ function createCollector(placeName: "line" | "item") {
   };
 }
 
-/** A product that does not name its schema gets the current one; whatever else is wrong with it the service says. */
+/** Adds the current schema to a product that does not name one; any other fault is reported by the service. */
 function withSchema(value: JsonValue): JsonValue {
   return isObject(value) && !("schema" in value) ? { schema: productSchema, ...value } : value;
 }
@@ -143,7 +143,7 @@ function readColumns(text: string, format: "csv" | "tsv", options: ReadOptions):
   return collector.outcome();
 }
 
-/** Spreadsheets of many countries export with semicolons. */
+/** In many countries spreadsheets export CSV with semicolons. */
 function separatorOf(text: string): "," | ";" {
   const [header = ""] = text.split("\n", 1);
   return header.includes(";") && !header.includes(",") ? ";" : ",";

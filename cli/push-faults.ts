@@ -1,4 +1,4 @@
-// Faults of many records, put together: the same mistake is usually made in every line.
+// Groups the faults of many records: the same mistake usually appears in every line.
 
 import type { RecordFault } from "../client/service-client.ts";
 
@@ -10,7 +10,7 @@ export interface PlacedFaults {
 
 interface Group {
   readonly code: string;
-  /** Pointer with `*` for every index. */
+  /** JSON pointer with `*` in place of every index. */
   readonly where: string;
   readonly detail: string;
   readonly places: number[];

@@ -1,6 +1,6 @@
-// The state of one push in a file, for the promise of client/push-state.ts. One process at a time has the file: two
-// runs that seal the same records would publish them twice. The lock is the operating system's, through SQLite, so it
-// ends with the process, however that ends.
+// The state of one push in a file, as client/push-state.ts requires. Only one process at a time holds the file: two runs
+// that seal the same records would publish them twice. The lock is the operating system's, through SQLite, so it is
+// released with the process, however that ends.
 
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -12,7 +12,7 @@ export interface FileJournal extends PushJournal, Disposable {
   readonly path: string;
 }
 
-/** Another process pushes the same file. */
+/** Another process is pushing the same file. */
 export class PushRunningError extends Error {
   constructor() {
     super("The same push is already running in another process. Wait for it, or stop it first.");
@@ -20,7 +20,7 @@ export class PushRunningError extends Error {
   }
 }
 
-/** Takes the lock and gives it back on disposal. Throws {@link PushRunningError}. */
+/** Takes the lock and releases it on disposal. Throws {@link PushRunningError}. */
 export async function openPushJournal(path: string): Promise<FileJournal> {
   await mkdir(dirname(path), { recursive: true });
   const lock = takeLock(`${path}.lock`);
@@ -35,7 +35,7 @@ export async function openPushJournal(path: string): Promise<FileJournal> {
   };
 }
 
-/** SQLITE_BUSY: somebody else has the lock. */
+/** SQLITE_BUSY: another process holds the lock. */
 const busyCode = 5;
 
 function takeLock(path: string): DatabaseSync {

@@ -1,11 +1,11 @@
-// What a running push tells: a bar for a person who watches, plain lines otherwise, or NDJSON for a program.
+// What a running push reports: a progress bar for a person at a screen, otherwise plain lines, or NDJSON for a program.
 
 import type { PushEvent } from "../client/push-run.ts";
 import type { Terminal } from "./terminal.ts";
 
 const barWidth = 24;
 
-/** Takes the events of one push, in order. */
+/** Creates a handler that takes the events of one push, in order. */
 export function createPushProgress(terminal: Terminal, style: "people" | "json"): (event: PushEvent) => void {
   if (style === "json") return (event) => terminal.print(JSON.stringify(event));
   let total = 0;

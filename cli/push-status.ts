@@ -1,4 +1,4 @@
-// `svc push-status`: how far the service is with one pushed batch.
+// `svc push-status`: shows how far the service has processed one pushed batch.
 
 import type { PublishOutcome, PushStatus } from "../client/service-client.ts";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "./command.ts";

@@ -1,5 +1,5 @@
-// `svc push`: publishes the products of a file, in sealed batches. Killed at any moment and run again, it goes on where
-// it was (client/push-run.ts); nothing is published twice.
+// `svc push`: publishes the products of a file, in sealed batches. If it is killed at any moment and run again, it resumes
+// where it stopped (client/push-run.ts); nothing is published twice.
 
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
@@ -158,7 +158,7 @@ function checkOnly(terminal: Terminal, input: Products): ExitCode {
   return faulty.length === 0 ? exitCodes.done : exitCodes.negative;
 }
 
-/** The state is found again by what is pushed and for whom, whatever the file is called by then. */
+/** The state is found by the content of the push and its owner, even if the file has been renamed. */
 async function openJournal(
   args: Arguments,
   context: CommandContext,

@@ -1,4 +1,4 @@
-// What the README and the tour of a fresh sandbox say about refusals, pasted as it stands there.
+// What the README and the tour of a fresh sandbox say about refusals, copied verbatim.
 
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** The words after `npm run -s svc --`, with the file where this test has it. */
+/** The words after `npm run -s svc --`, with the file's path in this test. */
 function wordsOf(line: string): readonly string[] {
   const words = line.replace(/^.*npm run -s svc -- /, "").replace(/ --home .*$/, "");
   return words.split(" ").map((word) => (word === "loaf.csv" ? join(sandbox.home, word) : word));

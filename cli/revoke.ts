@@ -1,5 +1,5 @@
-// `svc revoke`: takes a key, a mandate, a certificate or a sandbox grant out of force, in every region, at any hour. Shows
-// what it is first, and asks.
+// `svc revoke`: revokes a key, a mandate, a certificate or a sandbox grant in every region, at any time. It first shows what
+// will be revoked, and asks for confirmation.
 
 import type { Arguments, Command, CommandContext } from "./command.ts";
 import { type ExitCode, exitCodes, UsageError } from "./exit-codes.ts";
@@ -40,12 +40,12 @@ export const revoke: Command = {
 };
 
 interface Plan {
-  /** Where what is revoked can be looked at; null where only the request itself tells. */
+  /** Where the target of the revocation can be viewed; null where only the request itself describes it. */
   readonly shown: string | null;
-  /** Where the act is sent to, and its members beside `by` and `reason`. */
+  /** The path to which the act is sent, and its members in addition to `by` and `reason`. */
   readonly path: string;
   readonly members: Readonly<Record<string, string>>;
-  /** Lines about what will be so. */
+  /** Lines that describe the consequences. */
   readonly will: readonly string[];
 }
 
@@ -143,7 +143,7 @@ function planCertificate([uuid = ""]: readonly string[], args: Arguments): Plan 
   };
 }
 
-/** A grant is no secret: its second part says whose it is, and the node judges it. */
+/** A grant is not secret: its second part says whose it is, and the node checks it. */
 function planGrant([grant = ""]: readonly string[]): Plan {
   const [, data = ""] = grant.split(".");
   let said: string;
@@ -168,7 +168,7 @@ function required(args: Arguments, name: string): string {
   return text;
 }
 
-/** As the service writes moments. */
+/** A moment in the format that the service uses. */
 function momentOf(args: Arguments, name: string): string | null {
   const text = args.text(name);
   if (text === null) return null;
@@ -186,7 +186,7 @@ async function isConfirmed({ question }: CommandContext): Promise<boolean> {
   return answer.trim() === "yes";
 }
 
-/** Members of what is shown, one a line. */
+/** The members of the target, one per line. */
 function linesOf(shown: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(shown).flatMap(([name, subject]) => [
     name,

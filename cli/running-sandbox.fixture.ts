@@ -1,4 +1,5 @@
-// A sandbox as a newcomer has it: `svc start` as a process of its own on a new home folder, and the other commands beside it.
+// A sandbox as a newcomer has it: `svc start` as a separate process on a new home folder, with the other commands beside
+// it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { type ProcessResult, root, runNode } from "../tools/process.ts";
 
 export interface RunningSandbox extends AsyncDisposable {
   readonly home: string;
-  /** What the start printed: the tour. */
+  /** The tour printed at the start. */
   readonly tour: string;
   svc(...args: readonly string[]): Promise<ProcessResult>;
 }

@@ -1,4 +1,4 @@
-// `svc search`: candidates in one collection.
+// `svc search`: lists candidates in one collection.
 
 import type { SearchRequest, SearchRow } from "../client/service-client.ts";
 import type { Arguments, Command, CommandContext } from "./command.ts";
@@ -50,7 +50,7 @@ export const search: Command = {
 };
 
 async function runSearch(args: Arguments, context: CommandContext): Promise<ExitCode> {
-  // A request that cannot be made is told before anything is read or sent.
+  // An invalid request is reported before anything is read or sent.
   searchRequest(args, "US");
   const connection = await connect("ai_company", args, context);
   const request = searchRequest(args, connection.country);
@@ -61,7 +61,7 @@ async function runSearch(args: Arguments, context: CommandContext): Promise<Exit
   return body.rows.length > 0 ? exitCodes.done : exitCodes.negative;
 }
 
-/** The request body; throws {@link UsageError}. */
+/** Builds the request body; throws {@link UsageError}. */
 export function searchRequest(args: Arguments, knownCountry: string | null): SearchRequest {
   const [name = "", ...words] = args.positionals;
   const collection = name.replaceAll("-", "_");
@@ -118,7 +118,7 @@ function priceOf(row: SearchRow, country: string): string {
   return amount === undefined ? "" : visible(`${String(amount)} ${String(currency ?? "")}`).trim();
 }
 
-/** Collections call it differently; a business file's row may show no name at all. */
+/** Collections use different members for the name; a row of a business file may have no name at all. */
 function nameOf(row: SearchRow): string {
   const name =
     row["product_name"] ?? row["title"] ?? row["headline"] ?? row["business_name"] ?? row["description"];

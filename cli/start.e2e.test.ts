@@ -1,4 +1,4 @@
-// `svc start` as a process of its own, on a folder that others could look into before.
+// `svc start` as a separate process, on a folder that was previously readable by others.
 
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
@@ -18,7 +18,7 @@ afterEach(() => rm(home, { recursive: true, force: true }));
 it("leaves nothing in its home that others may read", async () => {
   const env = { PATH: process.env["PATH"], HOME: home, SVC_SAMPLES: "no", NO_COLOR: "1" };
   const args = ["cli/main.ts", "start", "--home", home, "--port-base", "0"];
-  // With the usual umask, under which new files could be read by everybody.
+  // With the usual umask, under which new files are readable by everybody.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", process.execPath, ...args], {
     cwd: root,
     env,

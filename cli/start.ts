@@ -1,4 +1,4 @@
-// `svc start`: one node with everything in it, on the embedded default. In the sandbox it comes with samples.
+// `svc start`: runs one node with everything in it, on the embedded default. In the sandbox it comes with samples.
 
 import { resolve } from "node:path";
 import { type Arguments, type Command, type CommandContext, noArguments } from "./command.ts";
@@ -28,12 +28,12 @@ export const start: Command = {
 
 async function runStart(args: Arguments, context: CommandContext): Promise<ExitCode> {
   noArguments(args, start);
-  // Whatever this process writes is the node's own.
+  // Files that this process writes are private to the node.
   process.umask(0o077);
   const { terminal } = context;
   const home = args.text("home");
   const portBase = args.integer("port-base", { min: 0, max: portBaseMax, fallback: -1 });
-  // Loaded here alone: every other command starts without a node's code.
+  // Loaded only here: every other command starts without a node's code.
   const [{ startNode }, { tourLines }] = await Promise.all([
     import("../node/start.ts"),
     import("../node/sandbox/tour.ts"),
@@ -41,7 +41,7 @@ async function runStart(args: Arguments, context: CommandContext): Promise<ExitC
   const node = await startNode({
     ...(home === null ? {} : { home: resolve(context.cwd, home) }),
     ...(portBase < 0 ? {} : { portBase }),
-    // A person reads the tour; whoever collects standard error reads the log.
+    // A person reads the tour; a process that collects standard error reads the log.
     ...(terminal.isWatched && context.env["SVC_LOG_LEVEL"] === undefined ? { logLevel: "warn" } : {}),
   });
   const { promise: stopped, resolve: markStopped } = Promise.withResolvers<ExitCode>();

@@ -1,19 +1,19 @@
-// Where a command writes to. Results go to standard output, everything said along the way to standard error.
+// Where a command writes. Results go to standard output, everything else to standard error.
 
 import { styleText } from "node:util";
 
 export interface Terminal {
-  /** A line of the result. */
+  /** Writes a line of the result. */
   print(line: string): void;
-  /** Exact text of the result, as it is. */
+  /** Writes text of the result unchanged. */
   write(text: string): void;
-  /** A line about what is going on. */
+  /** Writes a line about the progress of the command. */
   note(line: string): void;
-  /** Replaces the status line; does nothing where no person watches. */
+  /** Replaces the status line; does nothing unless a person watches. */
   status(line: string): void;
-  /** Somebody reads standard output on a screen. */
+  /** Whether standard output is a screen. */
   readonly isScreen: boolean;
-  /** Somebody watches standard error on a screen. */
+  /** Whether standard error is a screen. */
   readonly isWatched: boolean;
   readonly columns: number;
   bold(text: string): string;
@@ -31,7 +31,7 @@ export interface Stream {
 const defaultColumns = 100;
 const clearLine = "\r\u001b[2K";
 
-/** `plain` (the convention NO_COLOR) leaves colours out on a screen too. */
+/** `plain` (the NO_COLOR convention) disables colours on a screen as well. */
 export function createTerminal(
   stdout: Stream,
   stderr: Stream,
@@ -48,7 +48,7 @@ export function createTerminal(
   const style =
     (format: "bold" | "green" | "red" | "dim") =>
     (text: string): string =>
-      // Whether it is a screen was judged above, of the stream that is written to.
+      // Whether the target stream is a screen was determined above.
       coloured ? styleText(format, text, { validateStream: false }) : text;
   const columns = stdout.columns ?? stderr.columns ?? defaultColumns;
   return {
@@ -79,32 +79,32 @@ export function createTerminal(
   };
 }
 
-// Control characters: a served text must not be able to steer the terminal that shows it.
+// Control characters: served text must not be able to control the terminal that shows it.
 const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The styles that are written here, and every other control character but line feed and tab. */
+/** The styles that this file writes, and every other control character except line feed and tab. */
 const styleOrControl =
   /\p{Cc}\[(?:1|2|22|31|32|39)m|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** What is said may have words of a service's in it: nothing of them steers the terminal. */
+/** Messages may contain text from a service: none of it may control the terminal. */
 function harmless(text: string): string {
   return text.replaceAll(styleOrControl, (found) =>
     found.length > 1 && found.startsWith("\u001b") ? found : visible(found),
   );
 }
 
-/** Served text made safe for a terminal: control and direction characters become spaces. */
+/** Makes served text safe for a terminal: control and direction characters become spaces. */
 export function visible(text: string): string {
   return text.replaceAll(controls, " ");
 }
 
-/** Cuts to `width` characters, marking what was cut. */
+/** Truncates to `width` characters and marks the cut. */
 export function cut(text: string, width: number): string {
   const characters = [...text];
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
 }
 
-/** Aligned columns; the last one is cut to the width of the screen. */
+/** Formats aligned columns; the last one is truncated to the width of the screen. */
 export function formatTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-// `svc try`: brings a refusal about, with the samples of a sandbox, and shows how it is answered.
+// `svc try`: provokes a refusal with the samples of a sandbox, and shows the answer.
 
 import { isAsNamed, refusals, untried } from "../node/sandbox/refusals/refusals.ts";
 import { openTrial } from "../node/sandbox/refusals/trial.ts";

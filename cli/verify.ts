@@ -1,4 +1,4 @@
-// `svc verify`: an evidence file, checked offline with pinned anchors. It asks no service.
+// `svc verify`: verifies an evidence file offline, with pinned anchors. It contacts no service.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";

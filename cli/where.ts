@@ -15,14 +15,14 @@ const operators: Readonly<Record<string, string>> = {
   ">=": "gte",
 };
 
-/** Shown where a condition cannot be read. */
+/** Shown when a condition cannot be parsed. */
 export const whereHelp = [
   "field=value   field!=value   field<n   field<=n   field>n   field>=n",
   "'field in a,b'   'field nin a,b'   'geo near LAT,LNG,KM'",
   "field:=JSON for a value that is not a text, for example year_established:=1987",
 ];
 
-/** Throws {@link UsageError}. The service judges fields and operators. */
+/** Throws {@link UsageError}. Fields and operators are checked by the service. */
 export function parseWhere(text: string): Clause {
   const near = nearby.exec(text);
   if (near !== null) {

@@ -1,12 +1,12 @@
 // Over many seeds: which faults fired and which marks were reached. A kind of fault that never fires, or a mark that is
-// never reached, tests nothing: a run that is long enough to expect them all fails without them.
+// never reached, tests nothing: a run long enough to expect all of them fails without them.
 
 import { type FaultKind, faultKinds } from "./world/faults.ts";
 
-/** Runs of at least so many seeds must show everything. */
+/** Runs of at least this many seeds must show everything. */
 export const fullCoverageSeeds = 500;
 
-/** What the worlds must reach: each is somewhere that a bug of the past, or of the imagination, could live. */
+/** What the worlds must reach: each is a place where a past or conceivable bug could hide. */
 export const coverageMarks = [
   "actor.lost",
   "actor.commit_failed",

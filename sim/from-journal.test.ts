@@ -1,4 +1,4 @@
-// A world that begins where a real node's journal ends.
+// A world that starts where a real node's journal ends.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushRef } from "../actors/messages/refs.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
     const records = Array.from({ length: 8 }, (_, index) => product(`shoe-${index % (4 * seq)}-${seq % 2}`));
     await sealAndPublish(services, business, records, { seq });
   }
-  // Staged, and never accepted: its process died between the two.
+  // Staged but never accepted: its process died in between.
   const staged = pushRef(business.party.uuid, "bat_000000000000000000000000").id;
   await services.records.stageLeaves(staged, 0, [product("shoe-9")]);
   const source = { actors: services.actorStore, records: services.records, nowMs: Date.now() };

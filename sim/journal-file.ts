@@ -1,9 +1,9 @@
-// Actors' journals as a file: what an ActorStore shows of them, to begin a simulation with. Nothing is claimed, so whoever
-// runs the actors goes on undisturbed. A journal holds what the actors know, which is no private key; it does hold what
-// businesses published and which requests were answered, so treat a file like the store that it came from.
-//   E1. Each actor is read whole between two looks at its head that see the same: it is as it was at some instant. Two
+// Actors' journals as a file: what an ActorStore shows of them, as the start of a simulation. Reading claims nothing, so
+// the node that runs the actors is not disturbed. A journal holds what the actors know, which includes no private key; it
+// does hold what businesses published and which requests were answered, so protect a file like the store that it came from.
+//   E1. Each actor is read as a whole between two reads of its head that agree: it is as it was at some instant. Two
 //       actors may be of different instants, as they are when a node dies between the commits of both.
-//   E2. Bytes of pushes that are not finished come along, for without them nobody could finish them.
+//   E2. Bytes of unfinished pushes are included, because nobody could finish the pushes without them.
 
 import { placementOf } from "../actors/messages/refs.ts";
 import { parseBase64, toBase64 } from "../protocol/bytes.ts";
@@ -24,22 +24,22 @@ export interface JournalActor {
 }
 
 export interface StagedPush {
-  /** `<business uuid>.<push id>`, or the push id alone. */
+  /** `<business uuid>.<push id>`, or only the push id. */
   readonly id: string;
   readonly leaves: readonly Uint8Array[];
   readonly plan: string | null;
 }
 
 export interface JournalFile {
-  /** Unix milliseconds. */
+  /** Unix milliseconds at which the journal was taken. */
   readonly takenAtMs: number;
   readonly actors: readonly JournalActor[];
   readonly staged: readonly StagedPush[];
 }
 
-/** Kinds that have a journal. */
+/** Actor kinds that have a journal. */
 const kinds = ["business", "integration-key", "push"] as const;
-/** Tables of a partition: the system's own, and those of the kinds, which number them from 16. */
+/** Tables of a partition: the system's own, and those of the kinds, which are numbered from 16. */
 const tables = [1, 2, 3, 4, ...Array.from({ length: 8 }, (_, index) => rowTable.firstKeyed + index)];
 const pageSize = 1_000;
 const looksMax = 20;
@@ -48,9 +48,9 @@ const format = "svc journal 1";
 export interface JournalSource {
   readonly actors: ActorStore;
   readonly records: RecordStore;
-  /** Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   readonly nowMs: number;
-  /** Only the actors of these parties; null for all. */
+  /** Restricts the journal to the actors of these parties; null means all. */
   readonly parties: ReadonlySet<string> | null;
 }
 
@@ -78,7 +78,7 @@ function concerns(ref: ActorRef, parties: ReadonlySet<string> | null): boolean {
   return "party" in place && parties.has(place.party);
 }
 
-/** E1. Null for an actor that was claimed and never wrote. */
+/** Reads one actor (E1). Returns null for an actor that was claimed and never wrote. */
 async function readActor(store: ActorStore, ref: ActorRef): Promise<JournalActor | null> {
   for (let look = 0; look < looksMax; look += 1) {
     const head = await store.readHead(ref);
@@ -107,7 +107,7 @@ async function readTable(store: ActorStore, ref: ActorRef, rt: number): Promise<
   }
 }
 
-/** E2. */
+/** Reads the staged bytes of unfinished pushes (E2). */
 async function readStaged(
   records: RecordStore,
   parties: ReadonlySet<string> | null,
@@ -130,7 +130,7 @@ async function readStaged(
   }
 }
 
-/** One line an actor, so that a file of many can be looked through. */
+/** Writes one line per actor, so that a large file can be searched. */
 export function formatJournal({ takenAtMs, actors, staged }: JournalFile): string {
   const lines = [
     { format, takenAtMs },
@@ -147,7 +147,7 @@ interface Line {
   readonly staged?: Omit<StagedPush, "leaves"> & { readonly leaves: readonly string[] };
 }
 
-/** Throws a RangeError for a text that is no journal. */
+/** Throws a RangeError for a text that is not a journal. */
 export function parseJournal(text: string): JournalFile {
   const [first, ...rest] = text
     .split("\n")

@@ -1,4 +1,4 @@
-// npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run that fails as it does.
+// npm run sim: many seeds with their faults counted, one seed with its story, or the shortest run with the same failure.
 
 import { readFileSync } from "node:fs";
 import { Coverage, fullCoverageSeeds } from "./coverage.ts";
@@ -12,14 +12,14 @@ import { everything, formatKept, type Kept, keptParts } from "./world/shrink-fil
 
 const progressMs = 5_000;
 
-/** What the commands that this prints have in common: the code under test and where the world begins. */
+/** What the commands that this prints have in common: the code under test and where the world starts. */
 interface Under {
   readonly seedOptions: SeedOptions;
-  /** The same as options of a command. */
+  /** The same as command-line options. */
   readonly words: string;
 }
 
-/** Throws a RangeError for an unknown mutant, and for a file that is no journal. */
+/** Throws a RangeError for an unknown mutant, and for a file that is not a journal. */
 function underTest({ mutant, journal, guard }: Options): Under {
   const variation = mutant === null ? null : mutantNamed(mutant).vary(() => {});
   const start: JournalFile | null = journal === null ? null : parseJournal(readFileSync(journal, "utf8"));
@@ -51,7 +51,7 @@ async function tellSeed(seed: number, { seedOptions, words }: Under, kept: Kept)
   return result.violations.length === 0;
 }
 
-/** Tells the shortest run that fails as the seed does, and how to keep it. */
+/** Prints the shortest run that fails as the seed does, and how to keep it. */
 async function shrinkSeed(seed: number, under: Under, kept: Kept): Promise<boolean> {
   let told = Date.now();
   const tell = (runs: number, { events, parts }: SeedResult): void => {
@@ -104,7 +104,7 @@ async function runSeeds(options: Options, { seedOptions, words }: Under): Promis
       told = nowMs;
       progress(coverage.seeds, failed.length, events, nowMs - startedMs);
     }
-    // Rejections that nobody listened to come up between two seeds.
+    // Unhandled rejections surface between two seeds.
     await new Promise((resolve) => setImmediate(resolve));
   }
   progress(coverage.seeds, failed.length, events, Date.now() - startedMs);
@@ -118,7 +118,7 @@ function progress(seeds: number, failed: number, events: number, ms: number): vo
   console.log(`${seeds} seeds, ${failed} failed, ${perMinute} a minute, ${each} events each`);
 }
 
-/** Whether everything happened that must, of the code as it is in worlds that begin empty. */
+/** Whether everything required happened; applies to the true code in worlds that start empty. */
 function conclude(coverage: Coverage, { isTrue }: { readonly isTrue: boolean }): boolean {
   const fired = [...coverage.fired].sort().map(([kind, count]) => `${kind} ${count}`);
   console.log(`faults fired: ${fired.join(", ")}`);
@@ -141,7 +141,7 @@ async function run(options: Options): Promise<boolean> {
 try {
   if (!(await run(readOptions(process.argv.slice(2))))) process.exitCode = 1;
 } catch (error) {
-  // What was asked for cannot be done; anything else is a fault of the simulator.
+  // The request cannot be carried out; any other error is a fault of the simulator.
   const isAsked =
     error instanceof RangeError || error instanceof SyntaxError || Object(error).code !== undefined;
   if (!isAsked) throw error;

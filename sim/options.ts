@@ -1,4 +1,4 @@
-// What a person asks of `npm run sim`.
+// The command-line options of `npm run sim`.
 
 import { parseArgs } from "node:util";
 import { type Kept, parseKept } from "./world/shrink-filter.ts";

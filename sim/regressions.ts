@@ -1,6 +1,6 @@
-// Runs that once failed and are run by every test from then on: whole seeds, or what `--shrink` left of them. A seed means
-// the same only for the same code, so a run that is kept guards what it found for as long as it still comes to the same
-// place; a mutant in mutants/list.ts guards it for good.
+// Runs that once failed and are repeated by every test run: whole seeds, or what `--shrink` left of them. A seed means the
+// same only for the same code, so a kept run guards what it found only as long as it still reaches the same place; a mutant
+// in mutants/list.ts guards it permanently.
 
 import { type Kept, type keptParts, parseKept } from "./world/shrink-filter.ts";
 
@@ -8,7 +8,7 @@ export interface Regression {
   /** What went wrong. */
   readonly name: string;
   readonly seed: number;
-  /** As the command of a shortened run has them; whole where they are missing. */
+  /** The parts kept, as in the command of a shortened run; a missing part is kept whole. */
   readonly kept?: Partial<Record<(typeof keptParts)[number], string>>;
 }
 

@@ -1,6 +1,7 @@
 // One seed from its first event to its verdict.
-//   1. Set-up in calm weather. 2. Safety: clients and faults together. 3. Liveness: faults stop, what is published while one
-//   region's index answers nobody is answered in time, and everything accepted must settle within a bound. 4. At rest: the checkers compare what owners, stores, indexes and clients say.
+//   1. Set-up without faults. 2. Safety: clients and faults together. 3. Liveness: faults stop, what is published while one
+//   region's index does not answer is answered in time, and everything accepted must settle within a bound.
+//   4. At rest: the checkers compare what owners, stores, indexes and clients report.
 
 import { closeReceiptBatches } from "../actors/region/activities.ts";
 import { checkAtRest, isSame, isSettled, readTruth, type Truth } from "./checkers/at-rest.ts";
@@ -24,13 +25,13 @@ import { World } from "./world/world.ts";
 
 export interface SeedOptions {
   readonly variation?: Variation;
-  /** Keeps the lines that tell what happened. */
+  /** Records the lines that describe what happened. */
   readonly story?: boolean;
-  /** Where the world begins; empty by default. */
+  /** Where the world starts; empty by default. */
   readonly start?: JournalFile;
-  /** Of a run that is made shorter; everything by default. */
+  /** What a shortened run keeps; everything by default. */
   readonly kept?: Kept;
-  /** Also watches for native asynchronous work, which costs speed. */
+  /** Also watches for native asynchronous work, at some cost in speed. */
   readonly watchNativeWork?: boolean;
 }
 
@@ -48,11 +49,11 @@ export interface SeedResult {
   readonly parts: { readonly [P in keyof Kept]: readonly string[] };
 }
 
-/** Faults stop after this long even if clients are not through. */
+/** Faults stop after this long even if the clients have not finished. */
 const safetyMaxMs = 30_000;
 /** Everything accepted settles within this time once faults have stopped. */
 const livenessMs = 60_000;
-/** A minute ends, its lag passes, and the region looks again. */
+/** Long enough for a minute to end, its lag to pass, and the region to check again. */
 const closingMs = 185_000;
 const eventsMax = 60_000;
 const withoutIndexShare = 0.25;
@@ -79,7 +80,7 @@ async function runWorld(seed: number, options: SeedOptions): Promise<SeedResult>
   const { kernel, faults } = world.parts;
   let isOver = false;
   let failure: unknown = null;
-  // The scenario waits for nothing but what events bring, so it ends when the last of them has come.
+  // The scenario waits only for events, so it ends when the last of them has run.
   const scenario = play(world, options.start ?? null).then(
     () => {
       isOver = true;
@@ -138,7 +139,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
     await pause(world, parts.night.eveningMs);
   }
   faults.active = false;
-  // Nobody begins anything new; what was begun ends.
+  // No agent starts anything new; what was started ends.
   for (const agent of everybody) agent.stop();
   if (parts.night !== null) await nightPasses(world, parts.night.lastsMs);
   kernel.tell("liveness phase");
@@ -156,7 +157,7 @@ async function play(world: World, start: JournalFile | null): Promise<void> {
   checkReceipts(world, served.receipts);
 }
 
-/** In some worlds, for time costs events: what is published while one region's index answers nobody is answered in time. */
+/** Only in some worlds, to save events: what is published while one region's index does not answer is answered in time. */
 async function publishWithoutIndex(world: World, agents: readonly BusinessAgent[]): Promise<void> {
   const draw = world.random.fork("index away");
   if (!draw.chance(withoutIndexShare)) return;
@@ -164,7 +165,7 @@ async function publishWithoutIndex(world: World, agents: readonly BusinessAgent[
   await withoutIndex(world, region, () => Promise.all(agents.map((agent) => agent.publishWithoutIndex())));
 }
 
-/** Waits until everything that was accepted is settled and every owner is quiet; null when nobody can be asked. */
+/** Waits until everything accepted is settled and every owner is idle; null when nobody can be asked. */
 async function settle(world: World, journal: Journal): Promise<Truth | null> {
   const { kernel, regions } = world.parts;
   const untilMs = kernel.now() + livenessMs;
@@ -174,7 +175,7 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
     const isOver = truth !== null && [...truth.reports.values()].every(isSettled) && !world.hasAbandoned();
     const wasQuiet = isOver && world.isQuiet();
     if (wasQuiet) {
-      // Replication, and what the last commits asked for. What was read holds if it reads the same again.
+      // Wait for replication, and for the effects of the last commits. A reading is valid if a second one agrees.
       await pause(world, 2_000);
       const again = await answerOf(world, node.life, readTruth(node, journal, world.parts.before.pushes));
       if (world.isQuiet() && again !== null && isSame(truth, again)) return again;
@@ -188,7 +189,7 @@ async function settle(world: World, journal: Journal): Promise<Truth | null> {
 }
 
 /**
- * The batches of all minutes are closed: in some worlds by letting the minutes pass, in the others, for a minute of a
+ * Closes the batches of all minutes: in some worlds by letting the minutes pass; in the others, because a minute of a
  * whole cluster costs thousands of events, by doing what the region actor would do then.
  */
 async function closeReceipts(world: World): Promise<void> {

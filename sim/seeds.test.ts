@@ -1,5 +1,5 @@
-// A fixed set of seeds, fresh ones, and runs that once failed. Whatever fails here is reproduced by the command that it
-// prints, on any machine, with the same commit.
+// A fixed set of seeds, new ones, and runs that once failed. Any failure here is reproduced by the command that it prints,
+// on any machine, with the same commit.
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { hunt } from "./mutants/hunt.ts";
@@ -9,9 +9,9 @@ import { runSeed } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import { everything, formatKept, type Kept } from "./world/shrink-filter.ts";
 
-/** The fixed seeds, ten a test. */
+/** The fixed seeds, ten per test. */
 const tens = [0, 10, 20, 30, 40, 50];
-/** Others for each commit: see tools/test-seed.ts. */
+/** New seeds for each commit: see tools/test-seed.ts. */
 const freshSeed = Number(process.env["SVC_TEST_SEED"]);
 const freshSeeds = 10;
 

@@ -1,4 +1,4 @@
-// The parties of a world and who acts for them, drawn from its seed.
+// The parties of a world and their agents, drawn from its seed.
 
 import type { ServedChecker } from "./checkers/served.ts";
 import type { Random } from "./kernel/random.ts";
@@ -57,7 +57,7 @@ export async function setUp(world: World, draw: Random, served: ServedChecker, j
       random: draw.fork(`portal ${index}`),
     });
   });
-  // Registers of the other regions follow within their time.
+  // The registers of the other regions follow within their time.
   await pause(world, 2_500);
   return { agents, companies, portals } satisfies Cast;
 }
@@ -89,7 +89,7 @@ async function openBusinesses(world: World, draw: Random): Promise<readonly SimB
   return businesses;
 }
 
-/** Businesses of a journal that may publish, in an order of the seed; every party of it is at home from here on. */
+/** Businesses of a journal that may publish, in an order drawn from the seed; all its parties are settled at home here. */
 async function resumableParties(world: World, draw: Random): Promise<readonly string[]> {
   const { before, homes } = world.parts;
   const found: string[] = [];
@@ -106,7 +106,7 @@ async function resumableParties(world: World, draw: Random): Promise<readonly st
 }
 
 function drawPlan(draw: Random, regions: readonly string[]): BusinessPlan {
-  // A catalogue of twenty listings and more can be held; a few products meet each other more often.
+  // A catalogue of twenty or more listings can be held; with few products, changes collide more often.
   const isCatalogue = draw.chance(0.2);
   return {
     steps: draw.between(5, 14),

@@ -1,6 +1,6 @@
-// Makes a failing run shorter: leaves out nodes, strikes of faults and steps of clients for as long as the same invariant
-// still breaks (delta debugging, Zeller and Hildebrandt 2002). What is left out changes what follows it, so a shorter run
-// may break the invariant in another way than the long one did; it is the same invariant, and that is all that is promised.
+// Shortens a failing run: leaves out nodes, faults and client steps as long as the same invariant still breaks (delta
+// debugging, Zeller and Hildebrandt 2002). What is left out changes what follows it, so a shorter run may break the
+// invariant in another way than the long one did; it is the same invariant, and that is all that is promised.
 
 import { runSeed, type SeedOptions, type SeedResult } from "./run-seed.ts";
 import { everything, type Kept, keptParts } from "./world/shrink-filter.ts";
@@ -8,21 +8,21 @@ import { everything, type Kept, keptParts } from "./world/shrink-filter.ts";
 export interface Shrunk {
   readonly kept: Kept;
   readonly result: SeedResult;
-  /** Runs that it took. */
+  /** Number of runs that it took. */
   readonly runs: number;
 }
 
 export interface ShrinkOptions extends Omit<SeedOptions, "story"> {
-  /** The name of the invariant that must go on breaking; by default the first that the whole run breaks. */
+  /** Name of the invariant that must keep breaking; by default the first that the whole run breaks. */
   readonly invariant?: string;
   readonly runsMax?: number;
-  /** Told of every shorter run that still fails. */
+  /** Called with every shorter run that still fails. */
   readonly progress?: (shrunk: Shrunk) => void;
 }
 
 const runsMaxDefault = 600;
 
-/** Null when the whole run does not break the invariant. */
+/** Returns null when the whole run does not break the invariant. */
 export async function shrink(seed: number, options: ShrinkOptions = {}): Promise<Shrunk | null> {
   const kept = options.kept ?? everything;
   const whole = await runSeed(seed, { ...options, kept });
@@ -59,7 +59,7 @@ class Search {
   async reduce(part: keyof Kept): Promise<void> {
     const names = (): readonly string[] => this.best.result.parts[part];
     await this.#without(part, names());
-    // All of one kind or of one client at once, then ever smaller runs of names.
+    // First everything of one kind or one client, then ever smaller groups of names.
     for (const group of new Set(names().map(groupOf)))
       await this.#without(
         part,
@@ -73,7 +73,7 @@ class Search {
     }
   }
 
-  /** Tries without `names`; keeps to it if the invariant still breaks. */
+  /** Tries without `names`; keeps the result if the invariant still breaks. */
   async #without(part: keyof Kept, names: readonly string[]): Promise<boolean> {
     const { best } = this;
     const gone = new Set(names);
@@ -82,7 +82,7 @@ class Search {
     if (best.runs >= (this.#options.runsMax ?? runsMaxDefault)) return false;
     const kept = { ...best.kept, [part]: new Set(rest) };
     const result = await runSeed(this.#seed, { ...this.#options, kept });
-    // Rejections that nobody listened to come up between two runs.
+    // Unhandled rejections surface between two runs.
     await new Promise((resolve) => setImmediate(resolve));
     const isShorter = breaks(result, this.#options.invariant) && result.parts[part].length <= rest.length;
     this.best = { ...(isShorter ? { kept: sharpened(kept, result), result } : best), runs: best.runs + 1 };
@@ -91,7 +91,7 @@ class Search {
   }
 }
 
-/** Names that the run came to: the others need not be kept. */
+/** Restricts the kept names to those that the run reached: the others need not be kept. */
 function sharpened(kept: Kept, { parts }: SeedResult): Kept {
   const met = (part: keyof Kept): ReadonlySet<string> | null =>
     kept[part] === null ? null : new Set(parts[part].filter((name) => kept[part]?.has(name)));

@@ -1,4 +1,4 @@
-// `npm run check`: everything that is quick. Silent about what is in order.
+// `npm run check`: every quick check. It prints only what is wrong.
 
 import { allChecks, runAll } from "./house.ts";
 import { formatCounts } from "./steps.ts";

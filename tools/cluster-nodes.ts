@@ -1,4 +1,4 @@
-// The four nodes of the local cluster: two in each of two regions, their settings and addresses.
+// The four nodes of the local cluster, two in each of two regions: their settings and addresses.
 
 import { join } from "node:path";
 
@@ -12,24 +12,24 @@ export interface RegionEngines {
 
 export interface ClusterPlan {
   readonly regions: readonly RegionEngines[];
-  /** Everything of the cluster is below it; absolute. */
+  /** Absolute path of the folder that holds everything of the cluster. */
   readonly folder: string;
-  /** First node's first port; each node has ten. */
+  /** First port of the first node; each node has ten. */
   readonly portBase: number;
-  /** Copies of a row in each data centre. */
+  /** Number of copies of a row in each data centre. */
   readonly replication: number;
-  /** What the nodes prove to one another that they know; at least 32 characters. */
+  /** The secret by which the nodes authenticate each other; at least 32 characters. */
   readonly secret: string;
 }
 
 export interface NodePlan {
-  /** Region and number, such as `eu-west1-a`. */
+  /** Region and letter, such as `eu-west1-a`. */
   readonly name: string;
   readonly region: string;
   readonly home: string;
   /** First of the node's five ports for callers. */
   readonly portBase: number;
-  /** Its retrieval, business, verification, tools and ops surfaces. */
+  /** URLs of its retrieval, business, verification, tools and ops surfaces. */
   readonly urls: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -37,15 +37,15 @@ export interface NodePlan {
 const nodesPerRegion = 2;
 const portsPerNode = 10;
 const surfaces = 5;
-/** Behind the five of the surfaces. */
+/** Offset of the port for other nodes, after the five of the surfaces. */
 const nodePort = 5;
 const address = "127.0.0.1";
 
-/** The last of the nodes' ports is so far behind the first one. */
+/** Distance from the first to the last port of the nodes. */
 export const portsSpan = (regions: number): number =>
   (regions * nodesPerRegion - 1) * portsPerNode + nodePort;
 
-/** Where the nodes of so many regions listen. */
+/** Where the nodes of this many regions listen. */
 export function nodePlaces(portBase: number, regions: number): readonly { address: string; port: number }[] {
   return Array.from({ length: regions * nodesPerRegion }, (_, number) =>
     Array.from({ length: surfaces + 1 }, (_, index) => ({
@@ -55,7 +55,7 @@ export function nodePlaces(portBase: number, regions: number): readonly { addres
   ).flat();
 }
 
-/** The nodes in the order in which they are started: the first one fills the sandbox. */
+/** The nodes in their start order: the first one fills the sandbox. */
 export function planNodes(cluster: ClusterPlan): readonly NodePlan[] {
   return cluster.regions.flatMap((engines, regionIndex) =>
     Array.from({ length: nodesPerRegion }, (_, index) =>

@@ -1,4 +1,4 @@
-// What `npm run cluster` is told.
+// The command-line options of `npm run cluster`.
 
 import { join, resolve } from "node:path";
 import { portsSpan } from "./cluster-nodes.ts";
@@ -6,11 +6,11 @@ import { parseInteger, parseOptions, UsageError } from "./command-line.ts";
 import { neighbour } from "./engines/addresses.ts";
 import { root } from "./process.ts";
 
-/** Of the profile of engines that the cluster runs on. */
+/** Number of regions in the engine profile on which the cluster runs. */
 export const regionCount = 2;
 
 export interface ClusterOptions {
-  /** Absolute. */
+  /** Absolute path. */
   readonly home: string;
   readonly fresh: boolean;
   /** First loopback address of the engines. */
@@ -34,7 +34,7 @@ export const clusterHelp = `npm run cluster [-- OPTIONS]
 
 Ctrl-C stops everything. Ends with 0 stopped · 1 it cannot run here · 2 wrong usage · 130 interrupted while starting`;
 
-/** Throws a UsageError. */
+/** Parses the options; throws a UsageError. */
 export function parseClusterOptions(args: readonly string[]): ClusterOptions {
   const values = parseOptions(args, {
     fresh: { type: "boolean", default: false },

@@ -1,5 +1,5 @@
-// `npm run cluster:soak`: the faults that a cluster must survive, on real engines, again and again with fresh seeds.
-// Prints a line a round and, in the end, what it saw. The exit code is 1 when any round failed.
+// `npm run cluster:soak`: the faults that a cluster must survive, on real engines, repeatedly and with new seeds.
+// Prints one line per round and a summary at the end. The exit code is 1 when any round failed.
 
 import { exitCodes, parseInteger, parseOptions, runTool, UsageError } from "./command-line.ts";
 import { type EngineSuite, engineSuites } from "./engine-suites.ts";
@@ -64,7 +64,7 @@ async function soak({ minutes, firstSeed, only }: SoakOptions): Promise<void> {
   summarize(rounds);
 }
 
-/** Engines of their own for each round: what one leaves behind is not the next one's trouble. */
+/** Each round has its own engines, so that no round is affected by what an earlier one left behind. */
 async function runRound(suite: EngineSuite, seed: number, only: string | undefined): Promise<Round> {
   const beganMs = performance.now();
   await using engines = await startProfile(suite.profile, { progress: console.log });
@@ -73,7 +73,7 @@ async function runRound(suite: EngineSuite, seed: number, only: string | undefin
     ...engines.env,
     SVC_TEST_ENGINES: control.url,
     SVC_TEST_SEED: String(seed),
-    // Tests that know both take the longer times.
+    // Tests that know both durations use the longer one.
     SVC_TEST_SOAK: "yes",
   };
   const filters = only === undefined ? [] : [only];

@@ -1,4 +1,4 @@
-// What the local cluster says of itself once it runs, and what to try.
+// What the local cluster prints about itself once it runs, and what to try.
 
 import type { NodePlan } from "./cluster-nodes.ts";
 import type { EngineProfile } from "./engines/profiles.ts";
@@ -10,7 +10,7 @@ export interface Tour {
   readonly engines: Pick<EngineProfile, "parts">;
 }
 
-/** Lines for a terminal. */
+/** The tour as lines for a terminal. */
 export function clusterTour({ nodes, pids, engines }: Tour): string {
   const [first] = nodes;
   const other = nodes.find((node) => node.region !== first?.region);

@@ -1,4 +1,4 @@
-// What `npm run cluster` and its kin say before anything is started: no engine is needed here.
+// What `npm run cluster` and related tools print before anything is started: no engine is needed here.
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Neither Java nor Maven is found: should the tool go on to engines, it ends all the same, and says so. */
+/** Neither Java nor Maven is found: if the tool does try to start engines, it ends anyway, with an explanation. */
 async function run(tool: string, args: readonly string[]): Promise<Ended> {
   const env = { PATH: "/nowhere", HOME: folder, SVC_ENGINES_CACHE: join(folder, "cache") };
   const child = spawn(process.execPath, [join(root, "tools", tool), ...args], { env, cwd: folder });

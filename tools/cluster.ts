@@ -1,5 +1,5 @@
-// `npm run cluster`: two regions on this machine, with real engines and four nodes, for trying what a cluster does.
-// Everything is below `.svc-cluster/`, and is there again at the next start. Ctrl-C stops all of it.
+// `npm run cluster`: two regions on this machine, with real engines and four nodes, to try out the behaviour of a cluster.
+// Everything is below `.svc-cluster/` and is reused at the next start. Ctrl-C stops all of it.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
@@ -26,7 +26,7 @@ import { root } from "./process.ts";
 
 const nodeStartMaxMs = 120_000;
 const nodeGraceMs = 30_000;
-/** Before a node that ended is started again: long enough to see the others go on without it. */
+/** Pause before an ended node is restarted: long enough to see the others continue without it. */
 const restartMs = 15_000;
 const restartMaxMs = 120_000;
 
@@ -40,7 +40,7 @@ const stopAsked = new Promise<void>((ask) => {
 await runTool({ help: clusterHelp, run: (args) => runCluster(parseClusterOptions(args)) });
 
 async function runCluster({ home: folder, fresh, base, portBase }: ClusterOptions): Promise<void> {
-  // Before anything is removed or started: whoever listens there may be a cluster of the same folder.
+  // Before anything is removed or started: the ports may be in use by a cluster of the same folder.
   await assertFree(nodePlaces(portBase, regionCount), { who: "A node", instead: "another --port-base" });
   await assertFree(profilePlaces("regions", base), { who: "An engine", instead: "another --base" });
   if (fresh) await rm(folder, { recursive: true, force: true });
@@ -71,7 +71,7 @@ async function runCluster({ home: folder, fresh, base, portBase }: ClusterOption
   };
   try {
     const nodes: EngineProcess[] = [];
-    // One after another: the first one makes keys and tables, which the others find.
+    // One after another: the first one creates keys and tables, which the others find.
     for (const plan of plans) nodes.push(await start(plan));
     await tellHomes(plans);
     console.log(clusterTour({ nodes: plans, pids: nodes.map(({ pid }) => pid), engines }));
@@ -115,7 +115,7 @@ function regionsOf({ cassandra, elastic }: EngineProfile) {
   }));
 }
 
-/** Made once, so that a node of an earlier start is none of another cluster. */
+/** Created once, so that nodes of an earlier start belong to the same cluster. */
 async function secretOf(folder: string): Promise<string> {
   const file = join(folder, "secret");
   const made = randomBytes(32).toString("hex");
@@ -161,7 +161,7 @@ async function untilSeeded({ home, name }: NodePlan): Promise<void> {
   tell("The samples are in");
 }
 
-/** Every node's home knows the sandbox, by that node's addresses. */
+/** Writes the sandbox into every node's home, with that node's addresses. */
 async function tellHomes([first, ...others]: readonly NodePlan[]): Promise<void> {
   if (first === undefined) return;
   await untilSeeded(first);

@@ -1,5 +1,5 @@
-// How a tool reads its command line, and how it ends: `--help` is answered at once, and what cannot be done is said in
-// one sentence on standard error, without a stack. Any other error is a bug, and shows where it is.
+// How a tool reads its command line, and how it ends: `--help` is answered at once, and a request that cannot be carried out
+// is explained in one sentence on standard error, without a stack. Any other error is a bug, and shows its stack.
 
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { AddressTaken } from "./engines/addresses.ts";
@@ -7,7 +7,7 @@ import { EngineUnavailable } from "./engines/maven.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-/** The tool was told something that it cannot use. The message says what, and what would do. */
+/** The tool was given something that it cannot use. The message says what, and what would be accepted. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,12 +22,12 @@ export function parseOptions<T extends ParseArgsOptionsConfig>(args: readonly st
   } catch (error) {
     const { code, message } = error as Error & { readonly code?: string };
     if (code?.startsWith("ERR_PARSE_ARGS_") !== true) throw error;
-    // What follows the first sentence is advice about positional arguments, of which no tool here has any.
+    // After the first sentence comes advice about positional arguments, which no tool here has.
     throw new UsageError(`${message.split(/\. |\n/)[0]}; see --help.`);
   }
 }
 
-/** The integer that an option names. Throws {@link UsageError}. */
+/** The integer value of an option. Throws {@link UsageError}. */
 export function parseInteger(
   option: string,
   text: string,

@@ -1,6 +1,6 @@
-// Writes a file of products out of the diamonds data set, for trying bulk pushes.
+// Writes a file of products from the diamonds data set, for trying bulk pushes.
 // Usage: node tools/run.mjs tools/diamonds.ts CSV[.gz] [--stones N] [--prefix TEXT] > stones.ndjson
-// More stones than the set has go round it again, each with an id of its own.
+// If more stones are requested than the set has, it is repeated; each stone gets its own id.
 
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -8,15 +8,15 @@ import { gunzipSync } from "node:zlib";
 import { diamondProduct, parseStones } from "../node/sandbox/diamonds.ts";
 
 export interface StoneOrder {
-  /** The data set's CSV. */
+  /** Text of the data set's CSV. */
   readonly csv: string;
-  /** Null for all there are. */
+  /** Number of stones; null means all there are. */
   readonly stones: number | null;
-  /** Start of every business_product_id. */
+  /** Prefix of every business_product_id. */
   readonly prefix: string;
 }
 
-/** NDJSON text, one product a line; the same order always gives the same text. */
+/** NDJSON text, one product per line; the same order always gives the same text. */
 export function stonesNdjson({ csv, stones: wanted, prefix }: StoneOrder): string {
   const stones = parseStones(csv);
   const shop = { brand: "Lindqvist & Rowe", website: "https://lindqvist-rowe.example", idPrefix: prefix };
@@ -30,7 +30,7 @@ export function stonesNdjson({ csv, stones: wanted, prefix }: StoneOrder): strin
   return lines.join("");
 }
 
-/** Text of a CSV file, gzipped or not. */
+/** Text of a CSV file, optionally gzipped. */
 export function readCsv(path: string): string {
   const contents = readFileSync(path);
   return (path.endsWith(".gz") ? gunzipSync(contents) : contents).toString("utf8");

@@ -1,8 +1,8 @@
 // Test suites that need real engines: each starts a profile, runs one vitest project on it, and stops it again.
 //   N1. Where a machine cannot run the engines, the suite says so and its tests count as skipped; in continuous
-//       integration that is a failure besides.
-//   N2. Engines that are there and do not start, and tests that break off, are failures.
-//   N3. The engines are gone when the suite is over, whatever became of its tests.
+//       integration this is also a failure.
+//   N2. Engines that are present but do not start, and tests that abort, are failures.
+//   N3. The engines are gone when the suite is over, regardless of the outcome of its tests.
 
 import { globSync } from "node:fs";
 import { serveFaults } from "./engines/control.ts";
@@ -13,10 +13,10 @@ import { root, runNode } from "./process.ts";
 import { binOf, type Step, type StepReport, vitestStep } from "./steps.ts";
 
 export interface EngineSuite {
-  /** The vitest project, and the step's name. */
+  /** The vitest project, which is also the step's name. */
   readonly project: string;
   readonly profile: ProfileName;
-  /** Its test files, as vitest.config.ts has them. */
+  /** Its test files, as in vitest.config.ts. */
   readonly files: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export const engineSuites: readonly EngineSuite[] = [
   { project: "quorum", profile: "quorum", files: ["**/*.quorum.test.ts"] },
 ];
 
-/** Whether there is anything to start engines for. */
+/** Whether there are any tests to start engines for. */
 export function hasTests(suite: EngineSuite): boolean {
   const exclude = (path: string): boolean => /(^|[\\/])(node_modules|\.[^\\/]+)$/.test(path);
   return suite.files.some((pattern) => globSync(pattern, { cwd: root, exclude }).length > 0);
@@ -36,7 +36,7 @@ export interface SuiteTools {
   start(profile: ProfileName, options: { readonly progress: (line: string) => void }): Promise<EngineProfile>;
   /** Runs the suite's tests with `env` added to the environment. */
   test(suite: EngineSuite, env: Readonly<Record<string, string>>): Promise<StepReport>;
-  /** How many tests the suite has. */
+  /** The number of tests in the suite. */
   count(suite: EngineSuite): Promise<number>;
   readonly isCi: boolean;
   tell(line: string): void;
@@ -90,10 +90,10 @@ function realTools(): SuiteTools {
   };
 }
 
-/** Nobody listens there: tests are only listed, and many are there for named engines alone. */
+/** Nothing listens there: the tests are only listed, and many exist only when engines are named. */
 const nowhere = { SVC_TEST_CASSANDRA: "127.0.0.1", SVC_TEST_ELASTIC: "http://127.0.0.1:1" };
 
-/** Tests as vitest lists them, without running any; at least one where it cannot say. */
+/** Number of tests that vitest lists, without running any; at least one where it cannot list them. */
 async function countTests(suite: EngineSuite): Promise<number> {
   const args = ["list", "--json", "--no-static-parse", "--project", suite.project];
   const { output } = await runNode([binOf("vitest"), ...args], { env: nowhere });

@@ -1,5 +1,5 @@
-// Writes the journals of actors to a file, for a simulation to begin with: `npm run sim -- --journal FILE --seed N`.
-// Reads through the store's port and claims nothing, so a node that runs goes on undisturbed.
+// Writes the journals of actors to a file, as the start of a simulation: `npm run sim -- --journal FILE --seed N`.
+// It reads through the store's port and claims nothing, so a running node is not disturbed.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,12 +1,12 @@
 import { createServer } from "node:net";
 
-/** Ports that a node listens on: one a surface. */
+/** Number of ports on which a node listens: one per surface. */
 export const surfacePorts = 5;
 
 const basesTried = 50;
 const claimed = new Set<number>();
 
-/** The first of so many ports in a row that are free now, below those that the system gives out by itself. */
+/** The first of this many consecutive free ports, below those that the system assigns automatically. */
 export async function freePorts(count: number): Promise<number> {
   for (let attempt = 0; attempt < basesTried; attempt += 1) {
     const base = 20_000 + Math.floor(Math.random() * 1_200) * 10;

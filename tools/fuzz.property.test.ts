@@ -1,5 +1,5 @@
-// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` takes another seed each time and goes on
-// for longer.
+// A few seconds of fuzzing for each target in every run of the suite; `npm run fuzz` uses a different seed each time and
+// runs longer.
 
 import { describe, expect, it } from "vitest";
 import { fuzz, randomFrom } from "./fuzz/run.ts";
@@ -20,7 +20,7 @@ describe(`fuzzing with seed ${seed}`, () => {
       const again =
         failure === null ? "" : `npm run fuzz -- --target ${name} --input ${failure.input.toBase64()}`;
       expect(failure === null ? null : `${failure.error}\n${again}`).toBeNull();
-      // Fewer would mean that it looked at nothing but its seeds.
+      // Fewer would mean that it tried nothing but its seeds.
       expect(report.inputs).toBeGreaterThan(target.seeds.length + 20);
       expect(report.outcomes).toBeGreaterThan(1);
     },

@@ -1,5 +1,5 @@
-// `npm run fuzz`: changes inputs of strangers until something does not hold.
-//   npm run fuzz -- --seconds 3600             every target in turn, for as long in all
+// `npm run fuzz`: mutates untrusted inputs until something does not hold.
+//   npm run fuzz -- --seconds 3600             every target in turn, for this long in total
 //   npm run fuzz -- --target receipts --seed 7
 //   npm run fuzz -- --target receipts --input BASE64     one input, as a failure prints it
 

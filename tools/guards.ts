@@ -1,5 +1,5 @@
-// `npm run guards`: takes away or turns round single guards of the actors, the cluster and publishing, and tells of which
-// nobody noticed it. Such a guard is dead, or a test is missing.
+// `npm run guards`: removes or inverts single guards of the actors, the cluster and publishing, and reports those whose
+// change nothing noticed. Such a guard is dead code, or a test is missing.
 
 import { dirname } from "node:path";
 import { parseInteger, parseOptions, runTool } from "./command-line.ts";
@@ -12,7 +12,7 @@ import { isTestFile } from "./tidy/import-table.ts";
 import { listFiles, loadSource } from "./tidy/source.ts";
 
 const changed = /^(actors|cluster)\/|^service\/publish/;
-/** Whose tests are asked: those of real processes and engines take minutes for each change. */
+/** Folders whose tests run: those with real processes and engines take minutes for each change. */
 const asked =
   /^(protocol|collections|machines|actors|service|cluster|verifier|storage|transport|api)\/|^node\/sealing/;
 const notAsked = /\.(e2e|cassandra|elastic|regions|quorum)\.test\.ts$/;
@@ -74,7 +74,7 @@ async function tryAll(trials: readonly Trial[], seeds: number): Promise<void> {
   if (unnoticed > 0) process.exitCode = 1;
 }
 
-/** Takes one out by chance. */
+/** Removes a random element and returns it. */
 function draw<T>(left: T[], random: () => number): T | undefined {
   return left.splice(Math.floor(random() * left.length), 1)[0];
 }

@@ -1,4 +1,4 @@
-// Which steps there are. A new kind of test is one more entry here.
+// The list of steps. A new kind of test is one more entry here.
 
 import { engineStep, engineSuites, hasTests } from "./engine-suites.ts";
 import {
@@ -26,11 +26,11 @@ export const sourceChecks: readonly Step[] = [
     ".",
   ]),
   checkStep("dead code", [binOf("knip"), "--no-progress"]),
-  // What only tests use is dead as well, unless it says so (`@internal`).
+  // Code used only by tests is dead as well, unless it is marked `@internal`.
   checkStep("dead code in production", [binOf("knip"), "--no-progress", "--production"]),
 ];
 
-/** `npm run check`. */
+/** The steps of `npm run check`. */
 export const allChecks: readonly Step[] = [
   ...sourceChecks,
   vitestStep("quick tests", ["--project", "pure", "--mode", "quick"], { show: false }),
@@ -38,7 +38,7 @@ export const allChecks: readonly Step[] = [
 
 const withoutEngines = ["pure", "io", "e2e"].flatMap((project) => ["--project", project]);
 
-/** Every mutant counts as a test. The seeds are always the same, so that a commit is caught by the same ones everywhere. */
+/** Every mutant counts as a test. The seeds are always the same, so that each mutant meets the same seeds everywhere. */
 const mutants = countedStep(
   "mutants of the simulator",
   [process.execPath, "sim/main.ts", "--mutants", "--from", "1"],
@@ -52,12 +52,12 @@ export const testSuites: readonly Step[] = [
   ...engineSuites.filter(hasTests).map((suite) => engineStep(suite)),
 ];
 
-/** Runs the steps side by side; prints the time of each and the output of those that failed. */
+/** Runs the steps in parallel; prints the time of each and the output of those that failed. */
 export async function runAll(steps: readonly Step[]): Promise<Counts> {
   return addCounts(await Promise.all(steps.map(runOne)));
 }
 
-/** Runs one step, telling how it went. */
+/** Runs one step and reports its result. */
 export async function runOne(step: Step): Promise<Counts> {
   const startedMs = performance.now();
   const { counts, output } = await step.run();

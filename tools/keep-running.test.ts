@@ -39,7 +39,7 @@ it("starts again what ended, also when that fails once", async () => {
 });
 
 it("K1: waits twice as long each time, up to a bound, until it has run for a while", async () => {
-  // How long each of them runs: the fifth one is well, the others end at once.
+  // How long each of them runs: the fifth one is healthy, the others end at once.
   const runsMs = [0, 0, 0, 0, 60_000, 0];
   let nowMs = 0;
   const pauses: number[] = [];

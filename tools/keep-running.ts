@@ -1,26 +1,26 @@
-// Starts a process again a while after it ended, until told to stop: a crash that somebody tries out is seen, and heals.
-//   K1. The pause doubles, up to a bound, each time it does not start or ends soon after it had; one that ran for a
-//       while begins with the first pause again.
+// Restarts a process some time after it ended, until stopped: a crash that somebody tries out is visible, and heals.
+//   K1. The pause doubles, up to a bound, each time the process does not start or ends soon after its start; for one that
+//       ran for a while it is reset to the first pause.
 
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Keeping {
-  /** How people know the process. */
+  /** Name of the process for display. */
   readonly name: string;
-  /** Starts it once more; rejects when it cannot be started. */
+  /** Restarts it; rejects when it cannot be started. */
   readonly start: () => Promise<{ readonly ended: Promise<void> }>;
   readonly tell: (line: string) => void;
   /** The first pause, and the longest one (K1). */
   readonly restartMs: number;
   readonly restartMaxMs: number;
   readonly stop: AbortSignal;
-  /** The platform's unless told. */
+  /** The clock; by default the platform's. */
   readonly time?: Time;
 }
 
 interface Time {
   nowMs(): number;
-  /** Over at once when `stop` is aborted. */
+  /** Resolves at once when `stop` is aborted. */
   pass(ms: number, stop: AbortSignal): Promise<void>;
 }
 
@@ -29,10 +29,10 @@ const platformTime: Time = {
   pass: (ms, stop) => delay(ms, undefined, { signal: stop }).catch(() => {}),
 };
 
-/** Whoever ran for so many pauses is well (K1). */
+/** A process that ran for this many pauses is healthy (K1). */
 const wellAfterPauses = 4;
 
-/** Resolves once `stop` is aborted and the process that ran then has ended. */
+/** Resolves once `stop` is aborted and the process that was then running has ended. */
 export async function keepRunning(
   first: { readonly ended: Promise<void> },
   { name, start, tell, restartMs, restartMaxMs, stop, time = platformTime }: Keeping,

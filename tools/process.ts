@@ -1,6 +1,6 @@
-// Child processes of the tools and the benchmark, started in this one place.
-//   P1. One that cannot be started has ended at once, and says why: nothing of it throws.
-//   P2. A group is signalled as a whole, also what of it outlives its leader.
+// Child processes of the tools and the benchmark, which are all started here.
+//   P1. A process that cannot be started counts as ended at once, with the reason: nothing throws.
+//   P2. A group is signalled as a whole, including what outlives its leader.
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { dirname } from "node:path";
@@ -10,11 +10,11 @@ export const root: string = dirname(import.meta.dirname);
 
 export interface StartOptions {
   readonly cwd?: string;
-  /** The whole environment; that of this process without it. */
+  /** The whole environment; by default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Nothing to read and nobody who listens, without it. */
+  /** By default it has no input, and its output is discarded. */
   readonly stdio?: StdioOptions;
-  /** Leads a process group of its own, which every signal reaches (P2). */
+  /** Whether it leads its own process group, which every signal reaches (P2). */
   readonly isGroup?: boolean;
 }
 
@@ -27,16 +27,16 @@ export interface ProcessEnd {
 }
 
 export interface StartedProcess {
-  /** Its streams and its channel. */
+  /** The child process, with its streams and its channel. */
   readonly child: ChildProcess;
   hasEnded(): boolean;
-  /** Once it is gone. */
+  /** Resolves once it is gone. */
   readonly ended: Promise<ProcessEnd>;
-  /** Once it is gone and everything that it wrote was read. */
+  /** Resolves once it is gone and all of its output was read. */
   readonly closed: Promise<ProcessEnd>;
-  /** Nothing happens once it is gone. */
+  /** Sends a signal; does nothing once it is gone. */
   signal(signal: NodeJS.Signals): void;
-  /** Asks it to end, insists after `graceMs`, and waits until it is gone. */
+  /** Asks it to end, kills it after `graceMs`, and waits until it is gone. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function startProcess(
     ended.resolve(how);
   };
   child.on("error", (error) => {
-    // Others are about a message or a signal to one that runs.
+    // Other errors concern a message or a signal to a running process.
     if (child.pid !== undefined) return;
     end({ code: null, signal: null, error });
     closed.resolve(ended.promise);
@@ -67,13 +67,13 @@ export function startProcess(
   };
   const stop = async (graceMs: number): Promise<void> => {
     if (isEnded) return;
-    // A paused one cannot hear the request to end.
+    // A paused process cannot receive the request to end.
     signal("SIGCONT");
     signal("SIGTERM");
     const insist = setTimeout(() => signal("SIGKILL"), graceMs);
     await ended.promise;
     clearTimeout(insist);
-    // What of its group outlived the leader.
+    // Kill what outlived the leader of the group.
     signal("SIGKILL");
   };
   return { child, hasEnded: () => isEnded, ended: ended.promise, closed: closed.promise, signal, stop };
@@ -84,46 +84,46 @@ function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, name);
   } catch {
-    // Nobody of the group is left.
+    // The group has no process left.
   }
 }
 
 export interface RunOptions {
-  /** Passes the output on as it comes. */
+  /** Passes the output on as it arrives. */
   readonly show?: boolean;
-  /** Added to the environment of this process. */
+  /** Variables added to the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** What of a chunk of the output is kept; all without it. */
+  /** Selects the part of each chunk of output that is kept; by default all of it. */
   readonly keep?: (chunk: string) => string;
-  /** Characters of the output that are kept at most, the last ones. */
+  /** Maximum number of characters kept of the output; the last ones are kept. */
   readonly outputMax?: number;
 }
 
 export interface ProcessResult {
   /** Exit code; null when a signal ended the process. */
   readonly code: number | null;
-  /** Standard output and standard error, as they came. */
+  /** Standard output and standard error, in the order of arrival. */
   readonly output: string;
   readonly elapsedMs: number;
 }
 
 /**
  * Runs a program of the project to its end under this Node.
- * Never rejects: a program that cannot start is a result with code 127.
+ * Never rejects: a program that cannot start gives a result with code 127.
  */
 export function runNode(args: readonly string[], options: RunOptions = {}): Promise<ProcessResult> {
   return run(process.execPath, args, options);
 }
 
-/** As {@link runNode}, for any command. */
+/** Like {@link runNode}, for any command. */
 export async function run(
   command: string,
   args: readonly string[],
   { show = false, env, cwd = root, keep = (chunk) => chunk, outputMax }: RunOptions = {},
 ): Promise<ProcessResult> {
   const startedMs = performance.now();
-  // The child writes to a pipe, so it has to be told whether a terminal reads the other end.
+  // The child writes to a pipe, so it must be told whether its output goes to a terminal.
   const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : { NO_COLOR: "1", FORCE_COLOR: undefined };
   const { child, closed } = startProcess(command, args, {
     ...{ cwd, env: { ...process.env, ...env, ...colour }, stdio: ["ignore", "pipe", "pipe"] },

@@ -10,7 +10,7 @@ export interface Place {
 
 interface Run {
   hasEnded(): boolean;
-  /** kill -9, and waits until it is gone. */
+  /** Kills it (kill -9), and waits until it is gone. */
   kill(): Promise<void>;
   output(): string;
 }
@@ -25,14 +25,14 @@ export interface ProgramRun extends Run {
   readonly ended: Promise<number | null>;
   eventCount(): number;
   lastEvent(): string;
-  /** Once `count` events were told, or the program ended. */
+  /** Resolves once `count` events were reported, or the program ended. */
   events(count: number): Promise<void>;
 }
 
 const program = join(root, "cli", "main.ts");
 const outputMax = 20_000;
 
-/** Once it says that it runs, which is when its samples are in. Rejects when it ends before. */
+/** Resolves once the node reports that it runs, which is after its samples are in. Rejects when it ends before. */
 export async function startNode({ home, portBase }: Place): Promise<NodeRun> {
   const args = ["start", "--home", home, "--port-base", String(portBase)];
   const run = watch([program, ...args]);
@@ -98,7 +98,7 @@ function watch(args: readonly string[]) {
     ended,
     hasEnded: () => hasEnded,
     output: () => output.slice(-outputMax),
-    /** Whole lines so far. */
+    /** The complete lines so far. */
     lines: () => output.split("\n").slice(0, -1),
     until: (holds: () => boolean): Promise<void> =>
       new Promise((done) => {

@@ -17,22 +17,22 @@ import type { JsonObject } from "../protocol/canonical-json.ts";
 import { hashOf } from "../protocol/hash.ts";
 import { seededRandom } from "./seeded-random.ts";
 
-/** Counts of stones. */
+/** Numbers of stones. */
 export interface Proof extends Served, Stored {}
 
 interface Served {
-  /** Stones looked at one by one. */
+  /** Stones that were checked individually. */
   readonly samples: number;
-  /** Of these, found by a search that names them. */
+  /** Of these, the number found by a search that names them. */
   readonly found: number;
-  /** Of these, fetched with every check of the offline verifier made and passed. */
+  /** Of these, the number fetched with every check of the offline verifier performed and passed. */
   readonly verified: number;
 }
 
 interface Stored {
   readonly live: number;
   readonly firstGeneration: number;
-  /** Served bytes are those that were pushed. */
+  /** Number of stones served with exactly the bytes that were pushed. */
   readonly exactBytes: number;
   /** Rows in the index beyond those of the samples. */
   readonly indexed: number;
@@ -59,7 +59,7 @@ function stoneOf(line: string): StoneRecord {
   };
 }
 
-/** While the node runs. */
+/** Performs the checks that need a running node. */
 export async function checkServed(options: {
   readonly home: string;
   readonly stones: readonly string[];
@@ -108,7 +108,7 @@ async function openClient(sandbox: Sandbox): Promise<{ readonly client: SvcClien
   return { client, keyId: key.value.keyId };
 }
 
-/** By name and price; of several equal stones the one with these very bytes. */
+/** Finds a stone by name and price; among several equal ones, the one with exactly these bytes. */
 async function findStone(client: SvcClient, stone: StoneRecord): Promise<string | null> {
   const { body } = await client.search({
     collection: "products",
@@ -121,7 +121,7 @@ async function findStone(client: SvcClient, stone: StoneRecord): Promise<string 
   return body.rows.find((row) => row.adl_origin === hash)?.record_id ?? null;
 }
 
-/** After the node was stopped: what its stores hold. */
+/** Checks the contents of the stores after the node was stopped. */
 export async function checkStores(options: {
   readonly home: string;
   readonly stones: readonly string[];
@@ -145,7 +145,7 @@ export async function checkStores(options: {
   return { live, firstGeneration, exactBytes, indexed: (await index.count("products")) - samples };
 }
 
-/** Products that every sandbox has from the start. */
+/** Number of products that every sandbox has from the start. */
 async function sampleProducts(): Promise<number> {
   const slice = await readFile(join(import.meta.dirname, "../node/sandbox/data/diamonds-slice.csv"), "utf8");
   const businesses = [...sampleBusinesses, ...trialBusinesses];

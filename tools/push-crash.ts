@@ -1,8 +1,8 @@
 // Pushes many stones while the node and the pushing program are killed (kill -9) at seeded moments, and then proves that
 // every stone is live once, in its first generation, found by search and verifiable offline.
 // Usage: node tools/run.mjs tools/push-crash.ts [--csv CSV[.gz]] [--stones N] [--kills N] [--seed N] [--batch-size N]
-//   C1. A kill is really made while the push is under way: a push that finished before is a failure of this check.
-//   C2. What is proved is read from the stores of the node itself after it was stopped, not from what anybody reported.
+//   C1. Every kill really happens during the push: a push that finished earlier is a failure of this check.
+//   C2. The proof reads the stores of the node itself after it was stopped, and relies on nothing that was reported.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ export interface CrashOptions {
   readonly batchSize: number;
   readonly kills: number;
   readonly seed: number;
-  /** Stones that are searched, fetched and verified offline. */
+  /** Number of stones that are searched, fetched and verified offline. */
   readonly samples: number;
   readonly log: (line: string) => void;
 }
@@ -30,9 +30,9 @@ export interface CrashOptions {
 export interface CrashReport extends Proof {
   /** What was killed, in order. */
   readonly killed: readonly Target[];
-  /** Times that the pushing program was started. */
+  /** Number of times that the pushing program was started. */
   readonly runs: number;
-  /** The push that was repeated after everything was published sent something. */
+  /** Whether repeating the push after everything was published sent something. */
   readonly sentAgain: boolean;
 }
 
@@ -109,12 +109,12 @@ async function expectPublished(program: ProgramRun): Promise<void> {
 
 interface Kill {
   readonly target: Target;
-  /** Events of the program to wait for. */
+  /** Number of events of the program to wait for. */
   readonly events: number;
   readonly delayMs: number;
 }
 
-/** Each target in turn, in an order of the seed's; moments from right after the first seal to deep in a batch. */
+/** Cycles through the targets from one chosen by the seed, at moments from just after the first seal to deep in a batch. */
 function planKills({ kills, seed }: CrashOptions): readonly Kill[] {
   const random = seededRandom(seed);
   const first = Math.floor(random() * targets.length);

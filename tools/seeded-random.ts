@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that follow from the seed alone (a linear congruence modulo 2^32). */
+/** Numbers in [0, 1) that depend on the seed alone (a linear congruential generator modulo 2^32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

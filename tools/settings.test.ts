@@ -1,4 +1,4 @@
-// Settings are read under one name, described on a page, and known to the doctor.
+// Every setting is read under one name, described on a page, and known to the doctor.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ const sources = listFiles(root, [".ts"]).filter(
   (path) =>
     program.test(path) &&
     !/\.(?:test|fixture|conformance)\.ts$/.test(path) &&
-    // What it names are others' settings.
+    // The settings that the doctor names belong to others.
     !path.startsWith("node/doctor/"),
 );
 const quoted = sources.flatMap((path) => namesIn(text(path), /"(SVC_[A-Z0-9_]+)"/g));
 const members = sources.flatMap((path) => namesIn(text(path), /(?:^\s*|env\.)(SVC_[A-Z0-9_]+)\b(?=:|\))/gm));
 const read = new Set([...quoted, ...members]);
 
-/** Pages for those who run the service; CONTRIBUTING.md and bench/ name settings of tests besides. */
+/** Pages for operators of the service; CONTRIBUTING.md and bench/ also name settings of tests. */
 const pages = [
   ...listFiles(root, [".md"]).filter((path) => path.startsWith("docs/")),
   ...["README.md", "ARCHITECTURE.md", "SECURITY.md", "compose.yaml", "Dockerfile"],
@@ -46,7 +46,7 @@ describe("settings", () => {
     );
     expect(settingNames.filter((name) => !named.includes(name))).toEqual([]);
     expect(named.filter((name, at) => named.indexOf(name) !== at)).toEqual([]);
-    // A row that an empty line parts from its table is no row.
+    // A row that an empty line separates from its table is not rendered as a row.
     expect(text("docs/production.md")).not.toMatch(/\|\n\n\| `SVC_/);
   });
 

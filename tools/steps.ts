@@ -15,7 +15,7 @@ export interface Counts {
 
 export interface StepReport {
   readonly counts: Counts;
-  /** What to show of a step that failed; empty when it was shown as it came. */
+  /** What to show of a failed step; empty when its output was already shown. */
   readonly output: string;
 }
 
@@ -24,7 +24,7 @@ export interface Step {
   run(): Promise<StepReport>;
 }
 
-/** The executable of a package as a path for Node; `bin` where the package has several. */
+/** The executable of a package as a path for Node; `bin` selects one of several. */
 export function binOf(packageName: string, bin: string = packageName): string {
   const manifestPath = join(root, "node_modules", packageName, "package.json");
   const manifest = createRequire(import.meta.url)(manifestPath) as { bin: string | Record<string, string> };
@@ -33,7 +33,7 @@ export function binOf(packageName: string, bin: string = packageName): string {
   return join(dirname(manifestPath), file);
 }
 
-/** A step that is one pass or one failure by its exit code. */
+/** A step that counts as one pass or one failure, by its exit code. */
 export function checkStep(name: string, args: readonly string[]): Step {
   return {
     name,
@@ -46,8 +46,8 @@ export function checkStep(name: string, args: readonly string[]): Step {
 }
 
 /**
- * A step with tests of its own: its last line is `N passed, N failed` with an optional `, N skipped`.
- * No such line, an exit code that contradicts it, or no test at all counts as one failure.
+ * A step with its own tests: its last line is `N passed, N failed` with an optional `, N skipped`.
+ * If this line is missing, the exit code contradicts it, or there are no tests, the step counts as one failure.
  */
 export function countedStep(
   name: string,
@@ -67,7 +67,7 @@ export function countedStep(
   };
 }
 
-/** Runs vitest; every test of it counts. */
+/** Runs vitest; each of its tests counts. */
 export function vitestStep(
   name: string,
   args: readonly string[],
@@ -90,7 +90,7 @@ export function vitestStep(
   };
 }
 
-/** Reads the last line that a counted step prints; null when it is something else. */
+/** Parses the last line that a counted step prints; null when it has another form. */
 export function parseCounts(output: string): Counts | null {
   const last = output.trimEnd().split("\n").at(-1) ?? "";
   const match = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(last);
@@ -122,7 +122,7 @@ interface VitestReport {
   }[];
 }
 
-/** A file that failed without a failed test (it could not be loaded, a hook threw) is a failure too. */
+/** A file that failed without a failed test (it could not be loaded, a hook threw) also counts as a failure. */
 function vitestCounts(report: VitestReport): Counts {
   const brokenFiles = report.testResults.filter(
     (file) => file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"),
@@ -134,7 +134,7 @@ function vitestCounts(report: VitestReport): Counts {
   };
 }
 
-/** Holds the counts against the exit code: neither may hide what the other says. */
+/** Compares the counts with the exit code: neither may hide what the other says. */
 function settle(counts: Counts | null, result: ProcessResult): Counts {
   if (counts === null) return { passed: 0, failed: 1, skipped: 0 };
   const contradicted = counts.failed === 0 && (result.code !== 0 || counts.passed + counts.skipped === 0);

@@ -1,4 +1,4 @@
-// Read in front of every test file: properties begin with the seed of the run, see test-seed.ts.
+// Loaded before every test file: properties start with the seed of the run, see test-seed.ts.
 
 import fc from "fast-check";
 import { testSeed } from "./test-seed.ts";

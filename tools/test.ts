@@ -1,4 +1,4 @@
-// `npm test`: all checks and all test suites. The last line is alone `N passed, N failed`, with `, N skipped` if any.
+// `npm test`: all checks and all test suites. The last line is exactly `N passed, N failed`, with `, N skipped` if any.
 
 import { runAll, runOne, sourceChecks, testSuites } from "./house.ts";
 import { addCounts, type Counts, formatCounts } from "./steps.ts";

@@ -1,4 +1,4 @@
-// The pages on security name tests and pages: each exists, and the page is read in full.
+// The pages on security name tests and pages: each of them exists, and each page is checked in full.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

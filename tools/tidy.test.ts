@@ -9,7 +9,7 @@ import { sourceFaults, textFaults } from "./tidy/rules.ts";
 import { type Fault, listFiles, loadSource, parseSource } from "./tidy/source.ts";
 import { pageWordFaults, textWordFaults } from "./tidy/words.ts";
 
-/** Fewer files than this were never there since these rules are: then the walk is broken, not the house in order. */
+/** The tree has always had more files than this: if fewer are found, the walk is broken. */
 const fileCountMin = 200;
 
 const files = listFiles(root, [".ts"]).map((path) => loadSource(root, path));

@@ -1,5 +1,5 @@
-// What every implementation of the port in actor-transport.ts must pass: obligations M1–M7 between two nodes and over a
-// network that doubles, reorders and ends connections. An adapter's test calls `transportConformance` with its world.
+// What every implementation of the port in actor-transport.ts must pass: obligations M1–M7 between two nodes, and over a
+// network that duplicates, reorders and drops connections. An adapter's test calls `transportConformance` with its world.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { rubbish } from "../protocol/rubbish.fixture.ts";
@@ -14,9 +14,9 @@ import {
 
 /** A node of the world under test. */
 export interface WorldNode {
-  /** The other node as this one reaches it, through the world's network. */
+  /** The other node as this one reaches it through the world's network. */
   target(of: WorldNode): RemoteTarget;
-  /** Where it is and who it is, to name a target that is not there. */
+  /** The node's address and identity, so that a test can name a target that is not there. */
   readonly address: string;
   readonly incarnation: string;
   targetAt(address: string, incarnation: string): RemoteTarget;
@@ -25,17 +25,17 @@ export interface WorldNode {
 
 export interface TransportWorld {
   open(incarnation: string, handlers: TransportHandlers): Promise<WorldNode>;
-  /** Lets traffic and, where it is simulated, time go on until the promise settles. */
+  /** Lets traffic (and time, where it is simulated) advance until the promise settles. */
   until<T>(promise: Promise<T>): Promise<T>;
-  /** From now on each message arrives twice (`double`), or after the one behind it (`reorder`). */
+  /** From now on each message arrives twice (`double`) or after the one that follows it (`reorder`). */
   disturb(how: "double" | "reorder" | "none"): void;
-  /** Ends every connection; others may be made. */
+  /** Drops every connection; new ones may be opened. */
   sever(): void;
   close(): Promise<void>;
 }
 
 export interface WorldOptions {
-  /** Calls under way from one node to another. */
+  /** Maximum number of calls in flight from one node to another. */
   readonly callsMax?: number;
 }
 
@@ -79,7 +79,7 @@ export function transportConformance(
 const actor: ActorRef = { kind: "business", id: "one" };
 const command = { type: "do" };
 
-/** Handlers that nobody should need. */
+/** Handlers that are expected never to be called. */
 const deaf: TransportHandlers = {
   ask: () => Promise.reject(new Error("nobody asked for this")),
   deliver: () => Promise.reject(new Error("nobody delivered this")),
@@ -89,7 +89,7 @@ function disposable(world: TransportWorld): { readonly world: TransportWorld } &
   return { world, [Symbol.asyncDispose]: () => world.close() };
 }
 
-/** Two nodes, and the first one's way to the second. */
+/** Opens two nodes and returns them with the first one's target for the second. */
 async function pair(
   world: TransportWorld,
   handlers: Partial<TransportHandlers>,
@@ -133,7 +133,7 @@ function describeCalls(world: () => TransportWorld): void {
   it("M5: a handler's failure keeps its reason, its effect and when to try again", async () => {
     const failures = [
       remoteFailure("not_here", { retryAfterSeconds: 2, effect: "not_applied" }),
-      // Not of the class, but with its members.
+      // Not an instance of the class, but an object with its members.
       Object.assign(new Error("x"), { reason: "quarantined", retryAfterSeconds: 30, effect: "unknown" }),
     ];
     const { target } = await pair(world(), { ask: () => Promise.reject(failures.shift()) });
@@ -176,7 +176,7 @@ function describeEnds(world: () => TransportWorld): void {
     const ask = async (_to: ActorRef, { type }: { readonly type: string }): Promise<unknown> =>
       type === "quick" ? "answered" : new Promise(() => {});
     const { target } = await pair(world(), { ask });
-    // With a connection that is there: a call that still waits for one is not sent.
+    // Make sure that a connection exists: a call that is still waiting for one has not been sent.
     await world().until(target.ask(actor, { type: "quick" }, 60_000));
     await world().until(
       expect(target.ask(actor, command, 100)).rejects.toMatchObject({ reason: "timeout", effect: "unknown" }),

@@ -1,41 +1,41 @@
 // Port: another node, as far as actors are concerned. Every implementation passes actor-transport.conformance.ts.
-// A node that runs alone needs none.
+// A node that runs alone does not need one.
 //
 // Obligations of an implementation:
-//   M1. The messages of one delivery are handed over together and in order, and the receiver's own answer comes back.
-//       Sending again what was not acknowledged is the sender's matter, knowing it again the receiver's: so between
-//       two actors messages count in the order of their `seq`, each at least once.
-//   M2. Every promise settles: a call whose answer is lost rejects, it never waits for ever.
-//   M3. Nothing is believed because it arrived: a peer proves that it is of this cluster, and which node it is,
-//       before its first message counts.
-//   M4. A call is never repeated by the transport, and a message that the network doubled is executed once.
-//   M5. A rejection is a {@link RemoteFailure}. Its effect is `not_applied` only if the other node never had the call,
-//       or said so itself; everything doubtful is `unknown`.
-//   M6. What waits is bounded: a call over the bound is refused at once as `overloaded`.
-//   M7. What crosses is plain JSON: the two sides share no object.
+//   M1. The messages of one delivery are handed over together and in order, and the receiver's own answer is returned.
+//       Resending what was not acknowledged is up to the sender, and recognising duplicates is up to the receiver, so
+//       between two actors messages are ordered by `seq` and delivered at least once.
+//   M2. Every promise settles: a call whose answer is lost rejects instead of waiting forever.
+//   M3. Nothing is trusted merely because it arrived: a peer proves that it belongs to this cluster, and which node it
+//       is, before its first message counts.
+//   M4. The transport never retries a call, and a message that the network duplicated is executed once.
+//   M5. A rejection is a {@link RemoteFailure}. Its effect is `not_applied` only if the other node never received the
+//       call, or said so itself; in every doubtful case it is `unknown`.
+//   M6. Every queue is bounded: a call over the bound is refused at once as `overloaded`.
+//   M7. Only plain JSON crosses: the two sides share no object.
 
 import type { ActorRef } from "../actors/messages/refs.ts";
 import { Unavailable, unavailableFacts } from "../std/unavailable.ts";
 
 export type { ActorRef };
 
-/** One message of an outbox on its way. */
+/** One outbox message in transit. */
 export interface Delivery {
-  /** Position in the sender's outbox; grows with every message. */
+  /** Position in the sender's outbox; it grows with every message. */
   readonly seq: number;
-  /** Plain JSON, named by `type`. */
+  /** Plain JSON whose kind is given by `type`. */
   readonly message: { readonly type: string };
 }
 
 /** One incarnation of a node. */
 export interface RemoteTarget {
-  /** Asks an actor there; rejects when there is no answer within `timeoutMs`. */
+  /** Asks an actor on that node; rejects when there is no answer within `timeoutMs`. */
   ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
-  /** Delivers in order and answers the highest `seq` that is committed at the receiver, 0 for none. */
+  /** Delivers in order and returns the highest `seq` committed at the receiver, or 0 if there is none. */
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
 }
 
-/** What a node does with the calls of others. A rejection that is a {@link RemoteFailure}, or has its members, crosses. */
+/** How a node handles calls from others. A rejection that is a {@link RemoteFailure}, or has its members, is passed on. */
 export interface TransportHandlers {
   ask(to: ActorRef, command: { readonly type: string }, timeoutMs: number): Promise<unknown>;
   deliver(to: ActorRef, from: string, messages: readonly Delivery[]): Promise<number>;
@@ -48,11 +48,11 @@ export const remoteFailureReasons = [
   "draining",
   "timeout",
   "store",
-  /** The actor does not live there, or that incarnation does not. */
+  /** The actor is not on that node, or that incarnation is not running. */
   "not_here",
-  /** No connection, or it was lost before the answer came. */
+  /** There is no connection, or it was lost before the answer came. */
   "unreachable",
-  /** Asking again does not help: too large, not understood, or a bug that the other node's log tells of. */
+  /** A retry does not help: the call is too large, is not understood, or hit a bug that the other node logs. */
   "refused",
 ] as const;
 
@@ -66,7 +66,7 @@ export function remoteFailure(
   facts: {
     readonly retryAfterSeconds: number;
     readonly effect: Unavailable["effect"];
-    /** For people and logs. */
+    /** Explanation for people and logs. */
     readonly detail?: string;
     readonly cause?: unknown;
   },
@@ -78,8 +78,9 @@ export function remoteFailure(
 }
 
 /**
- * A handler's rejection as it crosses: {@link Unavailable} for a reason that crosses, or whatever has its members, keeps
- * them; anything else is a bug there, `refused` with unknown effect.
+ * Turns a handler's rejection into the form that crosses the network. An {@link Unavailable} with a transferable reason,
+ * or anything with the same members, keeps them; anything else is a bug on that node and becomes `refused` with unknown
+ * effect.
  */
 export function asRemoteFailure(error: unknown): RemoteFailure {
   if (isRemoteFailure(error)) return error;

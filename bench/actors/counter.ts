@@ -1,4 +1,4 @@
-// The smallest actor there is, as a journaled and as an in-memory kind: what it costs is what the system costs.
+// The smallest possible actor, as a journaled and as an in-memory kind: its cost is the cost of the system.
 
 import { assign, setup } from "xstate";
 import type { ActorRef } from "../../actors/messages/refs.ts";

@@ -1,4 +1,4 @@
-// Durable calls through the actor system: so many callers, spread evenly over counters, each waiting for its answer.
+// Durable calls through the actor system: a number of callers, spread evenly over counters, each waiting for its answer.
 
 import { randomUUID } from "node:crypto";
 import type { ActorStore } from "../../storage/actor-store.ts";
@@ -7,7 +7,7 @@ import { counterSystem } from "./system.ts";
 
 export interface CallLoad {
   readonly actors: number;
-  /** Calls on their way at any time, spread evenly over the actors. */
+  /** Calls in flight at any time, spread evenly over the actors. */
   readonly callers: number;
   readonly calls: number;
 }
@@ -18,7 +18,7 @@ export interface DurableResult {
   readonly commits: number;
 }
 
-/** `onBegin` is told when all actors are in memory and the clock starts. */
+/** `onBegin` is called when all actors are in memory and the clock starts. */
 export async function drive(
   load: CallLoad,
   store: ActorStore,
@@ -27,7 +27,7 @@ export async function drive(
   const system = counterSystem(store);
   const run = randomUUID();
   const refs = Array.from({ length: load.actors }, (_, index) => durableRef(`${run}/${index}`));
-  // Actors are in memory before the clock starts: their first call claims them.
+  // Load all actors into memory before the clock starts: their first call claims them.
   await Promise.all(refs.map((ref) => system.ask(ref, add)));
   const commitsBefore = system.stats().commits;
   let called = 0;

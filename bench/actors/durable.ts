@@ -1,5 +1,5 @@
 // Child process: durable calls through the actor system, on a store that syncs to disk. On request it records the
-// fenced commits that the calls came to, in the groups in which they shared transactions, for the floor to repeat.
+// fenced commits that the calls produced, grouped by shared transaction, for the floor to repeat.
 
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
@@ -19,7 +19,7 @@ async function run(load: DurableLoad): Promise<DurableResult> {
   return await drive(load, openSqliteActorStore(database, { now: Date.now }));
 }
 
-/** Commits by the transaction that they shared, in order. */
+/** Records the commits by the transaction that they shared, in order. */
 async function record(load: DurableLoad): Promise<readonly (readonly ActorCommit[])[]> {
   await using database = SqliteDatabase.open(load.file);
   const groups: ActorCommit[][] = [];
@@ -52,7 +52,7 @@ async function record(load: DurableLoad): Promise<readonly (readonly ActorCommit
 
 let isGroupOpen = false;
 
-/** Works of one transaction run without a microtask in between (storage/sqlite/database.ts, D4). */
+/** Work of one transaction runs without a microtask in between (storage/sqlite/database.ts, D4). */
 function groupOfNow(groups: ActorCommit[][]): ActorCommit[] {
   const last = groups.at(-1);
   if (isGroupOpen && last !== undefined) return last;

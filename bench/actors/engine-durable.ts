@@ -1,5 +1,5 @@
-// Child process: durable calls through the actor system on Cassandra. On request it records the commits that the calls came
-// to, for the floor to make again.
+// Child process: durable calls through the actor system on Cassandra. On request it records the commits that the calls
+// produced, for the floor to repeat.
 
 import type { ActorCommit, ActorStore } from "../../storage/actor-store.ts";
 import { openCassandraActorStore } from "../../storage/cassandra/actor-store.ts";
@@ -13,7 +13,7 @@ export interface EngineLoad extends CallLoad {
 }
 
 export interface RecordedCommits {
-  /** In the order in which they were sent; those of the actors' first calls are left out. */
+  /** The commits in the order in which they were sent, without those of the actors' first calls. */
   readonly commits: readonly ActorCommit[];
 }
 

@@ -1,4 +1,4 @@
-// Child process: messages to in-memory actors that nobody waits for.
+// Child process: messages to in-memory actors for which no sender waits.
 
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
@@ -11,7 +11,7 @@ export interface MessageLoad {
   readonly messages: number;
 }
 
-/** Messages sent before they are let run: well below what a mailbox holds. */
+/** Messages queued before they are processed: well below the capacity of a mailbox. */
 const burstPerActor = 40;
 
 /** Milliseconds until all messages were handled. */

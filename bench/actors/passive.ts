@@ -1,6 +1,6 @@
-// Child process: what actors cost that were used once and have left the memory since.
-// The page cache of the store is bounded and has nothing to do with their number; it is kept small here, because
-// it would hide what is measured.
+// Child process: the cost of actors that were used once and have since been passivated.
+// The page cache of the store is bounded and does not depend on their number; it is kept small here, because it would
+// mask what is measured.
 
 import { openSqliteActorStore } from "../../storage/sqlite/actor-store.ts";
 import { SqliteDatabase } from "../../storage/sqlite/database.ts";
@@ -11,7 +11,7 @@ import { counterSystem } from "./system.ts";
 export interface PassiveLoad {
   /** Path of the store file. */
   readonly file: string;
-  /** Actors before the first reading: they warm up whatever does not grow with the number of actors. */
+  /** Actors before the first reading: they warm up everything that does not grow with the number of actors. */
   readonly warmUp: number;
   readonly actors: number;
 }
@@ -25,7 +25,7 @@ export interface PassiveResult {
 const callsAtOnce = 2_000;
 
 async function run(load: PassiveLoad): Promise<PassiveResult> {
-  // Nothing here is about surviving a loss of power.
+  // Surviving a power failure does not matter here.
   await using database = SqliteDatabase.open(load.file, { synchronous: "NORMAL" });
   database.db.exec("PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;");
   const system = counterSystem(openSqliteActorStore(database, { now: Date.now }), {

@@ -1,4 +1,4 @@
-// An actor system of counters on a SQLite file, as a node composes one.
+// An actor system of counters on a SQLite file, composed as in a node.
 
 import { randomUUID } from "node:crypto";
 import type { ActorLimits } from "../../actors/system/limits.ts";

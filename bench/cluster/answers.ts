@@ -1,4 +1,4 @@
-// Searches and fetches of a node in a region, against a bare server that asks the same engines for as much.
+// Searches and fetches of a node in a region, against a bare server that sends the same requests to the same engines.
 
 import type { JsonValue } from "../../protocol/canonical-json.ts";
 import { hitsFilterPath } from "../../storage/elasticsearch/hits.ts";
@@ -188,10 +188,10 @@ interface PlannedQuery {
   readonly plan: RequestPlan;
 }
 
-/** Tries of a kind for one query that is wanted of it, at most. */
+/** Maximum number of candidates tried for each query wanted of a kind. */
 const triesMax = 4;
 
-/** Distinct queries that each answer a full page, the kinds in turn. */
+/** Distinct queries that each return a full page, alternating between the kinds. */
 async function planQueries(
   { child, region }: ClusterNode,
   setting: ClusterSetting,

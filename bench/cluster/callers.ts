@@ -1,4 +1,4 @@
-// Businesses and AI companies that the nodes meet with their first request.
+// Businesses and AI companies that are unknown to the nodes until their first request.
 
 import { createSigner } from "../../crypto/file-signer.ts";
 import { FileKeyStore } from "../../crypto/key-store.ts";
@@ -10,7 +10,7 @@ import { type Caller, makeRequest, targetOf } from "../requests.ts";
 
 let parties = 0;
 
-/** A key of a new party, with the grant that makes it known; `keysFolder` is the nodes'. */
+/** A key of a new party, with the grant that introduces it; `keysFolder` is the nodes'. */
 async function newCaller(
   keysFolder: string,
   role: SandboxGrant["role"],
@@ -33,7 +33,7 @@ export async function newCompany(keysFolder: string): Promise<Caller> {
   return (await newCaller(keysFolder, "retrieval")).caller;
 }
 
-/** A new business, which the nodes at `businessUrl` know from now on and which is at home in their region. */
+/** A new business, which the nodes at `businessUrl` know from now on and whose home is their region. */
 export async function newPublisher(keysFolder: string, businessUrl: string): Promise<Publisher> {
   const { uuid, caller } = await newCaller(keysFolder, "integration");
   const plan = { method: "GET", path: "/v1/seal-context", tag: "svc-business-read" } as const;

@@ -10,7 +10,7 @@ export interface BenchEngines extends AsyncDisposable {
   readonly elastic: readonly string[];
 }
 
-/** Null, said aloud, where this machine cannot run them. */
+/** Returns null, and says so, where this machine cannot run them. */
 export async function openEngines(say: (what: string) => void): Promise<BenchEngines | null> {
   const running = runningEngines();
   if (running !== null) return running;

@@ -1,4 +1,4 @@
-// From kill -9 of a node to the first answer that needs one of its actors.
+// Time from kill -9 of a node to the first answer that needs one of its actors.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { nonceRef } from "../../actors/messages/refs.ts";
@@ -14,7 +14,7 @@ import type { ClusterNode, ClusterSetting } from "./setting.ts";
 
 const pauseMs = 20;
 const patienceMs = 60_000;
-/** Between a start and the next kill: the view has settled. */
+/** Pause between a start and the next kill, for the view to settle. */
 const settleMs = 3_000;
 
 export async function measureFailover(
@@ -28,7 +28,7 @@ export async function measureFailover(
   for (let round = 0; round < world.size(7, 2); round += 1) {
     world.say(`cluster: failover, round ${round + 1}`);
     const caller = await callerAt(setting, [node, second], second);
-    // Its key is known then, and its actor in memory.
+    // By then its key is known, and its actor in memory.
     await untilAnswered(second, caller);
     await untilAnswered(node, caller);
     await delay(settleMs);
@@ -66,14 +66,14 @@ async function callerAt(
   }
 }
 
-/** Asks, signed anew each time, until there is an answer that an actor took part in. */
+/** Sends requests, each newly signed, until there is an answer in which an actor took part. */
 async function untilAnswered({ urls }: ClusterNode, caller: Caller): Promise<void> {
   const path = `/v1/records/${productId(0)}`;
   const lateMs = performance.now() + patienceMs;
   const connection = await Connection.open(targetOf(urls.base_url));
   try {
     while (performance.now() < lateMs) {
-      // No record id: refused once the nonce is claimed.
+      // Not a record id: refused once the nonce is claimed.
       const plan = { method: "GET", path, tag: "svc-retrieval" } as const;
       const { status, body } = await connection.exchange(await makeRequest(urls.base_url, caller, plan));
       if (status === 422 || status === 400) return;

@@ -1,5 +1,5 @@
 // Fills the stores and every region's index with records as a push would: the chunks of a batch are processed by the
-// service's own code. Left out is what a request and its actors decide; the business never hears of these records.
+// service's own code. What a request and its actors decide is skipped; the business is never informed of these records.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type {
@@ -31,7 +31,7 @@ export interface FillBatch {
   readonly batch: SealedBatch;
 }
 
-/** A region that has just begun, or is slow, is asked again. */
+/** A region that has just started, or is slow, is retried. */
 const attemptsMax = 20;
 const retryMs = 500;
 
@@ -82,7 +82,7 @@ async function isEverywhere(
 }
 
 function contextOf(actors: NodeServices["actors"], facts: PushFacts, chunk: number): ActivityContext<"push"> {
-  /** The business is never asked: its answer is made here. */
+  /** The business actor is never asked: its answer is made here. */
   const ask = <K extends KindOf<ActorProtocols>, T extends CommandType<ActorProtocols[K]>>(
     to: ActorRef<K>,
     command: CommandOf<ActorProtocols[K], T>,
@@ -106,7 +106,7 @@ function isAssign(command: Message): command is CommandOf<BusinessProtocol, "chu
   return command.type === "chunk.assign";
 }
 
-/** Every record is new. */
+/** Assigns a leaf as a new record. */
 function assigned({ leaf_index, record_id }: LeafClaim): LeafAssignment {
   return { leaf_index, record_id, outcome: "accepted", generation: 1, change: 1 };
 }

@@ -1,4 +1,4 @@
-// Child process: a node of the service among others, as `npm start` runs one, configured by the environment that it is given.
+// Child process: a node of the service among others, as `npm start` runs one, configured by the given environment.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { pushRef } from "../../actors/messages/refs.ts";
@@ -19,7 +19,7 @@ export interface ClusterUrls {
   readonly business_url: string;
 }
 
-/** A version as it is stored, and the head that moved to it. */
+/** A stored version, and the head that moved to it. */
 export interface Stored {
   readonly version: RecordVersion;
   readonly head: RecordHead;
@@ -45,7 +45,7 @@ async function open({ env }: { readonly env: Readonly<Record<string, string>> })
   return node.urls;
 }
 
-/** Engines that have just begun, and a node between two lives, are asked again. */
+/** Retries while engines have just started, or a node is between two incarnations. */
 async function retryUntil<T>(ask: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + patienceMs;
   for (;;) {
@@ -75,7 +75,7 @@ function recordIds(params: {
   );
 }
 
-/** How many rows each query answers, and the query as the index takes it. */
+/** The number of rows that each query returns, and the query in the form that the index takes. */
 async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   const answers = [];
   for (const body of bodies) {
@@ -87,7 +87,7 @@ async function explain({ bodies }: { readonly bodies: readonly JsonValue[] }) {
   return answers;
 }
 
-/** Resolves once the push has ended, its rows indexed; answers how. */
+/** Resolves with the outcome once the push has ended and its rows are indexed. */
 async function awaitPush(push: { readonly businessUuid: string; readonly pushId: string }) {
   const ref = pushRef(push.businessUuid, push.pushId);
   const options = { timeoutMs: patienceMs };
@@ -97,7 +97,7 @@ async function awaitPush(push: { readonly businessUuid: string; readonly pushId:
     );
     if (report === null) throw new Error(`push ${push.pushId} was never accepted`);
     if (report.state !== "processing") return report;
-    // Settled, and an index has not confirmed yet.
+    // The push is settled, but an index has not confirmed it yet.
     await delay(indexPollMs);
   }
 }
@@ -114,7 +114,7 @@ async function readStored({ ids }: { readonly ids: readonly string[] }): Promise
   );
 }
 
-/** Products that a search of this region could find. */
+/** Number of products that a search of this region could find. */
 function indexedProducts(): Promise<number> {
   return running().services.index.count("products");
 }

@@ -1,4 +1,4 @@
-// A push of the largest batch until both regions find it, against what nobody could leave out of storing it.
+// A push of the largest batch until both regions find it, against the work that no implementation could skip.
 
 import { IndexNames, rowsAlias } from "../../storage/elasticsearch/names.ts";
 import type { Child } from "../child.ts";
@@ -20,7 +20,7 @@ interface Common {
   readonly world: World;
   readonly setting: ClusterSetting;
   readonly node: ClusterNode;
-  /** One of each region. */
+  /** One node of each region. */
   readonly nodes: readonly ClusterNode[];
 }
 
@@ -70,7 +70,7 @@ export async function measurePushes(
   ];
 }
 
-/** A push of a new business: from the first byte of the request until it is complete, which every index has to confirm. */
+/** A push of a new business, from the first byte of the request until it is complete, which every index has to confirm. */
 async function pushOnce(
   { setting, node, nodes }: Common,
   range: ProductRange,

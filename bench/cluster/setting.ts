@@ -1,4 +1,4 @@
-// Nodes in two regions on real engines, each a process of its own, with a keyspace and indices of this run.
+// Nodes in two regions on real engines, each in its own process, with a keyspace and indices for this run.
 
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -14,7 +14,7 @@ import type { ClusterUrls } from "./node.ts";
 export interface ClusterNode {
   readonly name: string;
   readonly region: string;
-  /** Where other nodes find it: what placement goes by. */
+  /** The address at which other nodes find it, which determines placement. */
   readonly address: string;
   readonly urls: ClusterUrls;
   readonly child: Child;
@@ -36,12 +36,12 @@ export class ClusterSetting implements AsyncDisposable {
     this.keysFolder = join(this.#folder, "keys");
   }
 
-  /** Of the region's index names. */
+  /** Prefix of the region's index names. */
   indexPrefix(region: string): string {
     return `${this.name}-${region}-`;
   }
 
-  /** Place of the region among the engines. */
+  /** Index of the region among the engines. */
   at(region: string): number {
     return this.engines.regions.indexOf(region);
   }
@@ -56,7 +56,7 @@ export class ClusterSetting implements AsyncDisposable {
     };
   }
 
-  /** Starts a node, anew if `again` names one that has ended. */
+  /** Starts a node; if `again` names one that has ended, restarts that one. */
   async start(region: string, again: ClusterNode | null = null): Promise<ClusterNode> {
     const name = again?.name ?? `${region}-${this.#children.size}`;
     const address = again?.address ?? `127.0.0.1:${await freePort()}`;
@@ -96,7 +96,7 @@ export class ClusterSetting implements AsyncDisposable {
     };
   }
 
-  /** Engines that were not started for this run go on without it. */
+  /** Removes this run's data from engines that were not started for it and keep running. */
   async #dropTraces(): Promise<void> {
     const { cassandra, elastic, regions } = this.engines;
     const [address = ""] = (cassandra[0] ?? "").split(":");

@@ -1,5 +1,5 @@
-// Child process, floor of durable calls on Cassandra: conditional batches with the rows of the commits that the calls came
-// to, as many at once, straight through the driver's session. The statements are made beforehand; nothing is decided,
+// Child process, floor of durable calls on Cassandra: conditional batches with the rows of the recorded commits, with the
+// same concurrency, directly through the driver's session. The statements are prepared beforehand; nothing is decided,
 // built or kept in memory.
 
 import { randomUUID } from "node:crypto";
@@ -68,7 +68,7 @@ async function send(session: CassandraSession, batch: readonly Statement[]): Pro
   if (!applied) throw new Error("a batch was refused that was applied when it was recorded");
 }
 
-/** Every actor stands as it did before the first of its commits. */
+/** Brings every actor to its state before the first of its commits. */
 async function beginAll(
   session: CassandraSession,
   commits: readonly ActorCommit[],
@@ -89,7 +89,7 @@ async function beginAll(
   }
 }
 
-/** Other partitions than those of any other run. */
+/** A partition key that no other run uses. */
 function keyOf({ kind, id }: ActorRef, run: string): readonly [string, string] {
   return [kind, `${run}/${id}`];
 }

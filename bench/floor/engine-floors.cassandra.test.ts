@@ -37,7 +37,7 @@ describe.skipIf(cassandra === "" || !hasElastic)("with the engines that the envi
 
 const start = (path: string): Child => Child.start(path, { profileTo: null });
 
-/** A connection for each test. */
+/** A separate connection for each test. */
 function sessionOf(keyspace: () => TestKeyspace): () => CassandraSession {
   let session: CassandraSession;
   beforeEach(async () => {
@@ -191,7 +191,7 @@ function serveTests(keyspace: () => TestKeyspace, place: () => EnginePlace): voi
       const many = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? fetchOne() : search()));
       await sendAll(target, many, lanes);
       expect(await kept()).toEqual({ nonces: 22, envelopes: Array.from({ length: 22 }, () => 900) });
-      // What the engines do not answer is no answer, and nothing is kept of it.
+      // What the engines do not find is answered with 500, and nothing is stored for it.
       const unknown = requestOf("GET", `/v1/records/${recordIdFor("products", 7, 2)}`, "");
       expect((await sendOne(target, unknown)).status).toBe(500);
       const lost = requestOf("POST", "/v1/search", "a query of nothing");

@@ -1,5 +1,5 @@
-// Conditional batches as bare as they can be: the statements of the actor store (a fence and a row) in partitions of their
-// own, one for each batch that is under way, so that none waits for another.
+// Minimal conditional batches: the statements of the actor store (a fence and a row) in separate partitions, one for each
+// batch in flight, so that none waits for another.
 
 import { randomUUID } from "node:crypto";
 import { neverWakes } from "../../storage/cassandra/actor-rows.ts";
@@ -14,7 +14,7 @@ const cql = {
   put: "INSERT INTO actor (kind, id, rt, k, k2, body) VALUES (?, ?, 16, 0, ?, ?) USING TTL ?",
 } as const;
 
-/** As long as the service holds a nonce whose signature lives five minutes. */
+/** As long as the service keeps a nonce whose signature is valid for five minutes. */
 const nonceSeconds = 370;
 
 interface Lane {
@@ -45,7 +45,7 @@ export class BatchLanes {
     return lanes;
   }
 
-  /** One conditional batch that keeps a nonce. */
+  /** Stores a nonce with one conditional batch. */
   async keep(nonce: string): Promise<void> {
     const lane = this.#free.pop();
     if (lane === undefined) throw new Error("there are more requests at once than lanes");

@@ -1,6 +1,6 @@
-// Child process, floor of a push on real engines: the versions, heads and catalogue rows that ours stored written to
-// Cassandra again, and its rows sent to every region's Elasticsearch again, under other ids, side by side and with as many
-// requests at once as ours may have. Everything is made beforehand; nothing is judged, signed or journaled.
+// Child process, floor of a push on real engines: the versions, heads and catalogue rows that ours stored are written to
+// Cassandra again, and its rows sent to every region's Elasticsearch again, under other ids, in parallel and with as many
+// concurrent requests as ours may have. Everything is prepared beforehand; nothing is judged, signed or journaled.
 
 import { rowPut } from "../../collections/row-change.ts";
 import { Semaphore } from "../../std/semaphore.ts";
@@ -21,10 +21,10 @@ import type { EnginePlace } from "./engine-serve.ts";
 
 export interface EnginePush {
   readonly place: EnginePlace;
-  /** Every region's Elasticsearch and the alias that its rows are written through. */
+  /** Every region's Elasticsearch and the alias through which its rows are written. */
   readonly indexes: readonly { readonly elastic: string; readonly alias: string }[];
   readonly stored: readonly Stored[];
-  /** Makes the ids, and so the rows, others than those of any other run: digits of base 32. */
+  /** Makes the ids, and so the rows, different from those of any other run: base 32 digits. */
   readonly mark: string;
 }
 
@@ -33,7 +33,7 @@ export interface EnginePushResult {
   readonly cpu: CpuTimes;
 }
 
-/** As many as the service's stores have: storage/cassandra/record-store.ts, storage/elasticsearch/row-index.ts. */
+/** The same limits as in the service's stores: storage/cassandra/record-store.ts, storage/elasticsearch/row-index.ts. */
 const writesAtOnce = 128;
 const bulksAtOnce = 4;
 
@@ -65,7 +65,7 @@ async function run(push: EnginePush): Promise<EnginePushResult> {
   }
 }
 
-/** The last digits of the id become others; the order of ids that are alike so far does not matter here. */
+/** Replaces the last digits of the id; the relative order of ids with the same prefix does not matter here. */
 function markedWith({ version, head }: Stored, mark: string): Stored {
   const record_id = version.record_id.slice(0, -mark.length) + mark;
   return { version: { ...version, record_id }, head: { ...head, record_id } };

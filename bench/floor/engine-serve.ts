@@ -1,7 +1,7 @@
-// Child process, floor of fetch and search on real engines: a bare `node:http` server that does for every request, one
-// after the other, what nobody could leave out: one signature verified; the query asked of Elasticsearch or the record
-// read from Cassandra; one signature made; one conditional batch that keeps the nonce; one receipt written. It answers
-// bytes that it was given. Clients, statements and threads are those of the service.
+// Child process, floor of fetch and search on real engines: a bare `node:http` server that does for every request, in
+// sequence, the work that no implementation could skip: verify one signature; query Elasticsearch or read the record from
+// Cassandra; make one signature; store the nonce with one conditional batch; write one receipt. It answers with given
+// bytes. Clients, statements and threads are those of the service.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -31,9 +31,9 @@ export interface EngineQuery {
 
 export interface EngineFloorPlan extends Omit<FloorPlan, "file"> {
   readonly place: EnginePlace;
-  /** Requests at once, at most. */
+  /** Maximum number of concurrent requests. */
   readonly lanes: number;
-  /** What is asked of Elasticsearch, by the body of the request. Any other request is a fetch. */
+  /** The Elasticsearch query for each request body. Any other request is a fetch. */
   readonly queries: ReadonlyMap<string, EngineQuery>;
 }
 
@@ -121,7 +121,7 @@ class EngineFloor {
 
 let floor: EngineFloor | null = null;
 
-/** The port that it listens on. */
+/** Starts to listen and returns the port. */
 async function listen(plan: EngineFloorPlan): Promise<number> {
   const { cassandra, region, keyspace } = plan.place;
   const session = await openCassandraSession({ contactPoints: [cassandra], localDc: region, keyspace });

@@ -1,6 +1,6 @@
-// Child process, floor of durable calls: the very commits that the calls came to, as plain SQL, in the same groups.
+// Child process, floor of durable calls: exactly the commits that the calls produced, as plain SQL, in the same groups.
 // The statements are those of the store (fence, rows, snapshot, pruning); nothing is decided, built or waited for. The log
-// is copied in a thread of its own, as in the service.
+// is checkpointed in a separate thread, as in the service.
 
 import type { StatementSync } from "node:sqlite";
 import type { ActorCommit } from "../../storage/actor-store.ts";

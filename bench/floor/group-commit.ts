@@ -1,5 +1,5 @@
-// Group commit as small as it can be: whatever was asked for in one turn of the event loop is one transaction. The log
-// is copied in a thread of its own, as in the service.
+// Minimal group commit: everything requested in one turn of the event loop is one transaction. The log is checkpointed in
+// a separate thread, as in the service.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Checkpointer, createCheckpointer } from "../../storage/sqlite/checkpointer.ts";
@@ -18,7 +18,7 @@ export class GroupCommit {
     this.#changes = this.db.prepare("SELECT total_changes() AS total");
   }
 
-  /** Resolves once what `run` did is on disk. */
+  /** Resolves once the effect of `run` is on disk. */
   write(run: () => void): Promise<void> {
     return new Promise((done) => {
       this.#works.push({ run, done });

@@ -1,4 +1,4 @@
-// Thread of push.ts: inserts rows with their terms into a file of its own, each list in one transaction, and says when.
+// Thread of push.ts: inserts rows with their terms into its own file, each list in one transaction, and reports when.
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";

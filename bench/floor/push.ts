@@ -1,8 +1,8 @@
-// Child process, floor of a push: what nobody could leave out between a batch's body and its searchable rows. Parsing,
-// hashing, the Merkle tree, the canonical form of each row, two signatures a record, and inserts of the very bytes that the
-// service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or analysed. The threads
-// are those of the service, and as there the next chunk is signed while one is written, and rows are inserted (push-rows.ts)
-// while the main thread goes on; done is done when all is committed.
+// Child process, floor of a push: the work between a batch's body and its searchable rows that no implementation could
+// skip. Parsing, hashing, the Merkle tree, the canonical form of each row, two signatures per record, and inserts of exactly
+// the bytes that the service stored, with the terms of the text index, in plain tables. Nothing is checked, projected or
+// analysed. The threads are those of the service; as there, the next chunk is signed while one is written, and rows are
+// inserted (push-rows.ts) while the main thread continues; the push is done when everything is committed.
 
 import { createHash, generateKeyPairSync, hash } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -70,14 +70,14 @@ class FloorStore {
     this.#version = this.#db.prepare("INSERT INTO version VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#head = this.#db.prepare("INSERT INTO head VALUES (?, ?, 1, ?)");
     this.#rows = new Worker(new URL("./push-rows.ts", import.meta.url), { workerData: `${file}-rows` });
-    // Its failure is this process's: nobody listens for it.
+    // A failure of the thread ends this process as well: it has no error listener.
     this.#rows.on("message", () => {
       this.#rowsUnderWay -= 1;
       if (this.#rowsUnderWay === 0) this.#rowsDone();
     });
   }
 
-  /** One transaction, and one of the rows, which is not waited for. */
+  /** One transaction here, and one for the rows, which is not awaited. */
   insertAll(records: readonly (readonly [StoredRecord, Made])[]): void {
     this.#db.exec("BEGIN IMMEDIATE");
     for (const [record, made] of records) this.#insert(record, made);
@@ -130,7 +130,7 @@ const projection = newSigner();
 const sidecars = newSigner();
 
 export interface FloorPushResult {
-  /** Until the last record was on disk. */
+  /** Milliseconds until the last record was on disk. */
   readonly elapsedMs: number;
   readonly cpu: CpuTimes;
 }
@@ -192,7 +192,7 @@ function base64(bytes: Uint8Array | undefined): string {
 
 const [leafMark, nodeMark] = [Uint8Array.of(0), Uint8Array.of(1)];
 
-/** RFC 6962 §2.1, over a whole level at a time. */
+/** The Merkle root of RFC 6962 §2.1, computed level by level. */
 function merkleRoot(leaves: readonly Uint8Array[]): Uint8Array {
   let level: Uint8Array[] = leaves.map((leaf) => createHash("sha256").update(leafMark).update(leaf).digest());
   while (level.length > 1) {

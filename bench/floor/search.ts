@@ -1,6 +1,6 @@
-// Child process, floor of search: the same queries asked of SQLite directly, without a server, in both ways that there
-// are: as one statement each over plain tables (an index by price, FTS5 with its own ranking), and of the service's index
-// itself. For each kind of query the faster way is the floor.
+// Child process, floor of search: the same queries asked of SQLite directly, without a server, in two ways: as one statement
+// each over plain tables (an index by price, FTS5 with its own ranking), and through the service's index itself. For each
+// kind of query the faster way is the floor.
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { collections } from "../../collections/collections.ts";
@@ -19,7 +19,7 @@ class PlainTables {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** Copies the products of an index file into tables of a file of its own. */
+  /** Copies the products of an index file into tables of a separate file. */
   constructor(paths: { readonly index: string; readonly plain: string }) {
     this.#db = new DatabaseSync(paths.plain);
     this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
@@ -55,7 +55,7 @@ class PlainTables {
     this.#db.exec("COMMIT; ANALYZE; INSERT INTO text (text) VALUES ('optimize')");
   }
 
-  /** Rows of a query such as queries.ts makes. */
+  /** Rows for a query in the form that queries.ts makes. */
   search(query: RowQuery): readonly unknown[] {
     const { sql, params } = plainStatement(query);
     let statement = this.#statements.get(sql);
@@ -110,7 +110,7 @@ function conditionOf(clause: RowQuery["clauses"][number]): readonly [string, SQL
 let index: SqliteRowIndex | null = null;
 let plain: PlainTables | null = null;
 
-/** Opens the index file, and makes plain tables of it. */
+/** Opens the index file, and builds plain tables from it. */
 function open(paths: { readonly index: string; readonly plain: string }): void {
   index = new SqliteRowIndex(paths.index);
   plain = new PlainTables(paths);
@@ -133,7 +133,7 @@ function rowQueries({ bodies }: Bodies): readonly RowQuery[] {
   });
 }
 
-/** How many rows each query answers. Both ways must agree. */
+/** Number of rows that each query returns. Both ways must agree. */
 async function countRows(params: Bodies): Promise<readonly number[]> {
   const counts: number[] = [];
   for (const query of rowQueries(params)) {

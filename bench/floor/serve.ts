@@ -1,5 +1,5 @@
-// Child process, floor of fetch and search: a bare `node:http` server that does for every request what nobody could
-// leave out (one signature verified, one made, a nonce and a receipt on disk) and answers bytes that it was given.
+// Child process, floor of fetch and search: a bare `node:http` server that does for every request the work that no
+// implementation could skip (one signature verified, one made, a nonce and a receipt on disk) and answers with given bytes.
 // Verifying is on the main thread and signing on the thread pool, as in the service.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
@@ -88,7 +88,7 @@ class Floor {
 
 let floor: Floor | null = null;
 
-/** The port that it listens on. */
+/** Starts to listen and returns the port. */
 async function listen(plan: FloorPlan): Promise<number> {
   const started = new Floor(plan);
   floor = started;

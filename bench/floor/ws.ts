@@ -1,5 +1,5 @@
-// Child process, floor of calls between nodes: `ws` by itself. A message is one JSON text with the call's number, the
-// answer another; nothing is authenticated, bounded, timed or kept alive.
+// Child process, floor of calls between nodes: plain `ws`. A message is one JSON text with the call's number, the answer
+// another; nothing is authenticated, bounded, timed or kept alive.
 
 import type { AddressInfo } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
@@ -21,7 +21,7 @@ let client: WebSocket | null = null;
 const waiting = new Map<number, (value: unknown) => void>();
 let lastId = 0;
 
-/** The address that it answers at. */
+/** Starts to listen and returns the address. */
 async function listen(): Promise<string> {
   const started = new WebSocketServer(options);
   server = started;

@@ -1,4 +1,4 @@
-// Regions of nodes on real engines, against the engines asked directly. Two regions with one node each, and for failover a
+// Regions of nodes on real engines, against the engines queried directly. Two regions with one node each, and for failover a
 // second node in one of them.
 
 import { measureAnswers } from "../cluster/answers.ts";
@@ -21,7 +21,7 @@ export async function measureCluster(world: World): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const measure of parts) {
     const measured = await measure(world, setting, nodes);
-    // The section takes ten minutes: what is known of it is told at once.
+    // The section takes ten minutes, so each result is reported at once.
     for (const { name, ratio, ours } of measured)
       world.say(`cluster: ${name}: ${(ratio ?? ours).toFixed(2)}`);
     figures.push(...measured);

@@ -1,4 +1,4 @@
-// Fetches of distinct records against a bare server that does what nobody could leave out.
+// Fetches of distinct records against a bare server that does the work that no implementation could skip.
 
 import type { Child } from "../child.ts";
 import { type CpuTimes, cpuBetween } from "../cpu-times.ts";
@@ -23,7 +23,7 @@ export async function measureFetch(world: World): Promise<readonly Figure[]> {
   );
 }
 
-/** Fetches of products of a node, by their numbers. */
+/** Measures fetches of a node's products, which are given by their numbers. */
 export async function measureFetchOf(
   world: World,
   node: OpenNode,
@@ -45,7 +45,7 @@ export async function measureFetchOf(
     return await measure(child, target, await makeRequests(baseUrl, caller, some));
   };
   const sides = { ours: side(targetOf(baseUrl), node.child), floor: side(floorTarget, floor) };
-  // The first part of the records warms both up, and is not asked for again.
+  // The first part of the records warms both up, and is not requested again.
   await sides.ours(-1);
   await sides.floor(-1);
   const rounds = await takeRounds(roundCount(world), sides);

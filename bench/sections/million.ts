@@ -1,5 +1,5 @@
-// One machine on the embedded store with as many records as it is meant for: all that it is asked for, and what it takes.
-// Not part of a run that names no sections, for the home alone takes as long as everything else.
+// One machine on the embedded store with as many records as it is meant for: every kind of request, and what it costs.
+// Not part of a run that names no sections, because the home alone takes as long as everything else.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,14 +50,14 @@ async function askNode(
     rounds: world.size(searchRounds, 1),
     each: world.size(180, 60),
   });
-  // Spread over the whole catalogue, so that what is read is not near each other.
+  // Spread over the whole catalogue, so that reads have no locality.
   const fetched = Math.min(products, world.size(80_000, 20_000));
   const numbers = Array.from({ length: fetched }, (_, index) => Math.floor((index * products) / fetched));
   const fetches = await measureFetchOf(world, node, numbers);
   return [first, p50, p99, throughput, ...fetches, ...(await memoryOf(node))];
 }
 
-/** The first search with a text since the start: until then nothing of the texts is in memory. */
+/** The first search with a text since the start: until then no texts are in memory. */
 async function firstSearch({ sandbox }: OpenNode): Promise<Figure> {
   const bytes = Buffer.from(JSON.stringify(queryKinds[0]?.body(0)));
   const plan = { method: "POST", path: "/v1/search", tag: "svc-retrieval", body: bytes } as const;

@@ -1,4 +1,4 @@
-// A push of the largest batch, until it is complete and searchable, against what nobody could leave out of it.
+// A push of the largest batch, until it is complete and searchable, against the work that no implementation could skip.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Child } from "../child.ts";
@@ -16,7 +16,7 @@ const warmUpRecords = 500;
 const memorySampleMs = 10;
 const megabyte = 1_000_000;
 
-/** The measured push, with what the service stored of it. */
+/** The measured push, with what the service stored for it. */
 interface Capture {
   readonly prepared: PreparedPush;
   readonly stored: readonly StoredRecord[];
@@ -26,11 +26,11 @@ interface Capture {
 interface Measured {
   readonly elapsedMs: number;
   readonly cpu: CpuTimes;
-  /** Highest resident memory while it ran, less that before; null where it cannot be read. */
+  /** Peak resident memory during the push, minus that before; null where it cannot be read. */
   readonly grownBytes: number | null;
 }
 
-/** Where a round's push goes: a home, and the number of the first product that is not in it. */
+/** Target of a round's push: a home, and the number of the first product that is not in it. */
 interface Place {
   readonly home: string;
   readonly first: number;
@@ -41,7 +41,7 @@ export function measurePush(world: World): Promise<readonly Figure[]> {
   return measurePushOf(world, world.size(5, 1), place);
 }
 
-/** Pushes into a home that holds so many products already; each of them stays there. */
+/** Measures pushes into a home that already holds this many products; the pushed ones stay there. */
 export function measurePushInto(
   world: World,
   rounds: number,
@@ -125,7 +125,7 @@ async function pushToService(
   return { measured, capture: () => ({ ...storedOf(prepared), warmUp: storedOf(warmUp) }) };
 }
 
-/** From the first byte of the request to a search that finds the last record. */
+/** Times a push from the first byte of the request to a search that finds the last record. */
 async function timePush(node: OpenNode, prepared: PreparedPush): Promise<Measured> {
   const records = prepared.records.length;
   const productsBefore = await node.child.call<number>("indexedProducts", null);
@@ -176,7 +176,7 @@ async function pushToFloor(world: World, { prepared, stored, warmUp }: Capture):
   return await run(prepared, stored);
 }
 
-/** Reads a child's resident memory until stopped; answers by how much its highest reading exceeds the first. */
+/** Reads a child's resident memory until stopped; returns by how much its highest reading exceeds the first. */
 function watchMemory(child: Child): { stop(): Promise<number | null> } {
   let stopped = false;
   const watch = async (): Promise<number | null> => {

@@ -26,7 +26,7 @@ interface Query {
 interface Side {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** The middle by kind of query. */
+  /** Medians by kind of query. */
   readonly kindsMs: readonly number[];
   readonly rate: number;
 }
@@ -43,7 +43,7 @@ export async function measureSearch(world: World): Promise<readonly Figure[]> {
   return [p50, throughput];
 }
 
-/** Searches of a node over a home with so many products. */
+/** Measures searches of a node over a home with this many products. */
 export async function measureSearchOf(
   world: World,
   node: OpenNode,
@@ -79,14 +79,14 @@ export interface SearchedHome {
   readonly home: string;
   readonly products: number;
   readonly rounds: number;
-  /** Queries of a round; another as many warm up. */
+  /** Queries of a round; the same number again warms up. */
   readonly each: number;
 }
 
-/** Tries of a kind for one query that is wanted of it, at most. */
+/** Maximum number of candidates tried for each query wanted of a kind. */
 const triesMax = 4;
 
-/** Distinct queries that each answer a full page, the kinds in turn. */
+/** Distinct queries that each return a full page, alternating between the kinds. */
 async function planQueries(direct: Child, count: number): Promise<readonly Query[]> {
   const each = Math.ceil(count / queryKinds.length);
   const ofKind: (readonly Query[])[] = [];
@@ -145,7 +145,7 @@ function latencies(queries: readonly Query[], tookMs: readonly number[]): Omit<S
   return { p50Ms: median(tookMs), p99Ms: quantile(Float64Array.from(tookMs).sort(), 0.99), kindsMs };
 }
 
-/** In the way that is faster for each kind. */
+/** Uses the faster way for each kind. */
 async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Side> {
   const { plainMs, indexMs } = await direct.call<DirectTimes>("run", {
     bodies: queries.map(({ body }) => body),
@@ -160,7 +160,7 @@ async function askDirectly(direct: Child, queries: readonly Query[]): Promise<Si
   return { ...latencies(queries, tookMs), rate: (queries.length / totalMs) * 1_000 };
 }
 
-/** One after the other: latencies add up, and so do the times that an answer takes at full load. */
+/** The two run in sequence: latencies add up, and so do the times per answer at full load. */
 function combine(direct: Side, server: Side): Combined {
   return {
     p50Ms: direct.p50Ms + server.p50Ms,
@@ -182,7 +182,7 @@ interface Round {
   readonly floor: Side;
 }
 
-/** Each kind of query by itself. */
+/** The result of each kind of query. */
 function kindsText(rounds: readonly Round[]): string {
   const kinds = queryKinds.map(({ name }, kind) => {
     const { ours, floor, ratio } = compare(

@@ -1,4 +1,4 @@
-// From the start of the program to its first answer, against Node itself. Reported only.
+// Time from the start of the program to its first answer, against Node itself. Reported only.
 
 import { freePorts, surfacePorts } from "../../tools/free-ports.ts";
 import { startProcess } from "../../tools/process.ts";
@@ -23,7 +23,7 @@ export async function measureStart(world: World): Promise<readonly Figure[]> {
   return figures;
 }
 
-/** Starts with a home, which may be another one each time. */
+/** Measures starts with a home, which may be a different one each time. */
 export async function measureStartOf({ name, home, rounds }: StartCase): Promise<Figure> {
   return {
     section: "start",

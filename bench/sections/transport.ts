@@ -49,7 +49,7 @@ export async function measureTransport(world: World): Promise<readonly Figure[]>
   ];
 }
 
-/** The rate for the latencies: half of what the floor bears, calls per second. */
+/** The rate for the latencies in calls per second: half of what the floor sustains. */
 async function halfOfBare(world: World, calls: number): Promise<number> {
   const { saturated } = await measure(world, "floor/ws.ts", { calls, perSecond: null });
   return saturated.perSecond / 2;

@@ -1,4 +1,4 @@
-// Child process: runs seeds of the simulator one after the other, on its main thread.
+// Child process: runs seeds of the simulator one after another, on its main thread.
 
 import { runSeed } from "../../sim/run-seed.ts";
 import { answerParent } from "../answer-parent.ts";
@@ -12,7 +12,7 @@ export interface SeedsResult {
   readonly seeds: number;
   readonly events: number;
   readonly elapsedMs: number;
-  /** Of all its threads: what else runs on the machine does not count, what the platform does for it does. */
+  /** Processor time of all its threads: it excludes other processes, and includes what the platform does for this one. */
   readonly cpuMs: number;
 }
 

@@ -14,7 +14,7 @@ import {
   saturate,
 } from "../calls.ts";
 
-/** What this program is called with and answers, as the floor is and does. */
+/** The parameters and results of this program, which are the same for the floor. */
 export type { CallsResult, PacedLoad, SaturatingLoad };
 
 const timeoutMs = 30_000;
@@ -28,7 +28,7 @@ async function open(incarnation: string): Promise<WsTransport> {
     ...{ host: "127.0.0.1", port: 0, cluster: "bench", secret: new Uint8Array(32).fill(7) },
     ...{ self: { incarnation, region: "eu-west1", address: "127.0.0.1:1" }, protocol: { min: 1, max: 1 } },
     handlers: {
-      // The node asks its actors, which know what a command is.
+      // A node passes the command to its actors, which know its type.
       ask: async (_to, command) => answerOf(command as CallCommand),
       deliver: async (_to, _from, messages) => messages.at(-1)?.seq ?? 0,
     },
@@ -39,7 +39,7 @@ async function open(incarnation: string): Promise<WsTransport> {
   return transport;
 }
 
-/** The address that it answers at. */
+/** Starts to listen and returns the address. */
 async function listen(): Promise<string> {
   return (await open("answering")).address;
 }

@@ -1,4 +1,4 @@
-// `svc keys create-…`: private keys of the service, each made on the machine that it stays on.
+// `svc keys create-…`: creates private keys of the service, each on the machine where it stays.
 
 import { type Arguments, type Command, type CommandContext, noArguments } from "../command.ts";
 import { type ExitCode, exitCodes, UsageError } from "../exit-codes.ts";

@@ -1,4 +1,4 @@
-// Options that the key ceremonies share, and how they are read.
+// Options that the key ceremonies share, and how they are parsed.
 
 import { resolve } from "node:path";
 import type { Arguments, CommandContext, OptionSpec, OptionSpecs } from "../command.ts";
@@ -34,7 +34,7 @@ export function windowOptions(days: number): OptionSpecs {
   };
 }
 
-/** The window that a key is made with. Throws {@link UsageError}. */
+/** The validity window of a new key. Throws {@link UsageError}. */
 export function windowOf(args: Arguments, context: CommandContext, daysDefault: number) {
   const from = args.text("valid-from");
   const fromMs = from === null ? context.now() : Date.parse(timestampOf("--valid-from", from));
@@ -51,7 +51,7 @@ export function environmentOf(args: Arguments): "production" | "sandbox" {
   throw new UsageError(`--environment is ${JSON.stringify(environment)}; use production or sandbox.`);
 }
 
-/** Absolute path of a file or folder that must be named. */
+/** The absolute path of a file or folder given by a required option. */
 export function pathOf(args: Arguments, context: CommandContext, name: string): string {
   const given = args.text(name);
   if (given === null) throw new UsageError(`--${name} is missing.`);
@@ -66,11 +66,11 @@ export function outputOf(args: Arguments, context: CommandContext, name: string)
   return { path: pathOf(args, context, name), replace: args.flag("replace") };
 }
 
-/** A day, or an instant in UTC, as a timestamp with milliseconds. Throws {@link UsageError}. */
+/** Converts a day, or an instant in UTC, to a timestamp with milliseconds. Throws {@link UsageError}. */
 export function timestampOf(option: string, text: string): string {
   const isInstant = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/.test(text);
   const ms = isInstant ? Date.parse(text) : Number.NaN;
-  // A day that no month has is moved into the next one by the platform.
+  // The platform moves a day that does not exist in its month into the next one.
   if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 10)))
     return new Date(ms).toISOString();
   throw new UsageError(
@@ -78,7 +78,7 @@ export function timestampOf(option: string, text: string): string {
   );
 }
 
-/** `KEY_ID` or `KEY_ID=TIME`, now without a time. Throws {@link UsageError}. */
+/** Parses `KEY_ID` or `KEY_ID=TIME`; without a time it is now. Throws {@link UsageError}. */
 export function instantsOf(
   args: Arguments,
   context: CommandContext,

@@ -1,4 +1,4 @@
-// `svc keys serve-issuance`: the process that holds the issuance pair.
+// `svc keys serve-issuance`: runs the process that holds the issuance pair.
 
 import { type Arguments, type Command, type CommandContext, noArguments } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";

@@ -1,4 +1,4 @@
-// `svc keys show`, `id`: a key set in plain words, judged by everybody's verifier, and the ids of the keys in a file.
+// `svc keys show`, `id`: shows a key set in plain words, as the public verifier judges it, and the ids of keys in a file.
 
 import { resolve } from "node:path";
 import { type Arguments, type Command, type CommandContext, onlyArgument } from "../command.ts";
@@ -54,7 +54,7 @@ interface ShownKey {
   readonly compromised_from: string | null;
 }
 
-/** A verified key set, a line a key. */
+/** The lines for a verified key set, one per key. */
 export function keyLines(trust: ShownTrust, nowMs: number): readonly string[] {
   const { anchors, keySet, keys } = trust;
   const pinned = new Set(anchors.roots.map((root) => root.key_id));

@@ -1,5 +1,5 @@
-// What must hold when nothing is under way any more: every acknowledged push is settled, every published version is
-// stored once and in order, and every region serves and indexes exactly what its owners say.
+// What must hold once nothing is in flight: every acknowledged push is settled, every published version is stored
+// once and in order, and every region serves and indexes exactly what the owners state.
 
 import type { AdmitReply, BusinessCommand } from "../../actors/messages/business.ts";
 import type { PublishOutcome, PushReport } from "../../actors/messages/push.ts";
@@ -11,7 +11,7 @@ import type { Journal } from "../workload/journal.ts";
 import type { SimNode } from "../world/sim-node.ts";
 import type { World } from "../world/world.ts";
 
-/** What a business actor says of one of its records. */
+/** What a business actor reports about one of its records. */
 export interface OwnersHead {
   readonly generation: number;
   readonly change: number;
@@ -25,7 +25,7 @@ export interface Truth {
   readonly heads: ReadonlyMap<string, OwnersHead | null>;
 }
 
-/** Asks the owners, of every push and every record that a client ever named, and of `pushes` that were there before. */
+/** Asks the owners about every push and record that a client ever named, and about the `pushes` that existed before. */
 export async function readTruth(
   node: SimNode,
   journal: Journal,
@@ -51,7 +51,7 @@ export async function readTruth(
   return { reports, heads };
 }
 
-/** Whether two readings, one after the other, saw the same. */
+/** Whether two consecutive readings saw the same state. */
 export function isSame(a: Truth, b: Truth): boolean {
   const text = ({ reports, heads }: Truth): string => JSON.stringify([[...reports], [...heads]]);
   return text(a) === text(b);
@@ -63,7 +63,7 @@ export function isSettled(report: PushReport | null): boolean {
   );
 }
 
-/** One number a push: the one that its business answered first, whoever admitted it again. */
+/** A push has one number: the one that its business answered first, even if it is admitted again. */
 function checkNumbers(world: World, journal: Journal, truth: Truth): void {
   const first = new Map<string, number>();
   for (const uuid of new Set([...journal.batches.values()].map((batch) => batch.business.uuid))) {
@@ -100,7 +100,7 @@ export function checkAtRest(world: World, journal: Journal, truth: Truth): void 
   checkNumbers(world, journal, truth);
 }
 
-/** Nothing acknowledged is lost. Answers what was published, by record. */
+/** Nothing acknowledged is lost. Returns what was published, by record. */
 function checkPushes(
   world: World,
   journal: Journal,
@@ -142,7 +142,7 @@ function checkPushes(
   return published;
 }
 
-/** Generations are gapless, each given to one leaf only, and count as far as the owner says. */
+/** Generations are gapless, each is assigned to one leaf only, and they reach the owner's current generation. */
 function checkGenerations(
   world: World,
   journal: Journal,
@@ -184,7 +184,7 @@ function checkGenerations(
   }
 }
 
-/** Of a record, those that pushes of before the world began were given in it. */
+/** Generations of a record that were assigned by pushes from before the world's start. */
 function resumedGenerations(
   { observed, parts }: World,
   journal: Journal,
@@ -196,7 +196,7 @@ function resumedGenerations(
   );
 }
 
-/** A later change is never undone by an earlier one, neither by number nor by what clients know of time. */
+/** A later change is never undone by an earlier one, by change number or by the order that clients observed. */
 function checkOrder(
   world: World,
   journal: Journal,
@@ -220,7 +220,7 @@ function checkOrder(
     for (const removal of journal.removals) {
       if (removal.recordId !== recordId || removal.change === null || removal.acknowledgedAt === null)
         continue;
-      // Whatever was acknowledged before the removal was asked for is older than it.
+      // A version acknowledged before the removal was requested is older than the removal.
       const isOlder =
         last.batch.acknowledgedAt !== null &&
         last.batch.acknowledgedAt < removal.sentAt &&
@@ -234,7 +234,7 @@ function checkOrder(
   }
 }
 
-/** A region serves and indexes exactly what the owners say, with the bytes that were sealed. */
+/** A region serves and indexes exactly what the owners state, with the bytes that were sealed. */
 function checkRegion(
   world: World,
   region: string,
@@ -247,7 +247,7 @@ function checkRegion(
   const versions = tables.of<RecordVersion>("record_version");
   const indexed = world.indexed(region);
   for (const [recordId, owner] of truth.heads) {
-    // What nobody touched since is not in a journal: neither its head nor its row can be compared.
+    // A record untouched since the start is not in a journal: neither its head nor its row can be compared.
     if (owner !== null && owner.change === parts.before.records.get(recordId)?.change) continue;
     const stored = heads.read(region, recordId);
     const row = indexed.get(recordId);
@@ -288,7 +288,7 @@ function checkRegion(
   }
 }
 
-/** Which version of the record a row is of. */
+/** Which version of the record a row belongs to. */
 function nameRow(world: World, recordId: string, row: string | undefined): string {
   if (row === undefined) return "nothing";
   for (const [name, version] of world.observed.versions)
@@ -297,7 +297,7 @@ function nameRow(world: World, recordId: string, row: string | undefined): strin
   return "a row of no version";
 }
 
-/** seq is used once, and caps hold. */
+/** A seq is used once, and caps hold. */
 function checkKeys(world: World, journal: Journal, truth: Truth): void {
   const { observed } = world;
   const bySeq = new Map<string, string>();
@@ -327,7 +327,7 @@ function checkKeys(world: World, journal: Journal, truth: Truth): void {
     used.greatest = Math.max(used.greatest, batch.leaves.length);
   }
   for (const [keyId, used] of records) {
-    // The specification charges on acceptance, so that one batch may go over.
+    // The specification charges on acceptance, so one batch may exceed the cap.
     if (used.total - used.greatest >= used.cap)
       observed.violate("caps-hold", `${keyId} pushed ${used.total} records, cap ${used.cap}`);
     if (used.bytes > used.bytesCap)

@@ -1,5 +1,5 @@
-// What was asked of actors and what was answered, with the order of both ends of every question: what the
-// linearizability checks are made on.
+// What was asked of actors and what they answered, with the order of both ends of every request: the input of the
+// linearizability checks.
 
 import type { Message } from "../../actors/system/definition.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -8,11 +8,11 @@ export interface Asked {
   readonly actor: string;
   readonly command: Message;
   readonly by: string;
-  /** Position among all beginnings and ends of questions. */
+  /** Position among all starts and ends of requests. */
   readonly begin: number;
-  /** Infinity while nobody knows whether or when it happened. */
+  /** Infinity while it is unknown whether or when the request took effect. */
   end: number;
-  /** `open`: not answered, or answered that the effect is unknown. */
+  /** `open`: not answered, or answered with an unknown effect. */
   status: "open" | "answered" | "not_applied";
   reply: unknown;
 }
@@ -52,7 +52,7 @@ export class History {
     };
   }
 
-  /** Everything asked of one actor, in the order of beginning. */
+  /** Everything asked of one actor, in the order of the starts. */
   of(actor: string): readonly Asked[] {
     return this.#byActor.get(actor) ?? [];
   }

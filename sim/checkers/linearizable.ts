@@ -1,5 +1,5 @@
-// Histories of keys, pushes and businesses against what one actor at a time could have answered. Every part of an actor
-// that is independent of the others is judged by itself: each nonce, each Idempotency-Key, the seq of a key.
+// Checks the histories of keys, pushes and businesses against what an actor that handles one command at a time could have
+// answered. Independent parts of an actor are judged separately: each nonce, each Idempotency-Key, the seq of a key.
 
 import type { AdmitReply, BusinessCommand, PublishingFacts } from "../../actors/messages/business.ts";
 import type { IntegrationKeyCommand, NonceReply } from "../../actors/messages/integration-key.ts";
@@ -15,7 +15,7 @@ export function checkHistories(world: World): void {
   for (const actor of history.actors()) {
     const asked = history.of(actor).flatMap((each) => {
       if (each.status !== "not_applied") return [each];
-      // What another node was asked may come to it a second time, after the first was refused.
+      // A command sent to another node may be delivered to it a second time, after the first was refused.
       const mayHappen = isRepeated && !actor.startsWith("integration-key/");
       return mayHappen ? [{ ...each, status: "open" as const, end: Number.POSITIVE_INFINITY }] : [];
     });
@@ -74,7 +74,7 @@ const nonceSpecification: Specification<boolean, Asked> = {
   step: (claimed, { status, reply }) => {
     if (status === "open") return [true];
     const { status: said } = reply as NonceReply;
-    // Whether it was claimed before is not said.
+    // The answer does not reveal whether it was claimed before.
     if (said === "expired") return [claimed];
     return (said === "reused") === claimed ? [true] : [];
   },
@@ -83,7 +83,7 @@ const nonceSpecification: Specification<boolean, Asked> = {
 
 interface Note {
   readonly digest: string;
-  /** Of the worker whose claim it is; null once it is answered. */
+  /** Token of the worker that holds the claim; null once it is answered. */
   readonly token: string | null;
   /** JSON text of the answer; null while in progress. */
   readonly answer: string | null;
@@ -106,7 +106,7 @@ const idempotencySpecification: Specification<Note | null, Asked> = {
   keyOf: (note) => (note === null ? "" : `${note.digest} ${note.token} ${note.answer}`),
 };
 
-/** A claim ends by itself and with the activation that noted it, which nobody outside sees; its request is remembered. */
+/** A claim ends on its own and with the activation that recorded it, which outsiders cannot see; its request is kept. */
 function begin(
   note: Note | null,
   { digest, token = "", renewal = false }: Begin,
@@ -150,7 +150,7 @@ const sequenceSpecification: Specification<Sequence, Asked> = {
   keyOf: ({ last, charged }) => `${last} ${charged.join(",")}`,
 };
 
-/** Accepted once; then its state and what is settled only go forward. */
+/** A push is accepted once; after that its state and what is settled only advance. */
 function checkPush(world: World, actor: string, asked: readonly Asked[], readsCount: boolean): void {
   const accepts = asked.filter(({ command }) => command.type === "push.accept");
   judge(world, actor, accepts, {
@@ -179,7 +179,7 @@ function progressOf(state: string): number {
   return state === "held" ? 1 : 2;
 }
 
-/** What is read never goes back: a read that began after another ended shows as much as that one. */
+/** Reads are monotonic: a read that began after another ended shows at least as much. */
 function forward(
   world: World,
   what: string,
@@ -206,7 +206,7 @@ function forward(
   }
 }
 
-/** One number a push, in the order in which admissions followed each other; facts never go back. */
+/** Each push has one number, in the order of the admissions; facts are never undone. */
 function checkBusiness(world: World, actor: string, asked: readonly Asked[], readsCount: boolean): void {
   const firstBegin = new Map<string, number>();
   const admitted = new Map<string, { number: number; end: number }>();
@@ -217,7 +217,7 @@ function checkBusiness(world: World, actor: string, asked: readonly Asked[], rea
     const said = reply as AdmitReply;
     if (status !== "answered" || said.status !== "admitted") continue;
     const known = admitted.get(push_id);
-    // Admitted again after it was finished, a push gets another number, which changes nothing any more.
+    // A push admitted again after it was finished gets another number, which no longer has any effect.
     if (known === undefined) admitted.set(push_id, { number: said.number, end });
     else known.end = Math.min(known.end, end);
   }
@@ -230,7 +230,7 @@ function checkBusiness(world: World, actor: string, asked: readonly Asked[], rea
         "linearizable",
         `${actor}: ${before[0]} and ${pushId} are both number ${number}`,
       );
-    // `pushId` has the higher number: it must not have been answered before the other was first asked for.
+    // `pushId` has the higher number: it must not have been answered before the other was first requested.
     const own = admitted.get(pushId);
     if (own !== undefined && own.end < (firstBegin.get(before[0]) ?? 0))
       world.observed.violate(

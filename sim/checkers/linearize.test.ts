@@ -8,7 +8,7 @@ interface Op {
   readonly read?: number;
 }
 
-/** A register of one number. */
+/** A register that holds one number. */
 const register: Specification<number, Op> = {
   initial: 0,
   step: (state, { write, read }) => (write !== undefined ? [write] : read === state ? [state] : []),

@@ -1,21 +1,21 @@
-// Whether a history could have been answered by one thing that does one operation at a time (linearizability, Herlihy
-// and Wing 1990), by linearizing just in time: an operation is put in order no later than its answer, so that only the
-// orders of what is open at once are tried (after Lowe, «Testing for linearizability», 2017).
+// Whether an object that performs one operation at a time could have produced a history (linearizability, Herlihy and
+// Wing 1990), by just-in-time linearization: an operation is put in order no later than its answer, so that only the
+// orders of concurrently open operations are tried (after Lowe, «Testing for linearizability», 2017).
 
 export interface Operation {
   readonly begin: number;
-  /** Infinity for one that was never answered: it may have happened at any time after its beginning, or never. */
+  /** Infinity for one that was never answered: it may have happened at any time after its start, or never. */
   readonly end: number;
 }
 
 export interface Specification<S, O extends Operation> {
   readonly initial: S;
-  /** States after `operation`, given what it answered; none when it cannot answer that in `state`. */
+  /** States after `operation`, given its answer; empty when that answer is impossible in `state`. */
   step(state: S, operation: O): readonly S[];
   keyOf(state: S): string;
 }
 
-/** An order that explains the history up to here: a state, and which open operations it contains. */
+/** An order that explains the history so far: a state, and the open operations that it contains. */
 interface Configuration<S> {
   readonly state: S;
   readonly done: readonly number[];
@@ -27,7 +27,7 @@ export type Verdict<O> =
   | { readonly status: "linearizable" }
   /** No order explains the answer of this operation. */
   | { readonly status: "violated"; readonly operation: O }
-  /** Too much was open at once to decide. */
+  /** Too many operations were open at once to decide. */
   | { readonly status: "undecided" };
 
 export function linearize<S, O extends Operation>(
@@ -67,7 +67,7 @@ interface Search<S, O extends Operation> {
   readonly next: Map<string, Configuration<S>>;
 }
 
-/** Adds every configuration that `configuration` becomes once the target is in its order. */
+/** Adds every configuration that `configuration` becomes once its order contains the target. */
 function extend<S, O extends Operation>(search: Search<S, O>, configuration: Configuration<S>): void {
   const seen = new Set<string>();
   const stack: Configuration<S>[] = [configuration];

@@ -1,4 +1,4 @@
-// What is seen of a run while it runs: violations, coverage marks, and the facts that the checkers at the end need.
+// What is observed during a run: violations, coverage marks, and the facts that the checkers need at the end.
 
 import { type ActorCommit, rowTable } from "../../storage/actor-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
@@ -12,7 +12,7 @@ export interface Violation {
   /** Stable name of the invariant, for example `one-writer`. */
   readonly invariant: string;
   readonly detail: string;
-  /** Milliseconds since the world began. */
+  /** Milliseconds since the start of the world. */
   readonly atMs: number;
 }
 
@@ -21,14 +21,14 @@ const violationsMax = 20;
 export class Observed implements StoreWitness {
   readonly violations: Violation[] = [];
   readonly marks = new Map<string, number>();
-  /** By `record_id/generation`, as first written. */
+  /** Versions by `record_id/generation`, as first written. */
   readonly versions = new Map<string, RecordVersion>();
   readonly staged: StagedLeaves;
   readonly #kernel: Kernel;
   readonly #faults: Faults;
   /** Actor → epoch that was claimed last. */
   readonly #epochs = new Map<string, number>();
-  /** Actor and sender → sequence heard last. */
+  /** Actor and sender → sequence number received last. */
   readonly #heard = new Map<string, number>();
   /** Region, keyid and nonce → incarnation that accepted it. */
   readonly #nonces = new Map<string, string>();
@@ -46,7 +46,7 @@ export class Observed implements StoreWitness {
     this.violations.push({ invariant, detail, atMs: this.#kernel.elapsed() });
   }
 
-  /** Something worth reaching was reached. */
+  /** Records that something worth reaching was reached. */
   mark(name: string): void {
     this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
   }
@@ -55,7 +55,7 @@ export class Observed implements StoreWitness {
     this.#faults.note("stale_read");
   }
 
-  /** One writer: a commit follows the one before it, by the activation that claimed last. */
+  /** One writer: a commit follows the previous one and comes from the activation that claimed last. */
   committed(
     partition: ActorPartition,
     commit: ActorCommit,
@@ -80,7 +80,7 @@ export class Observed implements StoreWitness {
       );
   }
 
-  /** A message of an outbox is heard once, and those of one sender in their order. */
+  /** An outbox message is received once, and those of one sender in order. */
   #checkHeard(name: string, { puts }: ActorCommit): void {
     for (const row of puts) {
       if (row.rt !== rowTable.inbox) continue;
@@ -92,7 +92,7 @@ export class Observed implements StoreWitness {
     }
   }
 
-  /** One writer: every epoch is given to one activation. */
+  /** One writer: every epoch is assigned to one activation. */
   claimed(partition: ActorPartition, epoch: number, owner: string): void {
     const name = `${partition.kind}/${partition.id}`;
     this.#kernel.tell(`claim ${name}`, () => `epoch ${epoch} for ${owner}`);
@@ -101,7 +101,7 @@ export class Observed implements StoreWitness {
     this.#epochs.set(name, epoch);
   }
 
-  /** A commit that was applied is known as its own, whoever asks again. */
+  /** An applied commit is recognised as the owner's own, even if it is retried. */
   refused(partition: ActorPartition, commit: ActorCommit, found: { readonly op: string }): void {
     if (found.op === commit.op)
       this.violate(
@@ -119,13 +119,13 @@ export class Observed implements StoreWitness {
     );
   }
 
-  /** What was accepted keeps its leaves. */
+  /** An accepted push keeps its leaves. */
   droppedStaged(id: string): void {
     this.#kernel.tell(`staged ${id} is dropped`);
     this.staged.dropped(id);
   }
 
-  /** No record version is published twice, nor one with another content. */
+  /** No record version is published twice, or with different content. */
   wroteVersion(version: RecordVersion): void {
     const key = `${version.record_id}/${version.generation}`;
     const known = this.versions.get(key);
@@ -170,7 +170,7 @@ function eventsOf({ puts }: ActorCommit): readonly { readonly type: string }[] {
   );
 }
 
-/** Names of the events that a commit holds. */
+/** Names of the events in a commit. */
 function changesOf(commit: ActorCommit): string {
   const { puts, snapshot } = commit;
   const rows = puts.filter((row) => row.rt >= rowTable.firstKeyed).length;

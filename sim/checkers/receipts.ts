@@ -1,4 +1,4 @@
-// Receipts at rest: every one that a caller heard is stored as it was heard, every batch is closed over all its rows,
+// Receipts at rest: every receipt that a caller received is stored unchanged, every batch is closed over all its rows,
 // and nothing is billed twice.
 
 import { utf8 } from "../../protocol/bytes.ts";
@@ -46,10 +46,10 @@ function checkRegion(world: World, region: string, heard: readonly HeardReceipt[
   }
 }
 
-/** Receipts whose answers never left may have come too late; so many are tried in and out. */
+/** Receipts whose answers were never sent may have come too late; up to this many are tried both included and left out. */
 const unansweredMax = 10;
 
-/** Whether the root is over all that were answered, and any of those that were not. */
+/** Whether the root covers all receipts that were answered, and any subset of the others. */
 function isClosedOver(
   world: World,
   closing: ClosedBatch,
@@ -73,7 +73,7 @@ function isClosedOver(
   return false;
 }
 
-/** In one region a nonce is answered once, so it has one receipt that bills; elsewhere it counts no more. */
+/** Nonces are accepted per region: within one, a nonce is answered once, so at most one of its receipts is billed. */
 function checkBilled(world: World, region: string, rows: readonly ReceiptRow[]): void {
   const billed = new Map<string, string>();
   for (const row of rows) {

@@ -1,5 +1,5 @@
-// Every answer of a search or a fetch: its receipt verifies, names exactly what was served, and every row in it verifies
-// (specification, «Receipt», «Search row»). The receipts heard are kept, to be found in the store at the end.
+// Checks every answer of a search or a fetch: its receipt verifies, names exactly what was served, and every row in it
+// verifies (specification, «Receipt», «Search row»). Received receipts are kept, to be looked up in the store at the end.
 
 import { parseBase64, utf8 } from "../../protocol/bytes.ts";
 import type { JsonObject } from "../../protocol/canonical-json.ts";
@@ -24,7 +24,7 @@ export interface HeardReceipt {
 export class ServedChecker {
   readonly receipts: HeardReceipt[] = [];
   readonly #world: World;
-  /** Texts of rows that have been verified: most are served many times. */
+  /** Texts of rows that are already verified: most are served many times. */
   readonly #verified = new Set<string>();
 
   constructor(world: World) {
@@ -103,7 +103,7 @@ export class ServedChecker {
       this.#fail(`${receipt.retrieval_id} is not about ${recordId} alone`);
       return;
     }
-    // The products of these worlds are written as JSON.stringify writes them, so their text gives their bytes.
+    // In these worlds products are written as JSON.stringify writes them, so their text gives their bytes.
     const hash = hashOf(utf8(JSON.stringify(body["record"])), this.#world.parts.crypto.sha256);
     if (hash !== named.adl_origin)
       this.#fail(`${recordId} was served with other bytes than ${named.adl_origin}`);

@@ -1,10 +1,10 @@
-// What is staged of pushes, as the store has it: what was accepted keeps its leaves until they are settled, and what
-// nobody accepts goes once it is old.
+// Leaves staged for pushes, as the store holds them: an accepted push keeps its leaves until they are settled, and leaves
+// that nobody accepts are removed once they are old.
 
 import type { PushFacts } from "../../actors/messages/push.ts";
 import { chunkCount, chunkSize } from "../../machines/push.ts";
 
-/** Events of a push's journal that say what it still needs. */
+/** Events of a push's journal that determine which leaves it still needs. */
 export type PushFact =
   | { readonly type: "push.accepted"; readonly facts: PushFacts }
   | { readonly type: "chunk.settled"; readonly chunk: number }
@@ -16,7 +16,7 @@ interface Needs {
   isOver: boolean;
 }
 
-/** By the id of the push's actor, under which its leaves are staged, too. */
+/** Keyed by the id of the push's actor, under which its leaves are staged as well. */
 export class StagedLeaves {
   readonly #needs = new Map<string, Needs>();
   readonly #hasLeaf: (id: string, leaf: number) => boolean;
@@ -45,7 +45,7 @@ export class StagedLeaves {
     needs.isOver = type !== "chunk.settled" || needs.settledChunks === chunkCount(needs.records);
   }
 
-  /** Something staged of the push was dropped. */
+  /** Called when staged leaves of the push were dropped. */
   dropped(id: string): void {
     this.#check(id, "was accepted before something was dropped,");
   }

@@ -1,10 +1,10 @@
-// A hash for worlds: 32 bytes in a microsecond, the same everywhere. It stands in for SHA-256 where only «equal bytes
-// give equal hashes, others do not» counts; nobody in a simulated world looks for collisions.
+// A hash for worlds: 32 bytes in a microsecond, the same everywhere. It replaces SHA-256 where all that counts is «equal
+// bytes give equal hashes, others do not»; nobody in a simulated world searches for collisions.
 
 const lanes = 4;
 const multipliers = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const;
 
-/** Two rounds of four 32-bit lanes over the bytes, whole words at a time. */
+/** Two rounds of four 32-bit lanes over the bytes, in whole words. */
 export function fastHash(bytes: Uint8Array, salt = 0): Uint8Array {
   let a = (0x243f6a88 ^ salt) >>> 0;
   let b = 0x85a308d3;

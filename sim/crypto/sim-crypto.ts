@@ -1,5 +1,5 @@
-// Keys of a simulated world. A signature is a hash over the key's secret and the message: whoever holds the port can
-// check one and nobody without the `Signer` can make one, which is all that the code under test may rely on.
+// Keys of a simulated world. A signature is a hash over the key's secret and the message: every holder of the port can
+// verify one, and nobody without the `Signer` can produce one, which is all that the code under test may rely on.
 
 import type { CryptoPort, Signer } from "../../crypto/port.ts";
 import { toBase64Url } from "../../protocol/bytes.ts";
@@ -8,10 +8,10 @@ import { unpackMessages } from "../../protocol/packed-messages.ts";
 import type { Random } from "../kernel/random.ts";
 import { fastHash } from "./fast-hash.ts";
 
-/** As everywhere in this service: Ed25519. */
+/** The same algorithm as everywhere in this service: Ed25519. */
 type Ed25519Jwk = Extract<PublicJwk, { readonly kty: "OKP" }>;
 
-/** A signer whose promise is settled already, for the simulator's own use without waiting. */
+/** A signer that can also sign synchronously, for use within the simulator. */
 export interface SimSigner extends Signer {
   readonly publicJwk: Ed25519Jwk;
   signNow(message: Uint8Array): Uint8Array;
@@ -21,7 +21,7 @@ export interface SimCrypto extends CryptoPort {
   newSigner(): SimSigner;
 }
 
-/** `keys` gives the key pairs, `chance` what the code under test draws. */
+/** `keys` generates the key pairs, `chance` is the randomness of the code under test. */
 export function createSimCrypto(random: { readonly keys: Random; readonly chance: Random }): SimCrypto {
   const secrets = new Map<string, number>();
   return {
@@ -45,7 +45,7 @@ export function createSimCrypto(random: { readonly keys: Random; readonly chance
   };
 }
 
-/** Bytes that are read as a public key, as a register demands; which is one draw, however many bytes are none. */
+/** Bytes that parse as a public key, as a register requires. It takes one draw, however many candidates do not parse. */
 function pointFrom(bytes: Uint8Array): Uint8Array {
   let point = bytes;
   while (parseEd25519Point(point) === null) point = fastHash(point);

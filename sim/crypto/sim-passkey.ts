@@ -1,4 +1,4 @@
-// Passkeys of a simulated world: the assertion that an authenticator makes for the portal, by a key of the world.
+// Passkeys of a simulated world: the assertion that an authenticator makes for the portal, signed with a key of the world.
 
 import { concatBytes, utf8 } from "../../protocol/bytes.ts";
 import { type Envelope, makeEnvelope, pae } from "../../protocol/dsse.ts";
@@ -7,7 +7,7 @@ import type { SimCrypto, SimSigner } from "./sim-crypto.ts";
 
 const [rpId, origin] = ["portal.svc.test", "https://portal.svc.test"];
 
-/** The one portal of a world. */
+/** The only portal of a world. */
 export const portal: PasskeyOrigins = { rp_ids: [rpId], origins: [origin] };
 
 const presentAndVerified = 0x05;

@@ -1,21 +1,21 @@
-// What is to happen, earliest first: a binary heap by (time, order).
+// Scheduled events, earliest first: a binary heap ordered by (time, order).
 
-/** Whose an event is: what a crash ends and a pause lets sleep (K3 in kernel.ts). */
+/** The owner of events: a crash ends it, and a pause suspends it (K3 in kernel.ts). */
 export interface EventOwner {
   readonly isOver: boolean;
   readonly isAsleep: boolean;
-  /** Of an owner that sleeps: what came due meanwhile. */
+  /** For a suspended owner: the events that came due in the meantime. */
   readonly missed: SimEvent[];
 }
 
 export interface SimEvent {
-  /** Unix milliseconds of the world. */
+  /** The world's time in Unix milliseconds. */
   readonly atMs: number;
   readonly order: number;
   readonly label: string;
   /** Null once cancelled. */
   run: (() => void) | null;
-  /** Null for the world's own. */
+  /** Null for the world's own events. */
   readonly life: EventOwner | null;
 }
 

@@ -1,11 +1,11 @@
-// Names whatever nondeterministic creeps into a run. While a world runs, the platform's clocks, chance and timers
-// throw where they are called, and native asynchronous work is noted by async_hooks with the place that began it.
+// Detects any nondeterminism in a run. While a world runs, the platform's clocks, randomness and timers throw where
+// they are called, and async_hooks records native asynchronous work with the place that started it.
 //   G1. A use is a violation of the seed, named by its source (`Date.now`, `Math.random`, `native FSREQCALLBACK` …).
-//   G2. The simulator itself needs none of them, so there is nothing to except.
+//   G2. The simulator itself uses none of them, so no exceptions are needed.
 
 import { AsyncLocalStorage, createHook } from "node:async_hooks";
 
-/** Thrown where a nondeterministic source is used, for the code under test to fail as near as possible. */
+/** Thrown where a nondeterministic source is used, so that the code under test fails as close to it as possible. */
 export class Nondeterministic extends Error {
   constructor(source: string) {
     super(`${source} was used inside the simulated world`);
@@ -13,7 +13,7 @@ export class Nondeterministic extends Error {
   }
 }
 
-/** Kinds of work that are part of how promises and the event loop run. */
+/** Kinds of work that belong to how promises and the event loop run. */
 const innocent: ReadonlySet<string> = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 
 export interface Guard {
@@ -45,7 +45,7 @@ function patches(): readonly Patch[] {
   ];
 }
 
-/** Puts the guard in place. With `nativeWork` it also watches for native asynchronous work, which costs some speed. */
+/** Installs the guard. With `nativeWork` it also watches for native asynchronous work, at some cost in speed. */
 export function installGuard(options: { readonly nativeWork: boolean }): Guard {
   const uses: string[] = [];
   const complain = (source: string): never => {
@@ -93,7 +93,7 @@ function guardDate(complain: (source: string) => never): () => void {
 }
 
 function watchNativeWork(uses: string[]): { disable(): void } {
-  // Within this storage's run nothing is traced but the kind of work; the hook itself must not make any.
+  // While this storage is active, only the kind of work is recorded; the hook itself must not create any.
   const within = new AsyncLocalStorage<boolean>();
   const hook = createHook({
     init: (_id, type) => {
@@ -105,7 +105,7 @@ function watchNativeWork(uses: string[]): { disable(): void } {
   return hook;
 }
 
-/** The first line of the stack that is not of this file or of the platform. */
+/** The first line of the stack that is not in this file or in the platform. */
 function placeOf(error: Error): string {
   const lines = error.stack?.split("\n").slice(1) ?? [];
   const line = lines.find((each) => !each.includes("/kernel/guard.ts") && !each.includes("node:"));

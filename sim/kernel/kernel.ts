@@ -1,10 +1,10 @@
-// The one event loop of a simulated world: virtual time, and everything that happens in it one after the other.
-//   K1. Time moves only from one event to the next; an event runs with everything that it made ready, down to the
+// The single event loop of a simulated world: virtual time, and everything that happens in it, one event after another.
+//   K1. Time advances only from one event to the next; an event runs with everything that it made ready, down to the
 //       last microtask, before the next is taken.
-//   K2. Events of one instant run in the order in which they were asked for.
-//   K3. What belongs to a life that is over never happens; what belongs to one that sleeps happens when it wakes.
-//   K4. Nothing but an event moves the world. When none is left and somebody still waits, something outside the
-//       simulator's reach was waited for, and the run says so.
+//   K2. Events of one instant run in the order in which they were scheduled.
+//   K3. Events of a life that is over never run; events of a suspended life run when it wakes.
+//   K4. Only events move the world. When none is left and something still waits, it waits for something outside the
+//       simulator's reach, and the run reports it.
 
 import { EventHeap, type EventOwner, type SimEvent } from "./event-heap.ts";
 import type { Trace } from "./trace.ts";
@@ -12,7 +12,7 @@ import type { Trace } from "./trace.ts";
 export type Cancel = () => void;
 
 export interface KernelOptions {
-  /** Unix milliseconds at which the world begins. */
+  /** Unix milliseconds at which the world starts. */
   readonly startMs: number;
   readonly trace: Trace;
 }
@@ -31,17 +31,17 @@ export class Kernel {
     this.#nowMs = options.startMs;
   }
 
-  /** Unix milliseconds of the world, which no node's clock need show. */
+  /** The world's time in Unix milliseconds, which no node's clock has to agree with. */
   now(): number {
     return this.#nowMs;
   }
 
-  /** Milliseconds since the world began. */
+  /** Milliseconds since the start of the world. */
   elapsed(): number {
     return this.#nowMs - this.startMs;
   }
 
-  /** Lets `run` happen `delayMs` from now, unless it is cancelled or `life` is over by then (K3). */
+  /** Schedules `run` for `delayMs` from now, unless it is cancelled or `life` is over by then (K3). */
   after(delayMs: number, label: string, run: () => void, life: EventOwner | null = null): Cancel {
     this.#order += 1;
     const atMs = this.#nowMs + Math.max(0, Math.ceil(delayMs));
@@ -52,7 +52,7 @@ export class Kernel {
     };
   }
 
-  /** Puts back what a sleeping life missed, in its order. */
+  /** Reschedules what a suspended life missed, in order. */
   wake(missed: readonly SimEvent[]): void {
     for (const event of missed) {
       this.#order += 1;
@@ -60,16 +60,16 @@ export class Kernel {
     }
   }
 
-  /** A line of the story, part of the trace. */
+  /** Adds a line to the story; it is part of the trace. */
   tell(what: string, detail?: () => string): void {
     this.trace.tell(this.elapsed(), what, detail);
   }
 
-  /** Runs until `stop` says so after an event, or nothing is left to happen. Rejects with what an event throws. */
+  /** Runs until `stop` returns true after an event, or no event is left. Rejects with what an event throws. */
   run(stop: () => boolean): Promise<"stopped" | "nothing left"> {
     return new Promise((resolve, reject) => {
-      // The tick queue is looked at again only when all microtasks have run, those that microtasks asked for
-      // included: asking for the next tick from a microtask is what K1 rests on.
+      // The tick queue is processed again only when all microtasks have run, including those that microtasks queued:
+      // K1 relies on scheduling the next tick from a microtask.
       const again = (): void => process.nextTick(step);
       const step = (): void => {
         try {
@@ -91,7 +91,7 @@ export class Kernel {
     });
   }
 
-  /** False when nothing is left to happen. */
+  /** Takes the next event; returns false when none is left. */
   #next(): boolean {
     for (;;) {
       const event = this.#heap.pop();

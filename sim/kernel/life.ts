@@ -1,5 +1,5 @@
-// One run of a process: what a crash ends, and a pause lets sleep. Ports that a process holds belong to its life:
-// what they would have told it is told to nobody once it is over.
+// One run of a process: a crash ends it, and a pause suspends it. Ports that a process holds belong to its life: what
+// they would have reported to it is dropped once it is over.
 
 import type { EventOwner, SimEvent } from "./event-heap.ts";
 import type { Cancel, Kernel } from "./kernel.ts";
@@ -8,7 +8,7 @@ export class Life implements EventOwner {
   readonly name: string;
   isOver = false;
   isAsleep = false;
-  /** Of a sleeping life: what came due meanwhile. */
+  /** For a suspended life: the events that came due in the meantime. */
   missed: SimEvent[] = [];
   readonly #kernel: Kernel;
   readonly #endings: (() => void)[] = [];
@@ -18,7 +18,7 @@ export class Life implements EventOwner {
     this.name = name;
   }
 
-  /** Kills the process where it stands. */
+  /** Kills the process immediately. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -47,7 +47,7 @@ export class Life implements EventOwner {
     return this.isOver ? () => {} : this.#kernel.after(delayMs, label, run, this);
   }
 
-  /** Settled by nobody: what a process that is over waits for. */
+  /** A promise that never settles: what a terminated process waits for. */
   never<T>(): Promise<T> {
     return new Promise(() => {});
   }

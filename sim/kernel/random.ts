@@ -1,7 +1,7 @@
-// Seeded randomness, forked by purpose: what one purpose draws never shifts what another draws, so that turning a
-// fault on or off leaves the workload of a seed as it was.
+// Seeded randomness, forked by purpose: the draws of one purpose never shift those of another, so that turning a fault on
+// or off leaves the workload of a seed unchanged.
 
-/** Small fast counter generator (sfc32, C. Doty-Humphrey): 128 bits of state, passes PractRand. */
+/** Small fast counter generator (sfc32, C. Doty-Humphrey) with 128 bits of state; it passes PractRand. */
 export class Random {
   readonly #key: number;
   #a: number;
@@ -21,14 +21,14 @@ export class Random {
     return new Random(mix(seed >>> 0, 0x51ed270b), mix(Math.floor(seed / 0x1_0000_0000) >>> 0, 0x2545f491));
   }
 
-  /** A generator of its own for `purpose`: the same however much was drawn from this one. */
+  /** A separate generator for `purpose`, which does not depend on how much was drawn from this one. */
   fork(purpose: string): Random {
     let key = this.#key;
     for (let index = 0; index < purpose.length; index += 1) key = mix(key, purpose.charCodeAt(index));
     return new Random(key, mix(key, 0x68bc21eb));
   }
 
-  /** 32 bits. */
+  /** The next 32 bits. */
   next(): number {
     const sum = (this.#a + this.#b + this.#counter) >>> 0;
     this.#counter = (this.#counter + 1) >>> 0;
@@ -38,7 +38,7 @@ export class Random {
     return sum;
   }
 
-  /** At least 0, below 1. */
+  /** A number at least 0 and below 1. */
   float(): number {
     return this.next() / 0x1_0000_0000;
   }
@@ -57,7 +57,7 @@ export class Random {
     return probability > 0 && this.float() < probability;
   }
 
-  /** Mostly near `min`, now and then up to `max`: how latencies are. */
+  /** Mostly near `min`, occasionally up to `max`: the distribution of latencies. */
   skewed(min: number, max: number): number {
     const x = this.float();
     return min + Math.floor(x * x * x * (max - min + 1));
@@ -100,7 +100,7 @@ export class Random {
   }
 }
 
-/** Murmur's finalizer over both, so that near keys give far generators. */
+/** Murmur's finalizer over both values, so that similar keys give unrelated generators. */
 function mix(key: number, value: number): number {
   let mixed = (key ^ Math.imul(value + 0x9e3779b9, 0x85ebca6b)) >>> 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d);

@@ -1,4 +1,4 @@
-// What actors decide, with one of their guards removed.
+// Mutants of the actors' decisions, each with one guard removed.
 
 import { admissions, answers, type HeadRow, heads } from "../../actors/business/rows.ts";
 import type { BusinessCommand } from "../../actors/messages/business.ts";
@@ -7,7 +7,7 @@ import type { CommandOf } from "../../actors/messages/protocol.ts";
 import type { ActorView } from "../../actors/system/definition.ts";
 import { deciding, hidingRows, type Mutant, mutant, viewing, withMembers } from "./mutant.ts";
 
-/** Keyed rows of an integration key, as it numbers them. */
+/** Keyed rows of an integration key, by its own numbering. */
 const key = { idempotency: 17, charged: 18 } as const;
 
 const keys: readonly Mutant[] = [
@@ -108,7 +108,7 @@ const businesses: readonly Mutant[] = [
     "a revoked key still publishes",
     deciding("business", (truly, command, view) => {
       const decision = truly(command, view);
-      // Its own actor is not told either: it would charge nothing.
+      // The key's own actor is not informed either: it would charge nothing.
       if (command.type === "key.revoke")
         return { ...decision, events: decision.events?.filter(({ type }) => type !== "key.revoked") ?? [] };
       if (command.type !== "publishing.facts") return decision;
@@ -151,14 +151,14 @@ const pushes: readonly Mutant[] = [
 
 export const actorMutants: readonly Mutant[] = [...keys, ...businesses, ...pushes];
 
-/** A business that gives generations by what `seen` shows of its rows. */
+/** A business that assigns generations by what `seen` shows of its rows. */
 function assigning(seen: (view: ActorView, command: AssignCommand) => ActorView) {
   return deciding("business", (truly, command, view) =>
     truly(command, command.type === "chunk.assign" ? seen(view, command as AssignCommand) : view),
   );
 }
 
-/** The view with other heads of records; one that is undefined was never kept. */
+/** The view with changed heads of records; a head that becomes undefined was never kept. */
 function withHeads(view: ActorView, changed: (head: HeadRow) => HeadRow | undefined): ActorView {
   return viewing(view, (row) => {
     const known = row.rt === heads.rt ? heads.decode(row.body, row) : undefined;

@@ -1,4 +1,4 @@
-// A thread that hunts one mutant after the other, as board.ts names them.
+// A worker thread that hunts one mutant after another, as mutation-run.ts assigns them.
 
 import { parentPort } from "node:worker_threads";
 import { type HuntAnswer, type HuntOrder, hunt } from "./hunt.ts";

@@ -1,18 +1,18 @@
-// One mutant and the seeds that might show it.
+// One mutant and the seeds that might reveal it.
 
 import { runSeed } from "../run-seed.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** `inert`: it did nothing else than the true code, so that nothing could be noticed. */
+/** `inert`: it never behaved differently from the true code, so there was nothing to notice. */
 export type Fate = "caught" | "survived" | "inert";
 
 export interface Catch {
   readonly fate: Fate;
-  /** Seeds run; those whose worlds cannot show the mutant are not. */
+  /** Number of seeds run; seeds whose worlds cannot reveal the mutant are skipped. */
   readonly seeds: number;
-  /** How often the mutant did something else than the true code would have done. */
+  /** How often the mutant behaved differently from the true code. */
   readonly changes: number;
-  /** Of the one that is caught, the seed that failed and how. */
+  /** For a caught mutant, the seed that failed and how. */
   readonly seed: number;
   readonly invariant: string;
   readonly detail: string;
@@ -21,18 +21,18 @@ export interface Catch {
 export interface Hunt {
   readonly from: number;
   readonly seedsMax: number;
-  /** Told after each seed how many have run. */
+  /** Called after each seed with the number of seeds run so far. */
   readonly progress?: (seeds: number) => void;
 }
 
-/** What a thread is told to hunt. */
+/** What a thread is asked to hunt. */
 export interface HuntOrder {
   readonly name: string;
   readonly from: number;
   readonly seedsMax: number;
 }
 
-/** What a thread says of a mutant: how many seeds have run, or what became of it. */
+/** What a thread reports about a mutant: how many seeds have run, or the result. */
 export type HuntAnswer =
   | { readonly name: string; readonly underWay: number }
   | { readonly name: string; readonly caught: Catch };
@@ -52,7 +52,7 @@ export async function hunt(mutant: Mutant, { from, seedsMax, progress }: Hunt): 
     progress?.(seeds);
     const [first] = violations;
     await new Promise((resolve) => setImmediate(resolve));
-    // What the true code fails as well says nothing about the mutant.
+    // A failure that the true code shares says nothing about the mutant.
     if (first === undefined || (await runSeed(seed)).violations.length > 0) continue;
     const fate = changes === 0 ? "inert" : "caught";
     return { fate, seeds, changes, seed, invariant: first.invariant, detail: first.detail };

@@ -1,4 +1,4 @@
-// The mutant list. Every one must be caught: a survivor is a hole in the checkers or in what the worlds do.
+// The list of mutants. Every one must be caught: a survivor is a gap in the checkers or in what the worlds do.
 
 import { actorMutants } from "./actor-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -6,7 +6,7 @@ import { portMutants } from "./port-mutants.ts";
 
 export const mutants: readonly Mutant[] = [...portMutants, ...actorMutants];
 
-/** Throws a RangeError for a name that the list does not hold. */
+/** Throws a RangeError for a name that is not in the list. */
 export function mutantNamed(name: string): Mutant {
   const found = mutants.find((mutant) => mutant.name === name);
   if (found !== undefined) return found;
@@ -15,7 +15,7 @@ export function mutantNamed(name: string): Mutant {
   );
 }
 
-/** Those whose name contains one of these parts. Throws a RangeError for a part that no name contains. */
+/** The mutants whose name contains one of these parts. Throws a RangeError for a part that no name contains. */
 export function mutantsWith(parts: readonly string[]): readonly Mutant[] {
   for (const part of parts) {
     if (!mutants.some(({ name }) => name.includes(part)))

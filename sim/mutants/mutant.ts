@@ -1,19 +1,19 @@
-// A mutant: the code under test with one guard removed, to show that the simulator would find it missing.
-//   M1. A mutant says whenever it did something else than the true code would have done, so that one which became the true
-//       code, because what it takes away is written otherwise by now, is not taken for one that nobody notices.
+// A mutant: the code under test with one guard removed, to show that the simulator would detect its absence.
+//   M1. A mutant reports whenever it behaved differently from the true code. This distinguishes a mutant that nobody
+//       notices from one that equals the true code because the guard that it removes is written differently by now.
 
 import type { ActorDefinition, ActorView, Decision, Message } from "../../actors/system/definition.ts";
 import type { PartitionRow } from "../../storage/actor-store.ts";
 import { type ActorStoreGuards, allGuards } from "../store/actor-store.ts";
 import { asItIs, type Variation } from "../world/variation.ts";
 
-/** Makes the code without the guard; `changed` is called for each difference to the true code (M1). */
+/** Creates the code without the guard; `changed` is called for each difference from the true code (M1). */
 export type Vary = (changed: () => void) => Partial<Variation>;
 
 export interface Search {
-  /** Within so many seeds the mutant is found: several times as many as it takes on average. */
+  /** The mutant is found within this many seeds: several times as many as it takes on average. */
   readonly seedsMax: number;
-  /** Whether the world of a seed can show the mutant at all; every world unless told. */
+  /** Whether the world of a seed can reveal the mutant at all; by default every world can. */
   readonly canShow: (seed: number) => boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Mutant extends Search {
   vary(changed: () => void): Variation;
 }
 
-/** Nine of ten mutants are found within a third of these. */
+/** Nine out of ten mutants are found within a third of these. */
 const usualSearch: Search = { seedsMax: 200, canShow: () => true };
 
 export function mutant(name: string, about: string, vary: Vary, search: Partial<Search> = {}): Mutant {
@@ -37,7 +37,7 @@ export function mutant(name: string, about: string, vary: Vary, search: Partial<
   };
 }
 
-/** Without one of the guards of claim and commit. */
+/** Removes one of the guards of claim and commit. */
 export function withoutGuard(
   guard: keyof ActorStoreGuards,
   about: string,
@@ -49,7 +49,7 @@ export function withoutGuard(
 
 export type Decide = (command: Message, view: ActorView) => Decision<unknown>;
 
-/** An actor kind that decides otherwise. `decide` is called for each command and may ask the true one. */
+/** An actor kind that decides differently. `decide` is called for each command and may consult the true one. */
 export function deciding(
   kind: string,
   decide: (truly: Decide, command: Message, view: ActorView) => Decision<unknown>,
@@ -70,17 +70,17 @@ export function deciding(
   });
 }
 
-/** The command, with these members in place of its own. */
+/** The command with these members replaced. */
 export function withMembers(command: Message, members: object): Message {
   return { ...command, ...members };
 }
 
-/** The rows of a view without those that `hides` names, as if they had never been kept. */
+/** The rows of a view without those that `hides` selects, as if they had never been kept. */
 export function hidingRows(view: ActorView, hides: (rt: number, k2: string) => boolean): ActorView {
   return viewing(view, (row) => (hides(row.rt, row.k2) ? undefined : row));
 }
 
-/** The view with every row as `seen` shows it; a row that it shows as undefined is not there. */
+/** The view with every row as `seen` shows it; a row shown as undefined is absent. */
 export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionRow | undefined): ActorView {
   return {
     id: view.id,
@@ -95,7 +95,7 @@ export function viewing(view: ActorView, seen: (row: PartitionRow) => PartitionR
   };
 }
 
-/** The methods of a port as a plain object, for one of them to be replaced. */
+/** The methods of a port as a plain object, so that one of them can be replaced. */
 export function bound<T extends object>(port: T): T {
   const methods: Record<string, unknown> = {};
   for (let owner: object = port; owner !== Object.prototype; owner = Object.getPrototypeOf(owner) as object) {

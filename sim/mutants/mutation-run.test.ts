@@ -5,7 +5,7 @@ import { mutant } from "./mutant.ts";
 import { lineOf, showBoard } from "./mutation-run.ts";
 
 const fewSeeds = { from: 1, seedsMax: 3 };
-/** The same, but by its own account it changes something. */
+/** Equal to the true code, but it reports a change. */
 const harmless = mutant("harmless", "nothing", (changed) => ({
   indexed: (change) => {
     changed();

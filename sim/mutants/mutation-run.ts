@@ -1,5 +1,5 @@
-// The board: for each mutant, how many seeds it takes to catch it, with every core of the machine.
-//   B1. It fails for each mutant that is not caught within its seeds, and for each that never changed anything, by its name.
+// The mutation run: for each mutant, how many seeds it takes to catch it, on every core of the machine.
+//   B1. It fails, by name, for each mutant that is not caught within its seeds, and for each that never changed anything.
 
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
@@ -8,18 +8,18 @@ import type { Mutant } from "./mutant.ts";
 
 export interface BoardOptions {
   readonly from: number;
-  /** At most, for each; a mutant's own limit counts as well. */
+  /** Maximum number of seeds for each mutant; a mutant's own limit applies as well. */
   readonly seedsMax: number;
-  /** Takes a line of the report; the console by default. */
+  /** Receives a line of the report; the console by default. */
   readonly tell?: (line: string) => unknown;
 }
 
-/** Hunts the mutants and prints what became of each; the last line says how many were caught. Answers whether all were. */
+/** Hunts the mutants and prints each result; the last line says how many were caught. Returns whether all were caught. */
 export async function showBoard(
   wanted: readonly Mutant[],
   { from, seedsMax, tell = console.log }: BoardOptions,
 ): Promise<boolean> {
-  // Those that may take long come first, so that no core is left with one of them at the end.
+  // Mutants that may take long come first, so that none of them occupies a single core at the end.
   const waiting = [...wanted].sort((a, b) => b.seedsMax - a.seedsMax);
   const fates: Catch[] = [];
   const hunter = async (): Promise<void> => {
@@ -59,7 +59,7 @@ function order(worker: Worker, hunt: HuntOrder, tell: (line: string) => unknown)
   });
 }
 
-/** What became of a mutant, in a line. */
+/** The result for a mutant, in one line. */
 export function lineOf({ name, about }: Mutant, { fate, seeds, changes, seed, invariant }: Catch): string {
   const what = {
     caught: `${String(seeds).padStart(5)} seeds  ${invariant} (seed ${seed})`,

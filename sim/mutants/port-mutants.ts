@@ -1,4 +1,4 @@
-// What lies around the actors, with one guard removed: their journal, their activities, stores, indexes, sweeps and leases.
+// Mutants of what surrounds the actors (journal, activities, stores, indexes, sweeps, leases), each with one guard removed.
 
 import type { ActivityContext } from "../../actors/system/definition.ts";
 import { StoreError } from "../../storage/actor-store.ts";
@@ -207,7 +207,7 @@ const serving: readonly Mutant[] = [
   ),
 ];
 
-/** A day passes only where there is a night. */
+/** A day passes only in worlds with a night. */
 const atNight = { canShow: mayHaveNight };
 
 const sweeping: readonly Mutant[] = [

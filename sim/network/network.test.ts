@@ -60,7 +60,7 @@ describe("the network", () => {
       const { kernel, network, target, heard } = twoNodes();
       network.cut(one, other);
       expect(await outcome(kernel, ask(target))).toBe("unreachable unknown at 2000");
-      // One way only: a question that arrives is heard although its answer is not.
+      // One direction only: a request arrives even if its answer does not.
       expect(heard).toEqual(one === "a" ? [] : ["hello"]);
     }
   });

@@ -1,6 +1,6 @@
 // Calls between nodes: a port of the actor system, over links that delay, lose, duplicate and cut.
-//   M1. What is delivered between two actors comes in the order in which it was sent; a duplicate may come at any time.
-//   M2. Every call settles: with the answer, or as unreachable once its other end is known to be gone, or in time.
+//   M1. Messages between two actors are delivered in the order in which they were sent; a duplicate may come at any time.
+//   M2. Every call settles: with the answer, as unreachable once its other end is known to be gone, or by its time-out.
 
 import {
   type ActorRef,
@@ -19,13 +19,13 @@ import type { Faults } from "../world/faults.ts";
 /** A node, as others reach it: one incarnation. */
 export interface Peer {
   readonly name: string;
-  /** The incarnation that answers there now; null for none. */
+  /** The incarnation that answers there now, or null for none. */
   current(): string | null;
   readonly life: Life;
   readonly handlers: TransportHandlers;
 }
 
-/** A silent peer is noticed within this time. */
+/** A silent peer is detected within this time. */
 const noticedMs = 2_000;
 const deliverTimeoutMs = 4_000;
 const delayedMaxMs = 800;
@@ -38,7 +38,7 @@ export class Network {
 
   readonly #find: (address: string) => Peer | null;
 
-  /** `find` gives the process at an address, null while there is none. */
+  /** `find` returns the process at an address, or null while there is none. */
   constructor(kernel: Kernel, faults: Faults, random: Random, find: (address: string) => Peer | null) {
     this.#find = find;
     this.#kernel = kernel;
@@ -63,7 +63,7 @@ export class Network {
     return {
       ask: (to, command, timeoutMs) => {
         const run = (): Promise<unknown> => peer.handlers.ask(to, copy(command), timeoutMs);
-        // Nonces and Idempotency-Keys count how often they are asked; every other command may be repeated (K4).
+        // Nonces and Idempotency-Keys count each request; every other command may be repeated (K4).
         if (to.kind !== "integration-key") this.#duplicate(peer, run);
         return this.#call(from, peer, timeoutMs, run);
       },
@@ -71,7 +71,7 @@ export class Network {
     };
   }
 
-  /** Whoever is at the address of a member, which must be that incarnation when a call arrives. */
+  /** The node at the address of a member; when a call arrives it must be that incarnation. */
   targetAt(
     from: { readonly name: string; readonly life: Life },
     member: { readonly address: string; readonly incarnation: string },
@@ -160,7 +160,7 @@ function unreachable(effect: "not_applied" | "unknown"): RemoteFailure {
   return remoteFailure("unreachable", { retryAfterSeconds: 1, effect });
 }
 
-/** What crosses the wire is text. */
+/** Copies a value as the wire would: as text. */
 function copy<T>(value: T): T {
   return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
 }

@@ -1,8 +1,8 @@
-// One partition of the actor table as Cassandra keeps it: static columns, clustering rows, and the Paxos state beside.
-//   P1. Conditional statements and serial reads go one after the other. Each first settles what an earlier one left
-//       accepted: a majority's is committed; a minority's is committed or forgotten, as the replicas asked know of it.
-//   P2. A plain read sees what is committed and nothing that is only accepted.
-//   P3. Once settled, a proposal never comes back.
+// One partition of the actor table as Cassandra keeps it: static columns, clustering rows, and the Paxos state.
+//   P1. Conditional statements and serial reads are serialised. Each first settles what an earlier one left accepted:
+//       a majority's is committed; a minority's is committed or forgotten, as the queried replicas know of it or not.
+//   P2. A plain read sees what is committed, and nothing that is only accepted.
+//   P3. Once settled, a proposal never reappears.
 
 import type { PartitionRow, RowKey } from "../../storage/actor-store.ts";
 import type { Reach } from "./statements.ts";
@@ -24,13 +24,13 @@ export interface Mutation {
   readonly head: Partial<PartitionHead>;
   readonly puts: readonly PartitionRow[];
   readonly deletes: readonly RowKey[];
-  /** Event rows up to this sequence go. */
+  /** Event rows up to this sequence are removed. */
   readonly pruneTo?: number;
 }
 
 export interface CasResult {
   readonly applied: boolean;
-  /** The static columns that the condition was judged by. */
+  /** The static columns against which the condition was evaluated. */
   readonly found: PartitionHead;
 }
 
@@ -38,7 +38,7 @@ export interface CasResult {
 export interface Proposal {
   readonly holds: (found: PartitionHead) => boolean;
   readonly mutation: Mutation;
-  /** Told when it takes effect, with what the condition was judged by: maybe later than it was accepted, maybe never. */
+  /** Called with the state that met the condition when it takes effect: perhaps after acceptance, perhaps never. */
   readonly onApplied?: (found: PartitionHead) => void;
 }
 
@@ -48,13 +48,13 @@ interface Accepted {
   readonly wakeAtMs: number | null | undefined;
 }
 
-/** Decides, for a proposal that a minority accepted, whether the replicas asked next know of it. */
+/** Decides, for a proposal accepted by a minority, whether the replicas queried next know of it. */
 export type Coin = () => boolean;
 
 export class ActorPartition {
   readonly kind: string;
   readonly id: string;
-  /** Committed. */
+  /** The committed head. */
   head: PartitionHead = {
     epoch: 0,
     owner: "",
@@ -74,12 +74,12 @@ export class ActorPartition {
     this.id = id;
   }
 
-  /** Whether a plain read would miss something now. */
+  /** Whether a plain read would currently miss something. */
   get isBehind(): boolean {
     return this.#accepted !== null;
   }
 
-  /** The earliest wake-up time that a hint exists of; hints are written before what they hint at. */
+  /** The earliest wake-up time for which a hint exists; hints are written before the state that they announce. */
   get hintedWakeMs(): number | null {
     const hinted = this.#accepted?.wakeAtMs;
     if (hinted === undefined || hinted === null) return this.head.wakeAtMs;
@@ -111,7 +111,7 @@ export class ActorPartition {
     return { applied: true, found };
   }
 
-  /** Rows of a table in (k, k2) order, those not expired at `nowMs`. */
+  /** Rows of a table in (k, k2) order, without those expired at `nowMs`. */
   rows(rt: number, nowMs: number): PartitionRow[] {
     const table = this.#tables.get(rt);
     if (table === undefined) return [];
@@ -123,7 +123,7 @@ export class ActorPartition {
     return rows.sort(compareRows);
   }
 
-  /** A row by its text key, whatever its number. */
+  /** Rows by their text key, whatever their number. */
   rowsByText(rt: number, keys: readonly string[], nowMs: number): PartitionRow[] {
     const wanted = new Set(keys);
     return this.rows(rt, nowMs).filter((row) => wanted.has(row.k2));

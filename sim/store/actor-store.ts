@@ -1,11 +1,12 @@
 // Actors' journals on the model of Cassandra: the claim and commit protocol of the real adapter, statement by statement,
-// so that every crash and every other node comes between any two of them.
-//   C1. Claim: serial read, conditional raise of the epoch, serial read again (it settles what a former owner left in
+// so that a crash or another node can intervene between any two of them.
+//   C1. Claim: serial read, conditional raise of the epoch, another serial read (it settles what a former owner left in
 //       flight), then one read of the whole partition, lower-bounded by the snapshot.
-//   C2. Commit: one conditional batch on epoch, head and operation. Refused, but its own operation is in force: applied.
-//   C3. Pruned rows go within the fence, one commit after the snapshot that replaced them: reads do not rely on it.
-// `guards` takes single guards away, for simulations that must find them missing; `missed` is called where one that was
-// taken away would have made a difference.
+//   C2. Commit: one conditional batch on epoch, head and operation. If it is refused but its own operation is in force,
+//       it was applied.
+//   C3. Rows are pruned within the fence, one commit after the snapshot that replaced them: reads do not rely on it.
+// `guards` removes single guards, for simulations that must detect their absence; `missed` is called where a removed guard
+// would have made a difference.
 
 import {
   type Activation,
@@ -23,7 +24,7 @@ import type { ActorPartition, CasResult, Mutation, PartitionHead } from "./actor
 import type { Reach } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
 
-/** Each true in the real protocol. */
+/** Each is true in the real protocol. */
 export interface ActorStoreGuards {
   readonly commitChecksEpoch: boolean;
   readonly commitChecksHead: boolean;
@@ -46,7 +47,7 @@ export const allGuards: ActorStoreGuards = {
   refusesForeignHome: true,
 };
 
-/** Other claimers may come between; each took the actor meanwhile, so that many are not expected. */
+/** Other claimers may intervene; each claimed the actor in the meantime, so many rounds are not expected. */
 const claimRoundsMax = 8;
 
 export function openSimActorStore(
@@ -151,7 +152,7 @@ class SimActorStore implements ActorStore {
     );
   }
 
-  /** Whether a guard lets something pass that it lets pass if `isSound`; one that was taken away lets everything. */
+  /** Whether a guard lets something pass: normally only if `isSound`; a removed guard lets everything pass. */
   #passes(guard: keyof ActorStoreGuards, isSound: boolean): boolean {
     if (isSound || this.#guards[guard]) return isSound;
     this.#missed();
@@ -189,7 +190,7 @@ class SimActorStore implements ActorStore {
     });
   }
 
-  /** Raises the epoch by one from what was seen, or from what another claimer made of it meanwhile. */
+  /** Raises the epoch by one from the value that was read, or from the one to which another claimer raised it meanwhile. */
   async #raise(partition: ActorPartition, first: PartitionHead, owner: string): Promise<number> {
     const { region } = this.#client;
     let seen = first;

@@ -1,18 +1,18 @@
-// Tables that are written plainly: every cell has a stamp and the higher one wins, in whatever order they come.
-//   L1. A write that was answered is seen by every later read of its region.
-//   L2. A write of which only a minority heard is seen by a read or not; once seen it is seen for ever (read repair).
-//   L3. Other regions hear of a write later, each at a time of its own.
+// Tables written with plain writes: every cell has a time stamp and the higher one wins, in any order of arrival.
+//   L1. A write that was answered is seen by every later read in its region.
+//   L2. A write that reached only a minority may or may not be seen by a read; once seen, it stays visible (read repair).
+//   L3. A write reaches other regions later, each with its own delay.
 
 import type { Coin } from "./actor-partition.ts";
 import type { Reach } from "./statements.ts";
 
-/** Runs a change of one region in the others, some time later. */
+/** Applies a change of one region in another, some time later. */
 export type Replicate = (from: string, to: string, change: () => void) => void;
 
 export interface Cell<V> {
   readonly key: string;
   readonly value: V;
-  /** Higher wins; of equal ones the first that came stays. */
+  /** Higher wins; among equals the first to arrive stays. */
   readonly stamp: number;
 }
 
@@ -45,17 +45,17 @@ export class PlainTable<V> {
     return [...(this.#regions.get(region)?.values() ?? [])].map((cell) => cell.value);
   }
 
-  /** What has arrived in a region, by key, without deciding about what has not: for checkers. */
+  /** What has arrived in a region, by key, without deciding undecided writes: for checkers. */
   arrived(region: string): ReadonlyMap<string, Cell<V>> {
     return this.#regions.get(region) ?? new Map();
   }
 
-  /** How often a cell of the region changed: grows with each of them, and with what a read may yet decide. */
+  /** How often a cell of the region changed: grows with each change, and with what a read may yet decide. */
   arrivals(region: string): number {
     return (this.#arrivals.get(region) ?? 0) + (this.#undecided.length > 0 ? 0.5 : 0);
   }
 
-  /** Deletes without a trace, everywhere, what is stamped no later: for what is never written again under such a stamp. */
+  /** Deletes everywhere, without a tombstone, cells up to this stamp: for keys never written again with such a stamp. */
   remove(keys: readonly string[], untilStamp = Number.POSITIVE_INFINITY): void {
     const gone = new Set(keys);
     for (const cells of this.#regions.values()) {
@@ -93,7 +93,7 @@ export class PlainTable<V> {
     const cells = this.#regions.get(region);
     const known = cells?.get(cell.key);
     if (cells === undefined || (known !== undefined && known.stamp >= cell.stamp)) return;
-    // Put at the end: the order of the map is the order of arrival.
+    // Reinserted at the end: the order of the map is the order of arrival.
     cells.delete(cell.key);
     cells.set(cell.key, cell);
     this.#arrivals.set(region, (this.#arrivals.get(region) ?? 0) + 1);
@@ -109,7 +109,7 @@ export interface PlainTablesOptions {
 }
 
 export interface PlainTables {
-  /** The table of that name; the caller says what its values are. */
+  /** The table of that name; the caller determines the type of its values. */
   of<V>(name: string): PlainTable<V>;
 }
 

@@ -1,4 +1,4 @@
-// Receipts on the model's plain tables: the batch is known to exist before its first row does.
+// Receipts on the model's plain tables: the batch is registered before its first row is written.
 
 import { type CommitOutcome, StoreError } from "../../storage/actor-store.ts";
 import type { ClosedBatch, ReceiptRow, ReceiptStore } from "../../storage/receipt-store.ts";
@@ -68,7 +68,7 @@ class SimReceiptStore implements ReceiptStore {
 
   closeBatch(closed: ClosedBatch): Promise<void> {
     const { model, life, region } = this.#client;
-    // Closed again over more rows it is another closing; over the same ones it changes nothing.
+    // Closing a batch again over more rows is a different closing; over the same rows it changes nothing.
     const cell = { key: `${closed.region}/${closed.batch}`, value: closed, stamp: closed.tree_size };
     return model.statements.run(life, "write", (reach) => this.#closed.write(region, [cell], reach));
   }

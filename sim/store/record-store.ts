@@ -1,4 +1,4 @@
-// Records on the model's plain tables. An operation of several statements may end between any two of them.
+// Records on the model's plain tables. An operation of several statements may be interrupted between any two of them.
 
 import type {
   HeadPage,
@@ -29,9 +29,9 @@ interface StagedDocument {
   readonly stagedAtMs: number;
 }
 
-/** Immutable cells: the first that came stays. */
+/** Stamp of immutable cells: the first to arrive stays. */
 const once = 1;
-/** Of what is staged: an instant has this many. */
+/** Number of stamps per millisecond for staged cells. */
 const stampsPerMs = 1_000;
 const cursorPrefix = "after:";
 
@@ -245,7 +245,7 @@ class SimRecordStore implements RecordStore {
     });
   }
 
-  /** The instant of what is staged now, and a stamp within it. */
+  /** The instant of what is being staged, and a stamp within it. */
   #stage(): { readonly stamp: number; readonly stagedAtMs: number } {
     this.#writes += 1;
     const stagedAtMs = this.#client.model.now();

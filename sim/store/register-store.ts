@@ -1,4 +1,4 @@
-// The register on the model's plain tables. A feed gives each region's entries as they came there.
+// The register on the model's plain tables. A feed returns each region's entries in the order of their arrival there.
 
 import { StoreError } from "../../storage/actor-store.ts";
 import type {
@@ -11,7 +11,7 @@ import type { PlainTable } from "./plain-tables.ts";
 import type { Reach } from "./statements.ts";
 import type { StoreClient } from "./store-model.ts";
 
-/** As many as the real adapter. */
+/** As many as in the real adapter. */
 const claimsMax = 3;
 
 export function openSimRegisterStore(client: StoreClient): RegisterStore {

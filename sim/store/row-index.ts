@@ -1,4 +1,4 @@
-// A region's index: rows in memory behind an engine that may be slow, away, or lose the answer of what it did.
+// A region's index: rows in memory behind an engine that may be slow, unreachable, or lose the answer to a completed call.
 
 import {
   indexUnavailable,
@@ -13,12 +13,12 @@ import type { Life } from "../kernel/life.ts";
 export type IndexFate =
   | { readonly kind: "answered"; readonly afterMs: number }
   | { readonly kind: "away"; readonly afterMs: number }
-  /** Done, and not heard of. */
+  /** The call was executed, but its answer is lost. */
   | { readonly kind: "unheard"; readonly afterMs: number };
 
 export interface IndexWeather {
   fate(region: string, operation: "apply" | "search"): IndexFate;
-  /** After which a caller gives up, in milliseconds. */
+  /** Milliseconds after which a caller gives up. */
   readonly timeoutMs: number;
 }
 

@@ -1,4 +1,4 @@
-// The store model against the engine that it is a model of: the same randomized operations show the same to their caller.
+// The store model against the engine that it models: the same randomized operations show the same results to their caller.
 // `SVC_TEST_SEED=N` repeats a sequence.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ import { calmStoreModel, type StoreClient } from "./store-model.ts";
 
 const seed = Number(process.env["SVC_TEST_SEED"] ?? 1 + Math.floor(Math.random() * 1_000_000_000));
 
-/** Runs a sequence on both, step by step, until one shows something else. */
+/** Runs a sequence on both, step by step, until their results differ. */
 async function compare<S>(sequence: Sequence<S>, model: S, engine: S): Promise<void> {
   const nameOf = (n: number): string => `n${seed}x${n}`;
   const [ofModel, ofEngine] = [model, engine].map((store) =>

@@ -1,6 +1,6 @@
 // One randomized sequence of operations on two implementations of a port, and what each shows to its caller.
-//   R1. The sequence is drawn from a seed and from what the operations answered, so it is the same for both for as long as
-//       both answer the same.
+//   R1. The sequence is drawn from a seed and from the results of the operations, so it is the same for both as long as
+//       both give the same results.
 
 import { operationId } from "../../storage/actor-store.fixture.ts";
 import {
@@ -17,18 +17,18 @@ import type { HeadPage, RecordStore } from "../../storage/record-store.ts";
 import { type RegisterStore, registerTables } from "../../storage/register-store.ts";
 import type { Random } from "../kernel/random.ts";
 
-/** One operation and what it showed. */
+/** One operation and its result. */
 export interface Step {
   readonly what: string;
   readonly shown: unknown;
 }
 
-/** Operations on a port, each of which says in words what it does. */
+/** Operations on a port, each with a description in words. */
 export type Sequence<S> = (store: S, random: Random, nameOf: (n: number) => string) => AsyncIterable<Step>;
 
 const farMs = 4_000_000_000_000;
 
-/** An activation that somebody holds, or held and believes to hold. */
+/** An activation that an owner holds, or held and believes to hold. */
 interface Holder {
   readonly ref: ActorRef;
   epoch: number;
@@ -38,14 +38,14 @@ interface Holder {
   last: ActorCommit | null;
 }
 
-/** Claims, commits (stale, repeated and wrong ones too) and reads of three actors by several owners. */
+/** Claims, commits (including stale, repeated and wrong ones) and reads of three actors by several owners. */
 export async function* actorSteps(store: ActorStore, random: Random, nameOf: (n: number) => string) {
   const kind = nameOf(0);
   const holders: Holder[] = [];
   for (let step = 0; step < 240; step += 1) {
     const ref = { kind, id: `actor-${random.below(3)}` };
     const of = holders.filter((each) => each.ref.id === ref.id);
-    // Mostly the one in force, now and then one that was followed by another.
+    // Mostly the current one, occasionally one that was superseded.
     const holder = random.chance(0.75) ? of.at(-1) : of[random.below(Math.max(1, of.length))];
     const what = holder === undefined ? "claim" : random.weighted(actorWeights);
     if (what === "claim") {
@@ -130,7 +130,7 @@ function shownOf({ head: at, events, outbox, timers, inbox }: Activation): unkno
   return { head: at, rows: [events, outbox, timers, inbox].map((rows) => rowsOf(rows, true)) };
 }
 
-/** When a row expires is kept to the second by some stores; whether it does, by all. */
+/** Some stores keep the expiry time of a row to the second; whether it expires is the same in all. */
 function rowsOf(rows: readonly PartitionRow[], isAnyOrder: boolean): unknown {
   const shown = rows.map(({ rt, k, k2, body, expiresAtMs }) => ({
     rt,
@@ -165,7 +165,7 @@ export async function* recordSteps(store: RecordStore, random: Random, nameOf: (
       yield say(await store.putVersions([given], []));
     } else if (what === "head") {
       const change = random.between(1, 9);
-      // What a change number says is always the same.
+      // The same change number always stands for the same change.
       const at = { live: change % 3 !== 0, generation: 1 + (change % 3), change, business_uuid: party };
       yield say(await store.putHeads([head(id, { ...at, hash: hashOf(at.generation % 2) })]));
     } else if (what === "seal") yield say(await store.putSeal(seal(sealId)));
@@ -232,7 +232,7 @@ export async function* registerSteps(store: RegisterStore, random: Random, nameO
       const change = random.between(1, 9);
       yield say(await store.put([{ table, partition, key, change, body: `{"change":${change}}` }]));
     } else if (what === "steal") {
-      // Another party's, which is left as it is; or the first, and then the others are.
+      // A key of the other party is left unchanged; if this write comes first, the other party's later ones have no effect.
       const stranger = nameOf(200 + ((n + 1) % 2));
       yield say(await store.put([{ table, partition: stranger, key, change: 8, body: "{}" }]));
     } else if (what === "claim") yield say(await store.claimKey(key, nameOf(200 + random.below(2))));

@@ -4,7 +4,7 @@ import { Life } from "../kernel/life.ts";
 import { Trace } from "../kernel/trace.ts";
 import { createStatements, type Fate } from "./statements.ts";
 
-/** What becomes of one statement: when it was executed, and what its caller heard. */
+/** Records what happens to one statement: when it was executed, and what its caller observed. */
 async function meet(fate: Fate, blow: (life: Life) => void = () => {}): Promise<readonly string[]> {
   const kernel = new Kernel({ startMs: 0, trace: new Trace({ story: false }) });
   const life = new Life(kernel, "node");

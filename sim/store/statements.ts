@@ -1,19 +1,19 @@
-// How one statement reaches the store and its answer comes back: what a driver sees of a Cassandra cluster that may
-// be slow, refuse, lose a statement, apply it late, or apply it and lose the answer.
-//   D1. A statement is executed at one instant, or never; its caller hears of it later, or hears only a time-out.
-//   D2. A caller whose life is over hears nothing, whatever became of its statement.
-//   D3. A store within its caller's own process executes nothing once that is over.
+// How one statement reaches the store and its answer returns: what a driver sees of a Cassandra cluster that may be slow,
+// refuse, lose a statement, apply it late, or apply it and lose the answer.
+//   D1. A statement is executed at one instant, or never; its caller learns of it later, or only gets a time-out.
+//   D2. A caller whose life is over learns nothing, whatever happened to its statement.
+//   D3. A store within its caller's own process executes nothing once that process is over.
 
 import { StoreError } from "../../storage/actor-store.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Life } from "../kernel/life.ts";
 
-/** A conditional batch, a read through Paxos, a plain write, a plain read. */
+/** A conditional batch, a read through Paxos, a plain write, or a plain read. */
 export type StatementKind = "cas" | "serial" | "write" | "read";
 
 /**
- * How far the replicas took a statement: `full` as the caller asked; `unseen` accepted by a majority and not yet
- * committed, so plain reads miss it; `partial` reached a minority only, so that later statements decide about it.
+ * How far the replicas took a statement. `full`: as the caller asked. `unseen`: accepted by a majority and not yet
+ * committed, so plain reads miss it. `partial`: reached only a minority, so that later statements decide about it.
  */
 export type Reach = "full" | "unseen" | "partial";
 
@@ -28,26 +28,26 @@ export type Fate =
   | { readonly kind: "refused"; readonly requestMs: number }
   /** Never executed; the caller sees a time-out. */
   | { readonly kind: "lost" }
-  /** Executed so far, after `requestMs`, which may be long after the caller gave up. */
+  /** Executed to this reach after `requestMs`, which may be long after the caller gave up. */
   | { readonly kind: "timed_out"; readonly reach: Reach; readonly requestMs: number }
   | { readonly kind: "crash_before" }
   | { readonly kind: "crash_after"; readonly requestMs: number }
-  /** Its caller dies, and it is on its way until somebody else asks for the same: it comes in the middle of that. */
+  /** Its caller dies while it is in flight, and it takes effect during the next request for the same subject. */
   | { readonly kind: "crash_lurking"; readonly latestMs: number; readonly afterMs: number };
 
 /** What a statement is about, as far as its fate may depend on it. */
 export interface Subject {
-  /** Conditional statements and serial reads of one name may meet. */
+  /** Conditional statements and serial reads with the same name may interact. */
   readonly name: string;
-  /** Whether it makes true that a message of another actor was heard. */
+  /** Whether it commits the receipt of a message from another actor. */
   readonly isHearing?: boolean;
 }
 
 export interface StoreWeather {
   fate(kind: StatementKind, client: Life, subject: Subject): Fate;
-  /** After which a caller gives up, in milliseconds. */
+  /** Milliseconds after which a caller gives up. */
   readonly timeoutMs: number;
-  /** Whether the store is in its client's own process: what is under way dies and sleeps with it. */
+  /** Whether the store is in its client's own process: work in flight dies and pauses with it. */
   readonly isInProcess?: boolean;
 }
 
@@ -79,7 +79,7 @@ export function createStatements(kernel: Kernel, weather: StoreWeather): Stateme
 
 const noSubject: Subject = { name: "" };
 
-/** Statements on their way, until the next serial read of their subject or their last moment. */
+/** Statements in flight, until the next serial read of their subject or their latest time. */
 class Lurking {
   readonly #kernel: Kernel;
   readonly #bySubject = new Map<string, { readonly afterMs: number; readonly run: () => void }[]>();
@@ -157,7 +157,7 @@ function answered<T>(
   execute: (reach: Reach) => T,
 ): Promise<T> {
   return new Promise((resolve) => {
-    // The statement is the store's from here on: it is executed even if its caller dies meanwhile (D2, D3).
+    // From here on the statement belongs to the store: it is executed even if its caller dies meanwhile (D2, D3).
     const life = weather.isInProcess === true ? client : null;
     const run = (): void => {
       const result = execute(fate.reach);

@@ -1,4 +1,4 @@
-// The stores of the whole world: what is on the disks of every region, whoever asks. Nodes come and go, this stays.
+// The stores of the whole world: what is on the disks of every region, for all clients. Nodes come and go; this stays.
 
 import type { ActorCommit, ActorRef } from "../../storage/actor-store.ts";
 import type { RecordVersion } from "../../storage/record-store.ts";
@@ -9,11 +9,11 @@ import { ActorPartition, type Coin, type PartitionHead } from "./actor-partition
 import { createPlainTables, type PlainTables, type Replicate } from "./plain-tables.ts";
 import { calmStatements, type Statements } from "./statements.ts";
 
-/** Told of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
+/** Notified of what happens inside the store, for checkers and coverage. None of it reaches the code under test. */
 export interface StoreWitness {
   /** A plain read missed what a later one may see. */
   staleRead?(): void;
-  /** A commit was applied to what was found. */
+  /** A commit was applied to the state found. */
   committed?(
     partition: ActorPartition,
     commit: ActorCommit,
@@ -21,13 +21,13 @@ export interface StoreWitness {
   ): void;
   /** The epoch of an actor was raised. */
   claimed?(partition: ActorPartition, epoch: number, owner: string): void;
-  /** A commit was refused on what was found. */
+  /** A commit was refused because of the state found. */
   refused?(partition: ActorPartition, commit: ActorCommit, found: Pick<PartitionHead, "op">): void;
-  /** A claim gives out what it read. */
+  /** A claim returns what it read. */
   activated?(partition: ActorPartition, head: Pick<PartitionHead, "head" | "op" | "epoch">): void;
-  /** Something was removed of what was staged of a push. */
+  /** Some of what is staged for a push was removed. */
   droppedStaged?(pushId: string): void;
-  /** A version is on its way to the disks. */
+  /** A version is about to be written to disk. */
   wroteVersion?(version: RecordVersion): void;
 }
 
@@ -35,7 +35,7 @@ export interface StoreModelOptions {
   readonly regions: readonly string[];
   readonly statements: Statements;
   readonly random: Random;
-  /** The stores' clock, Unix milliseconds. */
+  /** The stores' clock in Unix milliseconds. */
   readonly now: () => number;
   readonly replicate: Replicate;
   readonly witness?: StoreWitness;
@@ -46,7 +46,7 @@ export class StoreModel {
   readonly statements: Statements;
   readonly tables: PlainTables;
   readonly partitions = new Map<string, ActorPartition>();
-  /** One cell a key, agreed on as the head of a partition is: epoch 1 and the owner, once it is claimed. */
+  /** One cell per key, agreed on like the head of a partition: epoch 1 and the owner, once it is claimed. */
   readonly #keyOwners = new Map<string, ActorPartition>();
   readonly now: () => number;
   readonly witness: StoreWitness;
@@ -82,14 +82,14 @@ export class StoreModel {
   }
 }
 
-/** One node's way to the stores: its life, and the region that it is in. */
+/** One node's access to the stores: its life and its region. */
 export interface StoreClient {
   readonly model: StoreModel;
   readonly life: Life | null;
   readonly region: string;
 }
 
-/** Stores of one region without faults and without time, for tests of the model. */
+/** Stores of one region without faults and without delays, for tests of the model. */
 export function calmStoreModel(random: Random, now: () => number): StoreModel {
   return new StoreModel({
     regions: ["eu-west1"],
@@ -100,7 +100,7 @@ export function calmStoreModel(random: Random, now: () => number): StoreModel {
   });
 }
 
-/** Replication that takes a while, for as long as the link between two regions is cut it waits. */
+/** Replication with a delay; it waits as long as the link between two regions is cut. */
 export function laggingReplication(
   kernel: Kernel,
   link: { lagMs(from: string, to: string): number; isCut(from: string, to: string): boolean },

@@ -9,7 +9,7 @@ import { openSimRecordStore } from "./record-store.ts";
 import { openSimRegisterStore } from "./register-store.ts";
 import { calmStoreModel, type StoreClient } from "./store-model.ts";
 
-/** A handle on a model that outlives it, as a process is a handle on its disks. */
+/** A handle on a model that outlives it, as a process's handle on its disks. */
 function opener<S>(open: (client: StoreClient) => S) {
   interface Handle {
     readonly store: S;

@@ -1,4 +1,4 @@
-// The index in memory, whose rows a checker can look through.
+// The index in memory, whose rows a checker can inspect.
 
 import { MemoryRowIndex } from "../../storage/memory/row-index.ts";
 import type { RowChange } from "../../storage/row-index.ts";
@@ -8,7 +8,7 @@ export class WatchedRowIndex extends MemoryRowIndex {
 
   readonly #kept: (change: RowChange) => RowChange;
 
-  /** `kept` says what the index keeps of a change: all of it, but in a variation. */
+  /** `kept` returns what the index keeps of a change: all of it, except in a variation. */
   constructor(kept: (change: RowChange) => RowChange = (change) => change) {
     super();
     this.#kept = kept;
@@ -23,7 +23,7 @@ export class WatchedRowIndex extends MemoryRowIndex {
     return outcomes;
   }
 
-  /** Row texts of what a search could find, by record id. */
+  /** Row texts that a search could find, by record id. */
   live(): ReadonlyMap<string, string> {
     const rows = new Map<string, string>();
     for (const change of this.#changes.values())

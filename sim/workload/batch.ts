@@ -1,4 +1,4 @@
-// A sealed batch, and everything that must be kept to send exactly it again.
+// A sealed batch, with everything needed to send exactly the same batch again.
 
 import { toBase64, utf8 } from "../../protocol/bytes.ts";
 import { makeEnvelope, pae, payloadTypes } from "../../protocol/dsse.ts";
@@ -27,13 +27,13 @@ export interface SentBatch {
   readonly idempotencyKey: string;
   /** Position in the world's events when it was first sent. */
   readonly sentAt: number;
-  /** Position at which a 200 or 202 was heard; null before. */
+  /** Position at which a 200 or 202 was received; null before. */
   acknowledgedAt: number | null;
-  /** Results of the first 200 that was heard. */
+  /** Results of the first 200 that was received. */
   results: readonly HeardResult[] | null;
-  /** Heard as complete, held or failed. */
+  /** Reported as complete, held or failed. */
   settled: boolean;
-  /** A refusal that sending it again does not change. */
+  /** The code of a refusal that a retry does not change. */
   refused: string | null;
 }
 

@@ -1,5 +1,5 @@
-// A business's system: pushes batches under one key, sends again what it heard nothing of, corrects, and now and then
-// does what a confused system does: the same batch again, another under a used seq, the same request under a new key.
+// A business's system: pushes batches under one key, retries what was not answered, corrects records, and occasionally
+// acts confused: the same batch again, another under a used seq, the same request under a new key.
 
 import type { SimSigner } from "../crypto/sim-crypto.ts";
 import type { Random } from "../kernel/random.ts";
@@ -12,9 +12,9 @@ import { drawCountries, type ProductChoice, productFaults } from "./product.ts";
 import { type SimRequest, signRequest } from "./signed-request.ts";
 
 const eveningBatches = 3;
-/** Once nothing else fails. */
+/** Time limit for an answer once nothing else fails. */
 const answeredWithinMs = 8_000;
-/** Answers that sending the same batch again may change. */
+/** Answers that a retry of the same batch may change. */
 const passing: ReadonlySet<string> = new Set([
   "rate_limited",
   "unavailable",
@@ -29,14 +29,14 @@ export interface BusinessPlan {
   readonly steps: number;
   readonly products: number;
   readonly batchMax: number;
-  /** Whether it mostly pushes its whole catalogue with other prices, which is held. */
+  /** Whether it mostly pushes its whole catalogue with changed prices, which is held. */
   readonly reprices: boolean;
-  /** Whether it mostly publishes the same bytes again, between others. */
+  /** Whether it mostly publishes the same bytes again, in between other steps. */
   readonly repeats: boolean;
   /** Leaves of a batch that is processed in the background; 0 for none. */
   readonly queuedLeaves: number;
   readonly pauseMaxMs: number;
-  /** Region that its requests go to. */
+  /** Region to which its requests go. */
   readonly region: string;
 }
 
@@ -48,7 +48,7 @@ export class BusinessAgent {
   readonly #plan: BusinessPlan;
   readonly #name: string;
   readonly #draws: Random;
-  /** Of the step under way. */
+  /** Randomness of the current step. */
   #random: Random;
   readonly #client: Client;
   #isStopped = false;
@@ -82,12 +82,12 @@ export class BusinessAgent {
     this.#journal.onRevoked(given.key.keyId, () => this.#goOn());
   }
 
-  /** Begins nothing more. */
+  /** Starts nothing more. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** What is still to be sent at the end of a day, begun whatever else is under way. */
+  /** Sends what is still to be sent at the end of a day, in parallel with anything in flight. */
   async evening(): Promise<void> {
     const begun: Promise<void>[] = [];
     for (let batch = 1; batch <= eveningBatches; batch += 1) {
@@ -123,18 +123,18 @@ export class BusinessAgent {
   }
 
   /**
-   * What was sent and never acknowledged nor refused is sent until it is: for the liveness phase. Begins within
+   * For the liveness phase: sends every batch that was neither acknowledged nor refused until it is. Starts within
    * `latestMs`.
    */
   async finish(latestMs: number): Promise<void> {
-    // A revoked key is refused for ever; what was acknowledged under it goes on by itself.
+    // A revoked key is refused permanently; what was acknowledged under it continues on its own.
     if (this.#journal.revocations.has(this.#key.keyId)) return;
     this.#step("finish");
     if (latestMs > 0) await this.#client.pause(this.#random.below(latestMs));
     for (const batch of this.#journal.batchesOf(this.#key.keyId)) {
       for (let attempt = 0; attempt < 40 && !isDone(batch); attempt += 1) {
         const heard = await this.#publish(batch, this.#nextName("final"));
-        // Caps are of an hour and a day: what they refuse stays refused within this run.
+        // Caps cover an hour and a day: what they refuse stays refused within this run.
         if (heard?.code === "rate_limited" && isCapped(heard)) batch.refused ??= heard.code;
         if (!isDone(batch)) await this.#client.pause(300);
       }
@@ -142,7 +142,7 @@ export class BusinessAgent {
     }
   }
 
-  /** For the liveness phase: a small batch is answered in time although an index answers nobody. */
+  /** For the liveness phase: a small batch is answered in time although an index does not answer. */
   async publishWithoutIndex(): Promise<void> {
     if (this.#journal.revocations.has(this.#key.keyId)) return;
     this.#step("index away");
@@ -165,19 +165,19 @@ export class BusinessAgent {
     if (batch.settled) this.#world.observed.mark("publish.ok_without_index");
   }
 
-  /** What comes next draws from its own. */
+  /** Starts a step with its own randomness. */
   #step(purpose: string): void {
     this.#random = this.#draws.fork(purpose);
     this.#client.draw(this.#random.fork("client"));
   }
 
-  /** Whoever has the key and does not know, or does not care, that it was revoked a moment ago. */
+  /** Continues as a holder of the key that does not know, or does not care, that it was just revoked. */
   async #goOn(): Promise<void> {
     if (this.#isStopped) return;
     await this.#push(this.#newBatch());
   }
 
-  /** Sends a batch until there is a definite answer, a few times at most. */
+  /** Sends a batch until there is a definite answer, at most a few times. */
   async #push(batch: SentBatch): Promise<void> {
     this.#journal.addBatch(batch);
     const attempts = this.#random.between(1, 4);
@@ -190,7 +190,7 @@ export class BusinessAgent {
     }
   }
 
-  /** The same batch by two requests at once, or two batches under one Idempotency-Key. */
+  /** Sends the same batch in two concurrent requests, or two batches under one Idempotency-Key. */
   async #race(batch: SentBatch): Promise<void> {
     this.#journal.addBatch(batch);
     if (this.#random.chance(0.3)) return this.#confuse(batch);
@@ -242,7 +242,7 @@ export class BusinessAgent {
     observed.mark(`publish.${heard.code}`);
     if (heard.status === 200 || heard.status === 202) {
       const revokedAt = this.#journal.revocations.get(this.#key.keyId)?.doneAt ?? Number.POSITIVE_INFINITY;
-      // What was accepted before may be told again; what is new may not.
+      // An earlier acceptance may be reported again; a new batch may not be accepted.
       if (batch.sentAt > revokedAt && sentAt > revokedAt)
         observed.violate(
           "revocation-holds",
@@ -263,7 +263,7 @@ export class BusinessAgent {
       batch.results ??= results;
       batch.settled = true;
     } else if (!passing.has(heard.code)) {
-      // One that was on its way beside the one that was accepted may have been judged before it.
+      // A request in flight in parallel with the accepted one may have been judged before it.
       const wasAcknowledged = batch.acknowledgedAt !== null && sentAt > batch.acknowledgedAt;
       const isLost = wasAcknowledged && heard.code !== "idempotency_key_reused";
       if (isLost && !this.#world.mayReadOld)

@@ -1,4 +1,4 @@
-// A client on the other side of a network: sends a request to some node of a region and hears an answer, or nothing.
+// A client across a network: sends a request to some node of a region and receives an answer, or nothing.
 
 import type { Outcome } from "../../service/answer.ts";
 import type { Random } from "../kernel/random.ts";
@@ -14,7 +14,7 @@ export interface Heard {
   readonly status: number;
   /** `ok`, or the problem's code. */
   readonly code: string;
-  /** Of an answer. */
+  /** Body of the answer. */
   readonly body: unknown;
   readonly outcome: Outcome;
 }
@@ -30,17 +30,17 @@ export class Client {
     this.#random = random;
   }
 
-  /** What comes next draws from `random`. */
+  /** Draws from `random` from now on. */
   draw(random: Random): void {
     this.#random = random;
   }
 
-  /** Milliseconds pass. */
+  /** Waits for this many milliseconds. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.#world.parts.kernel.after(ms, "client waits", resolve));
   }
 
-  /** Null when no answer came: what became of the request is not known. */
+  /** Null when no answer came: the outcome of the request is unknown. */
   send(request: SimRequest, region: string): Promise<Heard | null> {
     const { kernel, faults } = this.#world.parts;
     const node = this.#world.nodeOf(region, this.#random);

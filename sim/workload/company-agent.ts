@@ -16,7 +16,7 @@ export interface CompanyPlan {
 }
 
 const sentMax = 20;
-/** Every region knows a change of the register within five seconds, by clocks that differ a little. */
+/** Every region learns of a change of the register within five seconds, by clocks that differ slightly. */
 const blockKnownMs = 8_000;
 
 export class CompanyAgent {
@@ -24,7 +24,7 @@ export class CompanyAgent {
   readonly #company: SimCompany;
   readonly #plan: CompanyPlan;
   readonly #draws: Random;
-  /** Of the step under way. */
+  /** Randomness of the current step. */
   #random: Random;
   readonly #name: string;
   readonly #client: Client;
@@ -63,7 +63,7 @@ export class CompanyAgent {
     return this.#company.uuid;
   }
 
-  /** Begins nothing more. */
+  /** Starts nothing more. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -92,7 +92,7 @@ export class CompanyAgent {
     this.#checkBlocks(heard, sentAtMs);
   }
 
-  /** A business that blocked this company's group is absent, once every region has had its time to hear of it. */
+  /** A business that blocked this company's group is absent once every region had time to learn of it. */
   #checkBlocks(heard: Heard, sentAtMs: number): void {
     const body = heard.body as { business_uuid?: string; rows?: readonly { business_uuid: string }[] };
     const served = body.rows?.map((row) => row.business_uuid) ?? [body.business_uuid ?? ""];
@@ -103,7 +103,7 @@ export class CompanyAgent {
     }
   }
 
-  /** The same signed request once more, or twice at once. */
+  /** Sends the same signed request once more, or twice at once. */
   async #replay(): Promise<void> {
     const request = this.#random.pick(this.#sent);
     if (this.#random.chance(0.3)) await Promise.all([this.#send(request), this.#send(request)]);

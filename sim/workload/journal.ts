@@ -1,4 +1,4 @@
-// What the clients of a world did and heard: the other half of what the checkers compare.
+// What the clients of a world did and observed: the other half of the checkers' input.
 
 import type { BusinessCommand } from "../../actors/messages/business.ts";
 import { businessRef } from "../../actors/messages/refs.ts";
@@ -13,10 +13,10 @@ export interface Removal {
   readonly business: SimBusiness;
   readonly recordId: string;
   readonly action: "withdraw" | "delete";
-  /** Position in the world's events when it was first asked for. */
+  /** Position in the world's events at the first request. */
   readonly sentAt: number;
   acknowledgedAt: number | null;
-  /** Change number that it was given. */
+  /** Change number that was assigned to it. */
   change: number | null;
 }
 
@@ -28,12 +28,12 @@ export interface Revocation {
 
 interface Block {
   blocked: boolean;
-  /** World's time since which it stands; infinity while it is being changed. */
+  /** World time since which it is in force; infinity while it is being changed. */
   sinceMs: number;
 }
 
 export class Journal {
-  /** By key_id. */
+  /** Revocations by key_id. */
   readonly revocations = new Map<string, Revocation>();
   readonly #blocks = new Map<string, Block>();
   readonly batches = new Map<string, SentBatch>();
@@ -44,7 +44,7 @@ export class Journal {
   readonly #revokedListeners = new Map<string, () => Promise<void>>();
   #documents = 0;
 
-  /** What the holder of a key does as soon as it was revoked. */
+  /** Registers what the holder of a key does as soon as it was revoked. */
   onRevoked(keyId: string, act: () => Promise<void>): void {
     this.#revokedListeners.set(keyId, act);
   }
@@ -65,7 +65,7 @@ export class Journal {
     return this.#byKey.get(keyId) ?? [];
   }
 
-  /** A key has one party, whichever nodes were asked and whatever became of their questions. */
+  /** A key has one party, regardless of the nodes that were asked and of the outcomes of the requests. */
   noteOwner(observed: Observed, keyId: string, uuid: string): void {
     const owner = this.#owners.get(keyId) ?? uuid;
     this.#owners.set(keyId, owner);
@@ -85,7 +85,7 @@ export class Journal {
     return this.#blocks.get(`${business} ${group}`)?.blocked ?? false;
   }
 
-  /** Since when a block stands, in the world's time; null when none does, or it is being changed. */
+  /** World time since which a block is in force; null when there is none, or it is being changed. */
   blockedSinceMs(business: string, group: string): number | null {
     const block = this.#blocks.get(`${business} ${group}`);
     return block?.blocked === true && Number.isFinite(block.sinceMs) ? block.sinceMs : null;
@@ -100,7 +100,7 @@ export class Journal {
     this.#blocks.set(`${business} ${group}`, { blocked, sinceMs });
   }
 
-  /** Settled records keep their outcome, whoever asks again. */
+  /** Settled records keep their outcome in every later answer. */
   compareResults(
     observed: Observed,
     batch: SentBatch,
@@ -116,7 +116,7 @@ export class Journal {
       observed.violate("outcome-is-stable", `${batch.pushId} answered ${request} otherwise than before`);
   }
 
-  /** Withdraws or deletes, as the business's portal would ask: until it is heard, a few times at most. */
+  /** Withdraws or deletes, as the business's portal would: retries until it is answered, at most a few times. */
   async remove(
     world: World,
     given: Pick<Removal, "business" | "recordId" | "action"> & {
@@ -159,7 +159,7 @@ export class Journal {
   }
 }
 
-/** The reply, or null when it failed or its node died before it came. */
+/** The reply, or null when the request failed or its node died before it came. */
 export function answerOf<T>(
   world: World,
   life: { onEnd(ending: () => void): void },

@@ -1,5 +1,6 @@
-// What people do in the business portal: settle holds, seal the next AI policy, block a group and let it in again, revoke a
-// key, and register one that every business of the world wants. Each is asked for again until it is heard, so that what is noted as done is done.
+// What people do in the business portal: settle holds, seal the next AI policy, block a group and unblock it, revoke a key,
+// and register one that every business of the world wants. Each request is retried until it is answered, so that what is
+// recorded as done is done.
 
 import type { BusinessProtocol, RegisterCommand, RegisterReply } from "../../actors/messages/business.ts";
 import type { CommandOf } from "../../actors/messages/protocol.ts";
@@ -25,7 +26,7 @@ export class PortalAgent {
   readonly #watchesHolds: boolean;
   readonly #contested: SimSigner;
   readonly #draws: Random;
-  /** Of the step under way. */
+  /** Randomness of the current step. */
   #random: Random;
   #isStopped = false;
 
@@ -33,7 +34,7 @@ export class PortalAgent {
     world: World,
     given: {
       readonly name: string;
-      /** Whether somebody looks after what is held most of the time. */
+      /** Whether somebody takes care of held records most of the time. */
       readonly watchesHolds: boolean;
       readonly business: SimBusiness;
       readonly groups: readonly string[];
@@ -92,7 +93,7 @@ export class PortalAgent {
   async #sealPolicy(): Promise<void> {
     const { uuid, certId, owner } = this.#business;
     const version = this.#journal.policyVersion(this.#business) + 1;
-    // Sealed once more for each attempt, for a seal is taken within minutes only.
+    // Sealed again for each attempt, because a seal is accepted only within minutes.
     const done = await this.#insist(async (node) => {
       await acceptPolicy(this.#world.parts, node, { uuid, certId, owner, version });
       return true;
@@ -112,7 +113,7 @@ export class PortalAgent {
     this.#world.observed.mark(isBlocked ? "group.unblocked" : "group.blocked");
   }
 
-  /** Only of a business that has another one. */
+  /** Revokes a key, but only of a business that has another one. */
   async #revoke(): Promise<void> {
     const { keys } = this.#business;
     const key = keys.at(-1);
@@ -133,7 +134,7 @@ export class PortalAgent {
     await this.#journal.revoked(key.keyId);
   }
 
-  /** A business that is told that the key is registered has it for ever. */
+  /** A business that is informed that the key is registered keeps it permanently. */
   async #contest(): Promise<void> {
     const { uuid } = this.#business;
     const key = this.#contested;

@@ -8,7 +8,7 @@ export interface ProductChoice {
   /** Price in cents. */
   readonly cents: number;
   readonly countries: readonly string[];
-  /** Raised with every edition, so that no two have the same bytes unless that is wanted. */
+  /** Raised with every edition, so that no two have the same bytes unless that is intended. */
   readonly edition: number;
   readonly fault: ProductFault | null;
 }

@@ -1,4 +1,4 @@
-// A signed request as a client would send it, and as a surface would hand it to the service.
+// A signed request as a client would send it, and as an HTTP surface would pass it to the service.
 
 import type { KeyFacts } from "../../actors/messages/business.ts";
 import { utf8 } from "../../protocol/bytes.ts";

@@ -1,4 +1,4 @@
-// Bounds of the actor systems of a world: small, and others for every seed, so that snapshots, passivation, retries and
+// Limits of the actor systems of a world: small, and different for every seed, so that snapshots, passivation, retries and
 // full mailboxes happen within seconds of virtual time.
 
 import type { ActorLimits } from "../../actors/system/limits.ts";

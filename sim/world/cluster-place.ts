@@ -1,4 +1,4 @@
-// A place by the real membership: views, beats, leases and homes of cluster/, over the simulated store.
+// A place with the real membership: views, heartbeats, leases and homes of cluster/, over the simulated store.
 
 import { mayCross } from "../../actors/messages/crossing.ts";
 import { regionRef } from "../../actors/messages/refs.ts";
@@ -71,7 +71,7 @@ export function openClusterPlace(options: PlaceOptions): Place {
     isHere: (ref) => livesHere(placement, ref),
     lease: () => (membership.holdsLease() ? (membership.self()?.incarnation ?? null) : null),
     incarnation: () => membership.self()?.incarnation ?? null,
-    // Whatever runs first after a pause asks for the lease itself, and joins anew when it is lost.
+    // The first code that runs after a pause checks the lease itself, and rejoins when it is lost.
     wakeUp: () => false,
     leave: async (drainMs) => {
       await membership.leave(() => actors().drain(drainMs));
@@ -86,17 +86,17 @@ export function openClusterPlace(options: PlaceOptions): Place {
 function openStore({ parts, slot, life }: PlaceOptions): ClusterStore {
   const { stores } = parts;
   const store = parts.cluster.handle(slot.region);
-  // What a minority has of these tables is decided at once: later statements find it, or never do.
+  // For these tables a minority's write is decided at once: later statements find it, or never do.
   store.intercept = <T>({ operation }: ClusterCall, apply: () => T): Promise<T> => {
     const execute = (reach: Reach): T | undefined =>
       reach === "partial" && !stores.coin() ? undefined : apply();
-    // What only a minority hears of is never answered.
+    // A write that reaches only a minority is never answered.
     return stores.statements.run(life, kinds[operation], execute) as Promise<T>;
   };
   return store;
 }
 
-/** Who the node is among the others, and what an incarnation of it begins and ends with. */
+/** The node's identity among the others, and what happens at the start and end of each of its incarnations. */
 function identity({ parts, slot, name, actors }: PlaceOptions) {
   let entries = 0;
   let isStarted = false;
@@ -114,7 +114,7 @@ function identity({ parts, slot, name, actors }: PlaceOptions) {
     life: {
       begin: async (self: Member) => {
         actors().begin(`${slot.region}/${self.incarnation}`);
-        // Later ones start by themselves.
+        // Later ones start automatically.
         if (!isStarted) void actors().start();
         isStarted = true;
       },

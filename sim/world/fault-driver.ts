@@ -1,5 +1,5 @@
-// What befalls a world from time to time while its faults are active: nodes die, sleep and are upgraded, links and
-// indexes go away and come back, clocks jump.
+// What happens to a world from time to time while its faults are active: nodes die, are suspended and upgraded, links and
+// indexes fail and recover, clocks jump.
 
 import type { Random } from "../kernel/random.ts";
 import { type FaultKind, skewMaxMs } from "./faults.ts";
@@ -7,13 +7,13 @@ import type { SimNode } from "./sim-node.ts";
 import type { World } from "./world.ts";
 
 const awayMaxMs = 4_000;
-/** Nobody listens where an index should be. */
+/** Nothing listens where an index should be. */
 const refusedAfterMs = 1;
-/** Nothing comes back from an index; longer than anybody waits for an answer that does not need it. */
+/** An index does not answer; longer than anybody waits for an answer that does not need it. */
 const unansweredMs = 10_000;
 const sleepMaxMs = 6_000;
 const haltedMs = 5_000;
-/** From the first to the last process that goes on in the morning, and between two of them. */
+/** Maximum time from the first to the last process that resumes in the morning, and between two of them. */
 const morningMs = 150;
 const wakingMs = 20;
 
@@ -50,7 +50,7 @@ const blows: Partial<Record<FaultKind, Blow>> = {
   },
 };
 
-/** Begins to strike; ends with the faults. */
+/** Starts the faults; ends when they become inactive. */
 export function unleash(world: World, random: Random): void {
   const { faults, kernel } = world.parts;
   for (const [name, blow] of Object.entries(blows)) {
@@ -73,7 +73,7 @@ export function unleash(world: World, random: Random): void {
   }
 }
 
-/** All processes that run stand still at once, for the night; in the morning one after the other goes on. */
+/** Suspends all running processes at once for the night; in the morning they resume one after another. */
 export function nightPasses(world: World, lastsMs: number): Promise<void> {
   const { kernel } = world.parts;
   kernel.tell("night falls");
@@ -99,7 +99,7 @@ export async function withoutIndex(
   kernel.tell(`the index of ${region} is back`);
 }
 
-/** Ends everything that was cut, away or asleep. */
+/** Restores every cut link, unavailable index and suspended node. */
 export function calm(world: World): void {
   const { network, indexWeather, slots } = world.parts;
   for (const from of slots) for (const to of slots) network.heal(from.name, to.name);
@@ -120,7 +120,7 @@ function pause(world: World, node: SimNode, random: Random): void {
   world.parts.kernel.after(random.between(300, sleepMaxMs), "node wakes", () => wake(world, node));
 }
 
-/** The first thing that runs after a pause looks at the lease; one whose clock stood still with it notices later. */
+/** The first code that runs after a pause checks the lease; a node whose clock stood still as well notices later. */
 function wake(world: World, node: SimNode): void {
   if (node.life.isOver || !node.life.isAsleep) return;
   const { faults, kernel, hasRealMembership } = world.parts;
@@ -135,11 +135,11 @@ function loseLease(world: World, node: SimNode): void {
   if (node.life.isOver || !node.wakeUp()) return;
   world.observed.mark("lease.lost");
   world.replace(node);
-  // What it was still answering ends with an error of its own; then the process forgets it.
+  // What it was still answering ends with an error of its own; then the process is terminated.
   world.parts.kernel.after(haltedMs, "halted incarnation ends", () => node.life.end());
 }
 
-/** Rolling upgrade: drained, then the next version takes its place. */
+/** Rolling upgrade: the node is drained, then the next version replaces it. */
 function upgrade(world: World, node: SimNode): void {
   world.parts.kernel.tell(`${node.incarnation} drains`);
   world.stopTaking(node);

@@ -1,4 +1,4 @@
-// What each call to a store, an index or another node meets, drawn from the faults of the seed.
+// The outcome of each call to a store, an index or another node, drawn from the faults of the seed.
 
 import type { Life } from "../kernel/life.ts";
 import type { Random } from "../kernel/random.ts";
@@ -6,19 +6,19 @@ import type { IndexFate, IndexWeather } from "../store/row-index.ts";
 import type { Fate, StatementKind, StoreWeather } from "../store/statements.ts";
 import type { Faults } from "./faults.ts";
 
-/** Callers give up on the store after this long. */
+/** Callers of the store give up after this long. */
 const storeTimeoutMs = 500;
-/** A statement that a coordinator kept comes at last this long after it was sent. */
+/** A statement delayed by a coordinator arrives at most this long after it was sent. */
 const lateMaxMs = 4_000;
 const slowMaxMs = 400;
 const indexTimeoutMs = 800;
 
-/** `isEmbedded`: the store is in the node's own process, so nothing between them is lost, late or half done. */
+/** `isEmbedded`: the store is in the node's own process, so nothing between them is lost, late or partial. */
 export function createStoreFaults(faults: Faults, random: Random, isEmbedded: boolean): StoreWeather {
   const requestMs = (): number =>
     faults.meets("store_slow") ? random.between(20, slowMaxMs) : random.below(4);
   const changes = (kind: StatementKind): boolean => kind === "cas" || kind === "write";
-  // Half of the answers come with the execution, so that a step costs one event and not two.
+  // Half of the answers come with the execution, so that a step costs one event instead of two.
   const answered = (): Fate => ({
     kind: "answered",
     reach: "full",
@@ -30,7 +30,7 @@ export function createStoreFaults(faults: Faults, random: Random, isEmbedded: bo
     isInProcess: isEmbedded,
     fate: (kind: StatementKind, _client: Life, { isHearing }): Fate => {
       if (changes(kind)) {
-        // Its sender has not been told yet, and sends again.
+        // Its sender has not been informed yet, and sends again.
         if (isHearing === true && faults.meets("crash_after_hearing"))
           return { kind: "crash_after", requestMs: requestMs() };
         if (faults.meets("crash_before_commit")) return { kind: "crash_before" };
@@ -55,7 +55,7 @@ export function createStoreFaults(faults: Faults, random: Random, isEmbedded: bo
 }
 
 export interface RegionIndexes extends IndexWeather {
-  /** Regions whose index is away, with the time after which a caller of it is told so, in milliseconds. */
+  /** Regions whose index is unavailable, with the milliseconds after which a caller is informed. */
   readonly away: Map<string, number>;
 }
 

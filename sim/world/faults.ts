@@ -1,10 +1,10 @@
-// The faults of a world: which kinds a seed has and how often (swarm testing: every seed has another mixture, so that
-// kinds which hide each other are also seen apart), and how often each has fired.
+// The faults of a world: which kinds a seed has and how often (swarm testing: every seed has a different mixture, so that
+// kinds which mask each other are also seen separately), and how often each has fired.
 
 import type { Random } from "../kernel/random.ts";
 
 export const faultKinds = [
-  // What one statement to the store meets.
+  // Faults of a statement to the store.
   "store_refused",
   "store_lost",
   "store_unheard",
@@ -16,19 +16,19 @@ export const faultKinds = [
   "crash_before_commit",
   "crash_after_commit",
   "crash_after_hearing",
-  // What one message between nodes meets.
+  // Faults of a message between nodes.
   "message_lost",
   "answer_lost",
   "message_delayed",
   "message_duplicated",
-  // What one request of a client meets.
+  // Faults of a client's request.
   "request_lost",
   "response_lost",
   "client_delayed",
-  // What one call of an index meets.
+  // Faults of a call to an index.
   "index_unheard",
   "index_slow",
-  // What befalls nodes, links, indexes and regions from time to time.
+  // Faults of nodes, links, indexes and regions, from time to time.
   "node_crash",
   "node_pause",
   "lease_unnoticed",
@@ -42,10 +42,10 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
-/** How far a node's clock is off at most: nodes of one deployment are kept this close together by their operators. */
+/** Maximum skew of a node's clock: operators keep the nodes of one deployment this close together. */
 export const skewMaxMs = 900;
 
-/** Share of the calls that meet the fault, from least to most. */
+/** Share of the calls that meet the fault: minimum and maximum. */
 const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   store_refused: [0.002, 0.03],
   store_lost: [0.002, 0.02],
@@ -69,7 +69,7 @@ const rates: Partial<Record<FaultKind, readonly [number, number]>> = {
   lease_unnoticed: [0.2, 0.8],
 };
 
-/** Mean time between two, in milliseconds, from least to most. */
+/** Mean interval in milliseconds: minimum and maximum. */
 const intervals: Partial<Record<FaultKind, readonly [number, number]>> = {
   node_crash: [3_000, 12_000],
   node_pause: [3_000, 12_000],
@@ -81,21 +81,21 @@ const intervals: Partial<Record<FaultKind, readonly [number, number]>> = {
   replication_cut: [3_000, 10_000],
 };
 
-/** Share of all seeds that have a kind. */
+/** Share of all seeds that have a given kind. */
 const presence = 0.35;
 
 interface Chosen {
   /** Share of the calls, or mean interval in milliseconds. */
   readonly rate: number;
-  /** Its own: what one kind draws shifts no other's, so that a run without one kind is otherwise the same for long. */
+  /** Its own generator: draws of one kind do not shift another's, so that a run without one kind stays the same for long. */
   readonly random: Random;
-  /** How often it has struck so far, what was left out included. */
+  /** How often it has fired so far, including what was left out. */
   strikes: number;
 }
 
 export class Faults {
   readonly fired = new Map<FaultKind, number>();
-  /** Each that struck, in order, as `kind#n`: the name by which a shortened run keeps it. */
+  /** Each fault that fired, in order, as `kind#n`: the name by which a shortened run keeps it. */
   readonly struck: string[] = [];
   /** Kinds that this seed has. */
   readonly chosen = new Map<FaultKind, Chosen>();
@@ -103,7 +103,7 @@ export class Faults {
   active = false;
   readonly #kept: ReadonlySet<string> | null;
 
-  /** Only strikes that `kept` names happen; null for all. */
+  /** Only faults named in `kept` happen; null means all. */
   constructor(random: Random, kept: ReadonlySet<string> | null = null) {
     this.#kept = kept;
     for (const kind of faultKinds) {
@@ -111,7 +111,7 @@ export class Faults {
       const draw = random.fork(kind);
       if (range === undefined || !draw.chance(presence)) continue;
       const [low, high] = range;
-      // Rates between the extremes by their order of magnitude: most seeds have few of a kind, some very many.
+      // Rates are drawn on a logarithmic scale: most seeds have few of a kind, some very many.
       const rate = kind in rates ? low * (high / low) ** draw.float() : low + draw.float() * (high - low);
       this.chosen.set(kind, { rate, random: draw, strikes: 0 });
     }
@@ -124,7 +124,7 @@ export class Faults {
     return chosen?.random.chance(chosen.rate) === true && this.#strikes(kind);
   }
 
-  /** Whether what comes due now may happen, in a run that keeps only some; the caller notes it when it did. */
+  /** Whether the fault that is now due may happen, in a shortened run; the caller records it when it did. */
   mayStrike(kind: FaultKind): string | null {
     const chosen = this.chosen.get(kind);
     if (chosen === undefined) return null;
@@ -133,13 +133,13 @@ export class Faults {
     return this.#kept === null || this.#kept.has(name) ? name : null;
   }
 
-  /** Milliseconds until a kind befalls something next; null when this seed has it not. */
+  /** Milliseconds until a fault of this kind happens next; null when this seed does not have it. */
   nextAfterMs(kind: FaultKind): number | null {
     const chosen = intervals[kind] === undefined ? undefined : this.chosen.get(kind);
     return chosen === undefined ? null : Math.ceil(chosen.rate * (0.2 + 1.6 * chosen.random.float()));
   }
 
-  /** Counts one that happened. `name` is what {@link mayStrike} gave; null for what follows from another fault. */
+  /** Counts one that happened. `name` is the result of {@link mayStrike}; null for one that follows from another fault. */
   note(kind: FaultKind, name: string | null = null): void {
     this.fired.set(kind, (this.fired.get(kind) ?? 0) + 1);
     if (name !== null) this.struck.push(name);

@@ -1,6 +1,6 @@
-// A world that begins where a journal ends (journal-file.ts): its actors, with what they had under way, are on the disks
-// before the first node starts, and the register is what they say. Private keys are not in a journal, so businesses go on
-// under new ones; and neither are the records themselves, so of a record that nobody touches again nothing is judged.
+// A world that starts where a journal ends (journal-file.ts): its actors, with what they had in flight, are on the disks
+// before the first node starts, and the register is what they report. Private keys are not in a journal, so businesses
+// continue under new ones; nor are the records themselves, so a record that is never touched again is not judged.
 
 import {
   type HeadRow,
@@ -21,15 +21,15 @@ import { openSimRecordStore } from "../store/record-store.ts";
 import type { StoreModel } from "../store/store-model.ts";
 import type { WorldParts } from "./world-parts.ts";
 
-/** What was there before the world began. */
+/** What existed before the start of the world. */
 export interface Before {
   /** Parties in the order of their ids. */
   readonly parties: readonly string[];
-  /** What owners said of their records, by record id. */
+  /** What owners reported about their records, by record id. */
   readonly records: ReadonlyMap<string, { readonly generation: number; readonly change: number }>;
-  /** Pushes that were not finished, whose bytes are there. */
+  /** Unfinished pushes whose bytes are present. */
   readonly pushes: readonly ActorRef<"push">[];
-  /** Record id of a business's own product id; undefined for one that it never had. */
+  /** Record id for a business's own product id; undefined for one that it never had. */
   recordIdOf(businessUuid: string, localId: string): string | undefined;
 }
 
@@ -40,10 +40,10 @@ export const nothingBefore: Before = {
   recordIdOf: () => undefined,
 };
 
-/** So many of a business's records are what the clients of a world call `p0`, `p1` and so on. */
+/** The clients of a world know this many of a business's records, as `p0`, `p1` and so on. */
 const namedRecords = 40;
 
-/** What of a journal the clients and checkers of a world must know. */
+/** What the clients and checkers of a world must know about a journal. */
 export function beforeOf({ actors, staged }: JournalFile): Before {
   const records = new Map<string, HeadRow>();
   const names = new Map<string, string>();
@@ -67,7 +67,7 @@ export function beforeOf({ actors, staged }: JournalFile): Before {
   };
 }
 
-/** Puts everything on the disks; what belongs to a region that this world has not is left out. */
+/** Writes everything to the disks, except what belongs to a region that this world does not have. */
 export async function layDown(parts: WorldParts, { actors, staged, takenAtMs }: JournalFile): Promise<void> {
   const [home = ""] = parts.regions;
   for (const actor of actors) {

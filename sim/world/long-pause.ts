@@ -1,27 +1,27 @@
-// Some worlds last longer than a push that was staged may be on its way: a day of production within a minute or two. They
-// are worlds of their own, for they look for abandoned pushes every moment and not once an hour.
-//   N1. In the evening clients begin something more, and in the middle of it all processes stand still, to go on in the
-//       morning: what lies between staging and acceptance then is as old as what nobody will accept.
-//   N2. In the morning clients send again what was not answered while nodes look for what is old.
+// Some worlds last longer than a staged push may wait for acceptance: a day of production within a minute or two. They
+// are separate worlds, because their nodes look for abandoned pushes continuously instead of once an hour.
+//   N1. In the evening clients start something more, and in the middle of it all processes are suspended until the
+//       morning: what is then between staging and acceptance is as old as what nobody will accept.
+//   N2. In the morning clients retry what was not answered while nodes look for what is old.
 
 import { abandonedAfterMs } from "../../service/abandoned-pushes.ts";
 import { Random } from "../kernel/random.ts";
 
 export interface Night {
-  /** From the beginning of the safety phase. */
+  /** Time from the start of the safety phase. */
   readonly fallsAfterMs: number;
-  /** From the last that clients begin to nightfall: batches are staged and not accepted for the better part of it. */
+  /** Time from the last start of the clients to nightfall: for most of it batches are staged and not accepted. */
   readonly eveningMs: number;
   readonly lastsMs: number;
-  /** Until the last client sends again what was not answered. */
+  /** Time within which the last client retries what was not answered. */
   readonly morningMs: number;
-  /** Between two sweeps of a node. */
+  /** Interval between two sweeps of a node. */
   readonly sweepEveryMs: number;
 }
 
-/** Share of the worlds that may have one. */
+/** Share of the worlds with a night, among those that may have one. */
 const presence = 0.25;
-/** A day of these worlds: no request of theirs lasts as long, with all its time-outs one after the other. */
+/** A day of these worlds: longer than any of their requests takes, with all its time-outs in sequence. */
 const dayMs = 60_000;
 const hourMs = 3_600_000;
 
@@ -36,22 +36,22 @@ export function drawNight(random: Random): Night | null {
   };
 }
 
-/** Whether a seed's world has a night if it may have one. */
+/** Whether a seed's world has a night, if it is one that may have one. */
 export function mayHaveNight(seed: number): boolean {
   return drawNight(nightDraws(Random.of(seed))) !== null;
 }
 
-/** What {@link drawNight} draws from, of all that a seed's world draws from. */
+/** The generator for {@link drawNight}, forked from that of a seed's world. */
 export function nightDraws(random: Random): Random {
   return random.fork("night");
 }
 
-/** How long after its staging a push may be accepted; undefined where no day passes: as in production. */
+/** How long after its staging a push may be accepted; undefined where no day passes, as in production. */
 export function acceptWithinMs(night: Night | null): number | undefined {
   return night === null ? undefined : dayMs / 4;
 }
 
-/** When nodes look for what was abandoned, and how old it then is: where no day passes, as in production. */
+/** When nodes look for abandoned pushes, and how old these are; where no day passes, as in production. */
 export function sweepTimes(night: Night | null): { readonly everyMs: number; readonly afterMs: number } {
   return night === null
     ? { everyMs: hourMs, afterMs: abandonedAfterMs }

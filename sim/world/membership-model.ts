@@ -1,20 +1,20 @@
-// Who is in a region, for worlds without the real membership: beats, a view that each node reads with its own beat,
-// and a lease that a node which could not beat for long has lost. Who joins acts for no actor until all others of its
-// region have followed, which is to have let go of what is its own from then on.
+// Who is in a region, for worlds without the real membership: heartbeats, a view that each node reads with its own
+// heartbeat, and a lease that a node loses when it cannot send one for long. A joining node acts for no actor until all
+// others of its region have followed its view, that is, have released what belongs to the new node from then on.
 
 import type { Kernel } from "../kernel/kernel.ts";
 
 export const beatMs = 500;
-/** A node whose last beat began longer ago has lost its lease. */
+/** A node whose last heartbeat began longer ago has lost its lease. */
 const leaseMs = 2_000;
-/** A member that did not beat for longer is removed by whoever beats. */
+/** A member without a heartbeat for longer is removed by any node that sends one. */
 const evictionMs = 2_500;
 
 interface Entry {
   readonly incarnation: string;
   readonly joinedAtMs: number;
   beatAtMs: number;
-  /** When it last looked at a view that it has followed since. */
+  /** Time at which it last read a view that it has since followed. */
   followedAtMs: number;
   isActive: boolean;
 }
@@ -24,8 +24,8 @@ export class MembershipModel {
   readonly #regions = new Map<string, Map<string, Entry>>();
 
   /**
-   * Whether nobody waits for the others, so that two nodes often act for one actor at once: then the fence alone keeps what
-   * is written in order, and what is read may be of before.
+   * Whether nodes do not wait for each other, so that two nodes often act for one actor at once: then only the fence keeps
+   * writes in order, and reads may be stale.
    */
   readonly isHasty: boolean;
 
@@ -34,7 +34,7 @@ export class MembershipModel {
     this.isHasty = isHasty;
   }
 
-  /** Beats, removes the silent, and answers who is there: incarnations in order. */
+  /** Sends a heartbeat, removes silent members, and returns the current members: incarnations in order. */
   beat(region: string, incarnation: string): readonly string[] {
     const members = this.#regions.get(region) ?? new Map<string, Entry>();
     this.#regions.set(region, members);
@@ -48,13 +48,13 @@ export class MembershipModel {
     return this.view(region);
   }
 
-  /** The member has done what the view that it looked at then asked of it. */
+  /** The member has done what the view that it read at that time required of it. */
   followed(region: string, incarnation: string, lookedAtMs: number): void {
     const own = this.#regions.get(region)?.get(incarnation);
     if (own !== undefined) own.followedAtMs = Math.max(own.followedAtMs, lookedAtMs);
   }
 
-  /** Whether it may act for its actors: once it was, for good. */
+  /** Whether it may act for its actors; once true, it stays true. */
   isActive(region: string, incarnation: string): boolean {
     const members = this.#regions.get(region);
     const own = members?.get(incarnation);
@@ -74,7 +74,7 @@ export class MembershipModel {
     this.#regions.get(region)?.delete(incarnation);
   }
 
-  /** By the monotonic clock, which no skew touches. */
+  /** Judged by the monotonic clock, which skew does not affect. */
   holdsLease(region: string, incarnation: string): boolean {
     const own = this.#regions.get(region)?.get(incarnation);
     return own !== undefined && this.#kernel.now() - own.beatAtMs <= leaseMs;

@@ -1,4 +1,4 @@
-// A place by the model of membership: one incarnation a process.
+// A place with the model of membership: one incarnation per process.
 
 import { placementOf, regionRef } from "../../actors/messages/refs.ts";
 import { placeOn } from "../../cluster/rendezvous.ts";
@@ -17,7 +17,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
   const { membership } = parts;
   const views = createViews(parts.membership, parts.regions);
   let isStopped = false;
-  /** Whether it has taken up what the view that it knows gives it. */
+  /** Whether it has taken over what the view that it knows assigns to it. */
   let wasActive = false;
   const holdsLease = (): boolean => !life.isOver && !isStopped && membership.holdsLease(slot.region, name);
   const route = (ref: ActorRef): "local" | RemoteTarget => {
@@ -29,7 +29,7 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
     const peer = member === null ? undefined : parts.nodes.get(member.incarnation);
     return peer === undefined ? nowhere(life) : parts.network.target({ name: slot.name, life }, peer);
   };
-  // What is asked of a node that has not the actor is refused, as the real router does.
+  // A node without the actor refuses the call, as the real router does.
   const mayHave = (ref: ActorRef): boolean => membership.isHasty || route(ref) === "local";
   const beat = (): void => {
     if (isStopped) return;
@@ -83,12 +83,12 @@ export function openModelPlace({ parts, slot, name, life, actors }: PlaceOptions
   };
 }
 
-/** What one node has seen of who is where. */
+/** What one node has seen of the membership. */
 function createViews(membership: MembershipModel, regions: readonly string[]) {
   const views = new Map<string, readonly Seen[]>();
   return {
     of: (region: string): readonly Seen[] => views.get(region) ?? [],
-    /** Looks anew; true when something changed. */
+    /** Reads the view again; returns true when something changed. */
     look: (): boolean => {
       let changed = false;
       for (const region of regions) {

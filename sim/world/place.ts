@@ -1,6 +1,6 @@
-// A node's place among the others: where actors are, under which name it may write, and how it comes and goes. One kind
-// of place is the real membership (cluster/), over a simulated store; the other is a model of it that costs few events,
-// for worlds that are about something else.
+// A node's place among the others: where actors are, under which name it may write, and how it joins and leaves. One kind
+// of place is the real membership (cluster/) over a simulated store; the other is a model of it that costs few events,
+// for worlds that focus on something else.
 
 import type { CurrentActors } from "../../actors/system/current-actors.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";
@@ -15,17 +15,17 @@ export interface Place {
   isHere(ref: ActorRef): boolean | Promise<boolean>;
   /** What other nodes may call. */
   readonly handlers: TransportHandlers;
-  /** The incarnation that this node may write as now; null without a lease. */
+  /** The incarnation as which this node may currently write; null without a lease. */
   lease(): string | null;
   /** The incarnation that answers at this address, whether or not it holds its lease. */
   incarnation(): string | null;
-  /** Takes part from now on. */
+  /** Joins the cluster. */
   join(): void;
-  /** A process that slept looks at its lease before anything else. Answers whether it was lost. */
+  /** A suspended process checks its lease before anything else. Returns whether it was lost. */
   wakeUp(): boolean;
-  /** Leaves for good, with everything accepted finished. */
+  /** Leaves permanently, after finishing everything accepted. */
   leave(drainMs: number): Promise<void>;
-  /** Gives a party that has none its home in this region. */
+  /** Gives a party that has no home one in this region. */
   settleHome(party: string): Promise<void>;
 }
 

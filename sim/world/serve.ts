@@ -1,5 +1,5 @@
-// A request within a node: what a surface does around the service, without HTTP. Checks 1 to 4, then 5 to 7, then the
-// route; a failure that passes becomes 429 or 503, and anything else is a bug that the run reports.
+// A request within a node: what an HTTP surface does around the service, without HTTP. Checks 1 to 4, then 5 to 7, then the
+// route; a transient failure becomes 429 or 503, and anything else is a bug that the run reports.
 
 import { problem } from "../../protocol/problem.ts";
 import { type Outcome, refused } from "../../service/answer.ts";
@@ -19,9 +19,9 @@ import type { SimNode } from "./sim-node.ts";
 export interface ServeWitness {
   /** Check 7 passed for the request at that node. */
   nonceAccepted(node: SimNode, request: SimRequest): void;
-  /** Rows or a record are about to leave. */
+  /** Rows or a record are about to be served. */
   servedRecords(node: SimNode, request: SimRequest): void;
-  /** Something that is neither an answer nor a failure that passes. */
+  /** The outcome is neither an answer nor a transient failure. */
   bug(node: SimNode, request: SimRequest, error: unknown): void;
 }
 
@@ -48,7 +48,7 @@ export async function serve(node: SimNode, request: SimRequest, witness: ServeWi
   }
 }
 
-/** The same, telling once that the nonce was claimed. */
+/** The same, with a notification once the nonce was claimed. */
 function watchClaim(authenticated: Authenticated, accepted: () => void): Authenticated {
   let isWatched = false;
   return {
@@ -93,7 +93,7 @@ async function answer(
   });
 }
 
-/** Failures of other nodes, which a surface answers as 503 too. */
+/** Failures of other nodes, which a surface answers with 503 as well. */
 function isPassing(error: unknown): boolean {
   return error instanceof Unavailable;
 }

@@ -1,5 +1,5 @@
-// The parties of a world, registered while the weather is calm: businesses with integration keys under mandates, and AI
-// companies with retrieval keys.
+// The parties of a world, registered before faults start: businesses with integration keys under mandates, and AI companies
+// with retrieval keys.
 
 import type { KeyFacts, PartyKind } from "../../actors/messages/business.ts";
 import {
@@ -45,7 +45,7 @@ export interface SimCompany {
 
 export interface NewBusiness {
   readonly uuid: string;
-  /** How many integration keys it has. */
+  /** Number of its integration keys. */
   readonly keys: number;
   readonly caps: Caps;
   readonly hasPolicy: boolean;
@@ -63,7 +63,7 @@ export async function registerBusiness(
   return { uuid, certId, policyVersion: given.hasPolicy ? 1 : 0, ...keys, caps };
 }
 
-/** A business of a journal goes on, with an active certificate and under new keys. */
+/** A business of a journal continues, with an active certificate and under new keys. */
 export async function resumeBusiness(
   parts: WorldParts,
   node: SimNode,
@@ -75,7 +75,7 @@ export async function resumeBusiness(
   return { uuid, certId: certificate?.cert_id ?? "", policyVersion: policy.version, ...keys, caps };
 }
 
-/** The passkey of a business's owner, and integration keys with mandates that it seals. */
+/** Adds the passkey of a business's owner, and integration keys with mandates sealed by it. */
 async function addKeys(
   parts: WorldParts,
   { parties }: SimNode,
@@ -92,7 +92,7 @@ async function addKeys(
   return { owner, keys };
 }
 
-/** As a portal does that knows whose key it is. */
+/** Registers a key as a portal does that knows whose key it is. */
 export function registerKey(
   parts: WorldParts,
   { parties }: SimNode,
@@ -108,7 +108,7 @@ export async function registerCompany(parts: WorldParts, node: SimNode, uuid: st
   return { uuid, key };
 }
 
-/** A company that publishes nothing, whose name no other may say. */
+/** A company that publishes nothing, and whose name no other may use. */
 export async function registerNamed(parts: WorldParts, node: SimNode, uuid: string): Promise<void> {
   await openParty(parts, node, { uuid, kind: "business", legalName: `${certifiedName} Ltd` });
 }
@@ -174,7 +174,7 @@ function mandateOf(
   return sealedByPerson(parts.crypto, given.owner, payloadTypes["mandate.v1"], payload);
 }
 
-/** The owner seals the next AI policy version. */
+/** The owner seals the next version of the AI policy. */
 export async function acceptPolicy(
   parts: WorldParts,
   node: SimNode,

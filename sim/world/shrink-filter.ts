@@ -1,12 +1,12 @@
-// What of a seed's run is kept when it is made shorter: by default everything. Each strike of a fault, each step of a client
-// and each node has a name that does not depend on what else is kept, so that leaving one out leaves the others as they were.
+// What of a seed's run is kept when it is shortened: by default everything. Each fault, each client step and each node has a
+// name that does not depend on what else is kept, so that leaving one out does not rename the others.
 
 export interface Kept {
-  /** Strikes as `store_lost#2`: the second of its kind. Null for all. */
+  /** Faults as `store_lost#2`: the second of its kind. Null means all. */
   readonly faults: ReadonlySet<string> | null;
-  /** Steps as `business-0.1#3`: the third of the second key of the first business. Null for all. */
+  /** Steps as `business-0.1#3`: the third step of the second key of the first business. Null means all. */
   readonly steps: ReadonlySet<string> | null;
-  /** Nodes as `eu-west1.a`; a region without any is left out. Null for all. */
+  /** Nodes as `eu-west1.a`; a region without any is left out. Null means all. */
   readonly nodes: ReadonlySet<string> | null;
 }
 
@@ -15,7 +15,7 @@ export const everything: Kept = { faults: null, steps: null, nodes: null };
 /** The parts of a run that can be left out, in the order in which a command names them. */
 export const keptParts = ["faults", "steps", "nodes"] as const;
 
-/** Options of a command that keep the same, for example `--faults "node_crash#1" --nodes "eu-west1.a"`. */
+/** Command-line options that keep the same, for example `--faults "node_crash#1" --nodes "eu-west1.a"`. */
 export function formatKept(kept: Kept): string {
   return keptParts
     .flatMap((part) => {
@@ -25,7 +25,7 @@ export function formatKept(kept: Kept): string {
     .join("");
 }
 
-/** Names separated by spaces; an empty text keeps none, none at all keeps everything. */
+/** Parses names separated by spaces; an empty text keeps none, a missing option keeps everything. */
 export function parseKept(given: Readonly<Record<(typeof keptParts)[number], string | undefined>>): Kept {
   const names = (text: string | undefined): ReadonlySet<string> | null =>
     text === undefined ? null : new Set(text.split(" ").filter((name) => name !== ""));

@@ -1,6 +1,6 @@
 // One incarnation of a node: the same actors and the same service as in production, composed over the ports of a
 // simulated world. What a process holds ends with its life; what is in the stores stays.
-//   N1. Nothing here decides anything: where production composes, this composes.
+//   N1. Nothing here makes decisions: it composes what production composes.
 //   N2. A node that lost its lease halts its actors before anything else of it runs (place.ts).
 
 import { businessActivities } from "../../actors/business/activities.ts";
@@ -42,17 +42,17 @@ import type { Place } from "./place.ts";
 import { watchAsks } from "./watched-actors.ts";
 import type { WorldParts } from "./world-parts.ts";
 
-/** Where a node runs, whichever incarnation: its name, its region, its clock. */
+/** Where a node runs, across incarnations: its name, its region, its clock. */
 export interface NodeSlot {
   readonly name: string;
   readonly region: string;
-  /** Milliseconds that its clock is ahead of the world's. */
+  /** Milliseconds by which its clock is ahead of the world's. */
   skewMs: number;
 }
 
 export interface SimNode extends Peer {
   readonly slot: NodeSlot;
-  /** Names this run of the process, whatever it is called among the others. */
+  /** Name of this run of the process, independent of its name among the others. */
   readonly incarnation: string;
   readonly actors: ActorSystem;
   readonly system: LocalActorSystem;
@@ -62,19 +62,19 @@ export interface SimNode extends Peer {
   readonly publishing: PublishDeps;
   readonly search: Search;
   readonly fetch: FetchRecord;
-  /** Takes part from now on. */
+  /** Starts to take part. */
   start(): void;
-  /** Whether it takes requests. */
+  /** Whether it accepts requests. */
   isReady(): boolean;
-  /** The incarnation that may write now; null without a lease. */
+  /** The incarnation that may currently write; null without a lease. */
   lease(): string | null;
   /** See {@link Place.wakeUp}. */
   wakeUp(): boolean;
-  /** Leaves for good, with everything accepted finished. */
+  /** Leaves permanently, after finishing everything accepted. */
   leave(): Promise<void>;
 }
 
-/** How often the register's changes are followed, as in production. */
+/** How often changes of the register are followed, as in production. */
 const refreshMs = 1_000;
 const drainMs = 3_000;
 const prepareAgainMs = 200;
@@ -134,7 +134,7 @@ export function openNode(parts: WorldParts, slot: NodeSlot, incarnation: string)
   };
 }
 
-/** What is of one run of a process. */
+/** What belongs to one run of a process. */
 interface Process {
   readonly parts: WorldParts;
   readonly slot: NodeSlot;
@@ -165,7 +165,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
   const register = createRegister({ store: registerStore, clock });
   return {
     ...{ client, registerStore, records, register },
-    // Of the operator's lists there are none: what a world protects are the companies that it certified.
+    // The operator's lists are empty: a world protects the companies that it certified.
     lists: { protectedNames: [], exemptNames: [], blockedHosts: [], certified: register.certifiedNames },
     receipts: variation.receipts(openSimReceiptStore(client)),
     index: variation.index(
@@ -176,7 +176,7 @@ function openStores({ parts, slot, life, clock }: Process): NodeStores {
   };
 }
 
-/** Makes the actor system of an owner's name. */
+/** Creates the actor system for an owner's name. */
 function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: string) => LocalActorSystem {
   const { parts, slot, incarnation, life, clock } = process;
   const { keys, crypto, variation } = parts;
@@ -192,7 +192,7 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
       ...{ projection: () => keys.projection, sidecar: () => keys.sidecar },
       ...{ recordIdOf: parts.recordIdOf, lists },
     }),
-    // Production's default: longer than any world lasts, so no receipt may be gone at its end.
+    // Production's default: longer than any world lasts, so no receipt may be missing at its end.
     ...regionActivities({
       ...{ index, records, receipts, sha256: crypto.sha256 },
       receiptRetentionMs: 400 * 86_400_000,
@@ -217,9 +217,9 @@ function actorsOf(process: Process, stores: NodeStores, place: Place): (owner: s
 }
 
 /**
- * Starts as production does: it has actors once the register was read, for records are judged by the companies in it, and
- * takes requests once a node alone, on a store of its own, has dropped what was abandoned: only such a one can tell that
- * nobody is about to accept what is staged.
+ * Starts as production does: it runs actors once the register was read, because records are judged by the companies in it.
+ * It then accepts requests, except that a single node with a store of its own first drops abandoned pushes: only such a
+ * node can know that nobody is about to accept what is staged.
  */
 function opener(
   process: Process,
@@ -254,7 +254,7 @@ function opener(
   };
 }
 
-/** How the node looks for pushes that were abandoned. */
+/** How the node looks for abandoned pushes. */
 function sweepOf(
   { parts, slot, incarnation, life, clock }: Process,
   about: Pick<SweepDeps, "actors" | "records" | "isHere">,
@@ -271,7 +271,7 @@ function sweepOf(
   });
 }
 
-/** Keeps the cache of the register fresh, while the node lives. */
+/** Keeps the cache of the register up to date as long as the node lives. */
 function follow(life: Life, register: Register, name: string): void {
   const again = (): void => {
     life.after(refreshMs, `${name} follows the register`, () => {

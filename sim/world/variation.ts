@@ -1,4 +1,4 @@
-// The code under test as it is, or with one guard taken away. A world is built from a variation; the true one is what
+// The code under test unchanged, or with one guard removed. A world is built from a variation; the true one is what
 // production runs.
 
 import { businessActor } from "../../actors/business/definition.ts";
@@ -18,7 +18,7 @@ export interface Variation {
   readonly name: string;
   readonly definitions: readonly ActorDefinition[];
   readonly storeGuards: ActorStoreGuards;
-  /** Called where one of the guards that `storeGuards` lacks would have made a difference. */
+  /** Called where one of the guards missing from `storeGuards` would have made a difference. */
   guardMissed(): void;
   activities(given: Record<string, Activity>): Record<string, Activity>;
   actorStore(given: ActorStore): ActorStore;
@@ -29,7 +29,7 @@ export interface Variation {
   sweep(given: SweepDeps): SweepDeps;
   /** What an index keeps of a change. */
   indexed(change: RowChange): RowChange;
-  /** Under which name a node writes receipts. */
+  /** The name under which a node writes receipts. */
   lease(given: () => string | null, process: string): () => string | null;
 }
 

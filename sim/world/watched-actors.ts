@@ -1,4 +1,4 @@
-// The actor system as the service uses it, with every question and answer noted for the checkers.
+// The actor system as the service uses it, with every request and answer recorded for the checkers.
 
 import type { ActorSystem, Message } from "../../actors/system/definition.ts";
 import type { ActorRef } from "../../storage/actor-store.ts";

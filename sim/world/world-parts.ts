@@ -1,4 +1,4 @@
-// What the nodes of one world share, and what a checker or a fault may reach.
+// What the nodes of one world share, and what a checker or a fault may access.
 
 import type { ActorLimits } from "../../actors/system/limits.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
@@ -27,7 +27,7 @@ export interface WorldKeys {
   /** Receipt keys by region. */
   readonly receipts: ReadonlyMap<string, SimSigner>;
   service(region: string): ServiceKeys;
-  /** What nodes judge seals by. It trusts no key of the service, for no node looks at what another signed. */
+  /** The trust by which nodes judge seals. It trusts no key of the service, because no node checks what another signed. */
   readonly trust: Trust;
 }
 
@@ -39,15 +39,15 @@ export interface WorldParts {
   readonly indexes: ReadonlyMap<string, RowIndex>;
   readonly indexWeather: RegionIndexes;
   readonly membership: MembershipModel;
-  /** Whether the one node has its store within its own process, as the embedded default has. */
+  /** Whether the only node has its store within its own process, as with the embedded default. */
   readonly isEmbedded: boolean;
-  /** Whether nodes use the real membership; else its model. */
+  /** Whether nodes use the real membership; otherwise its model. */
   readonly hasRealMembership: boolean;
   readonly cluster: MemoryCluster;
   readonly regions: readonly string[];
   readonly before: Before;
   readonly slots: readonly NodeSlot[];
-  /** By incarnation: all that ever started. */
+  /** All nodes that ever started, by incarnation. */
   readonly nodes: Map<string, SimNode>;
   /** Home region of each party. */
   readonly homes: Map<string, string>;
@@ -57,7 +57,7 @@ export interface WorldParts {
   readonly recordIdOf: (businessUuid: string, collection: CollectionName, localId: string) => string;
   readonly limits: Partial<ActorLimits>;
   readonly operations: Random;
-  /** Null in worlds that are over before a day is. */
+  /** Null in worlds that end before a day is over. */
   readonly night: Night | null;
   readonly history: History;
   readonly variation: Variation;

@@ -1,6 +1,6 @@
-// A whole world of one seed: regions, nodes, stores, parties, and what was seen of them.
-//   W1. Everything is drawn from the seed: how many of what, which faults, what clients do, and every delay.
-//   W2. Violations are collected, never thrown: one run may show several, and the story goes on to show what follows.
+// A whole world of one seed: regions, nodes, stores, parties, and what was observed of them.
+//   W1. Everything is drawn from the seed: the numbers of everything, the faults, what clients do, and every delay.
+//   W2. Violations are collected, never thrown: one run may show several, and it continues to show what follows.
 
 import { placementOf } from "../../actors/messages/refs.ts";
 import type { LogEntry } from "../../actors/system/ports.ts";
@@ -38,15 +38,15 @@ import type { WorldKeys, WorldParts } from "./world-parts.ts";
 export interface WorldOptions {
   readonly seed: number;
   readonly variation: Variation;
-  /** Whether somebody will read the story. */
+  /** Whether the story is recorded for a reader. */
   readonly story: boolean;
-  /** Of a run that is made shorter. */
+  /** What a shortened run keeps. */
   readonly kept: Kept;
-  /** What it begins with; null for nothing. */
+  /** What the world starts with; null for nothing. */
   readonly start: JournalFile | null;
 }
 
-/** 12:10 of a winter day, so that no hour and no day ends within a run. */
+/** 12:10 on a winter day, so that no hour and no day ends within a run. */
 const startMs = 1_772_367_000_000;
 const dayMs = 86_400_000;
 const regionNames = ["eu-west1", "us-east1"] as const;
@@ -55,9 +55,9 @@ export class World {
   readonly random: Random;
   readonly parts: WorldParts;
   readonly observed: Observed;
-  /** The incarnation that runs at each slot now; none while it is down. */
+  /** The incarnation currently running at each slot; none while it is down. */
   readonly running = new Map<string, SimNode>();
-  /** Pairs of regions whose replication waits, as `from to`. */
+  /** Pairs of regions whose replication is suspended, as `from to`. */
   readonly cutRegions = new Set<string>();
   /** Names of the steps that clients took. */
   readonly steps: string[] = [];
@@ -87,7 +87,7 @@ export class World {
     this.#indexes = new Map(regions.map((region) => [region, new WatchedRowIndex(variation.indexed)]));
     const membership = new MembershipModel(kernel, random.fork("membership").chance(0.4));
     const hasRealMembership = drawn.length > 1 && shape.chance(0.4);
-    // Where two nodes act for one actor whenever nodes begin at once, all of them would after a night.
+    // Where two nodes act for one actor whenever nodes start at once, all of them would do so after a night.
     const mayReadOld = membership.isHasty && !hasRealMembership && drawn.length > 1;
     const before = start === null ? nothingBefore : beforeOf(start);
     const recordIdKey = random.fork("record ids").bytes(32);
@@ -147,30 +147,30 @@ export class World {
     return node;
   }
 
-  /** Whether a client does what it is about to do, in a run that keeps only some; notes the step's name if so. */
+  /** Whether a client performs its next step, in a shortened run; records the step's name if so. */
   takes(step: string): boolean {
     if (this.#kept.steps !== null && !this.#kept.steps.has(step)) return false;
     this.steps.push(step);
     return true;
   }
 
-  /** A node of the region that runs, or null. */
+  /** A running node of the region, or null. */
   nodeOf(region: string, random: Random): SimNode | null {
     const nodes = [...this.running.values()].filter((node) => node.slot.region === region && node.isReady());
     return nodes.length === 0 ? null : random.pick(nodes);
   }
 
-  /** Ends a node as the loss of its power would. */
+  /** Ends a node as a power failure would. */
   crash(node: SimNode): void {
     node.life.end();
   }
 
-  /** An incarnation that halted is followed by another in the same place; what it still answers goes on. */
+  /** A halted incarnation is followed by another in the same place; what it is still answering continues. */
   replace(node: SimNode): void {
     if (this.running.get(node.slot.name) === node) this.start(node.slot);
   }
 
-  /** Clients and other nodes go elsewhere from now on. */
+  /** Clients and other nodes use other nodes from now on. */
   stopTaking(node: SimNode): void {
     if (this.running.get(node.slot.name) === node) this.running.delete(node.slot.name);
   }
@@ -181,15 +181,15 @@ export class World {
   }
 
   /**
-   * Whether a node may have answered what it read as of before: one that did not notice that it lost its lease, or that
-   * another acts for its actor. What such a node writes is refused.
+   * Whether a node may have answered with a stale read: one that did not notice that it lost its lease, or that another node
+   * acts for its actor. What such a node writes is refused.
    */
   get mayReadOld(): boolean {
     const { membership, hasRealMembership } = this.parts;
     return (membership.isHasty && !hasRealMembership) || this.observed.marks.has("lease.unnoticed");
   }
 
-  /** Whether no node has anything under way: no waiting message, no unsettled effect. */
+  /** Whether no node has anything in flight: no waiting message, no unsettled effect. */
   isQuiet(): boolean {
     return [...this.running.values()].every((node) => {
       const { mailboxed, outboxPending } = node.system.stats();
@@ -197,7 +197,7 @@ export class World {
     });
   }
 
-  /** Whether something is staged that no sweep should have left: of a push that nobody accepted in a day. */
+  /** Whether something is staged that a sweep should have removed: of a push that nobody accepted within a day. */
   hasAbandoned(): boolean {
     const { kernel, night, regions, before } = this.parts;
     const known = new Set(before.pushes.map(({ id }) => id));

@@ -1,14 +1,14 @@
-// Loopback addresses for engines whose ports are fixed: 127.0.0.0/8 is the machine's own, where the system allows it.
+// Loopback addresses for engines whose ports are fixed: all of 127.0.0.0/8 is local, where the system allows it.
 
 import { createServer } from "node:net";
 
 const fixedPorts = [9042, 7000, 9200, 9201, 9300, 9301];
 const basesTried = 100;
-/** Lowest third number of a range chosen here; those below are for whoever names an address. */
+/** Lowest third octet of a range chosen here; lower ones are left to users who choose an address. */
 const blockMin = 16;
 const blockCount = 200;
 
-/** The `index`-th address after `base`. Throws when the last number of it passes 254. */
+/** The `index`-th address after `base`. Throws when its last octet exceeds 254. */
 export function neighbour(base: string, index: number): string {
   const match = /^(127\.\d+\.\d+)\.(\d+)$/.exec(base);
   const last = Number(match?.[2]) + index;
@@ -16,7 +16,7 @@ export function neighbour(base: string, index: number): string {
   return `${match[1]}.${last}`;
 }
 
-/** First address of a range on which no engine listens. Only Linux and Windows have more than 127.0.0.1 by themselves. */
+/** First address of a range on which no engine listens. Only Linux and Windows have more than 127.0.0.1 by default. */
 export async function freeBase(platform: NodeJS.Platform): Promise<string> {
   for (let attempt = 0; attempt < basesTried; attempt += 1) {
     const block = blockMin + Math.floor(Math.random() * blockCount);
@@ -27,13 +27,13 @@ export async function freeBase(platform: NodeJS.Platform): Promise<string> {
   throw new Error("No loopback address is free");
 }
 
-/** Whether none of the engines' ports is taken at `address`. */
+/** Whether all of the engines' ports are free at `address`. */
 export async function isFree(address: string): Promise<boolean> {
   const free = await Promise.all(fixedPorts.map((port) => canListen(address, port)));
   return free.every(Boolean);
 }
 
-/** An address that something is to listen on cannot be had. The message says why, and what to do. */
+/** An address on which something is to listen is not available. The message says why, and what to do. */
 export class AddressTaken extends Error {
   constructor(message: string) {
     super(message);
@@ -41,17 +41,17 @@ export class AddressTaken extends Error {
   }
 }
 
-/** Who is to listen, and how its users choose another place. */
+/** What is to listen, and how its users choose another place. */
 export interface Listener {
-  /** `An engine`, `A node`. */
+  /** `An engine` or `A node`. */
   readonly who: string;
-  /** `another base address`, for example. */
+  /** For example `another base address`. */
   readonly instead: string;
 }
 
 const anEngine: Listener = { who: "An engine", instead: "another base address" };
 
-/** Throws {@link AddressTaken} unless every port can be listened on at its address. */
+/** Throws {@link AddressTaken} unless every port is available at its address. */
 export async function assertFree(
   places: readonly { readonly address: string; readonly port: number }[],
   { who, instead }: Listener = anEngine,
@@ -71,7 +71,7 @@ async function canListen(address: string, port: number): Promise<boolean> {
   return (await listenOnce(address, port)) === null;
 }
 
-/** The error's code, or null when it went well. */
+/** The error's code, or null on success. */
 function listenOnce(address: string, port: number): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const server = createServer();

@@ -1,4 +1,4 @@
-// A Cassandra node as a local process: its configuration, its start until it answers CQL, its faults.
+// A Cassandra node as a local process: its configuration, its start until it answers CQL, and its faults.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -10,13 +10,13 @@ import type { Host } from "./host.ts";
 import { provide } from "./maven.ts";
 
 export interface CassandraPlan {
-  /** Loopback address of its own; the ports are always Cassandra's own 9042 and 7000. */
+  /** Its own loopback address; the ports are always Cassandra's own 9042 and 7000. */
   readonly address: string;
   readonly dataCenter: string;
-  /** Every node of the cluster, in one order for all: it gives each its share of the ring. */
+  /** All nodes of the cluster, in the same order for each node: the order determines each node's share of the ring. */
   readonly ring: readonly string[];
   readonly seeds: readonly string[];
-  /** Its data, configuration and log; made if need be. Starting on an old one goes on with its data. */
+  /** Folder for its data, configuration and log; created if needed. Starting on an existing one keeps its data. */
   readonly folder: string;
   readonly heapMb: number;
 }
@@ -28,7 +28,7 @@ export interface RunningCassandra {
 
 const cqlPort = 9042;
 const storagePort = 7000;
-/** What a node listens on. */
+/** The ports on which a node listens. */
 export const cassandraPorts: readonly number[] = [cqlPort, storagePort];
 const tokensPerNode = 16;
 const startMaxMs = 300_000;
@@ -88,7 +88,7 @@ async function answersCql({ address, dataCenter }: CassandraPlan): Promise<boole
   }
 }
 
-/** A client whose requests this node coordinates. */
+/** Creates a client whose requests this node coordinates. */
 export function createCqlClient({
   address,
   dataCenter,
@@ -107,9 +107,9 @@ export function createCqlClient({
 }
 
 /**
- * The whole configuration; what is not named keeps Cassandra's own default. The commit log is synchronous: with the
- * default, a node that is killed forgets what it acknowledged last, its Paxos promises too, and no fence holds then.
- * A write holds its thread until it is synchronised, so as many share a synchronisation as there are threads.
+ * The whole configuration; anything not named keeps Cassandra's own default. The commit log is synchronous: with the
+ * default, a killed node forgets what it acknowledged last, including its Paxos promises, and then no fence holds.
+ * A write occupies its thread until it is synced, so one sync covers as many writes as there are threads.
  */
 export function cassandraYaml(plan: CassandraPlan): string {
   const data = (name: string): string => JSON.stringify(join(plan.folder, name));
@@ -159,7 +159,7 @@ internode_compression: none
 `;
 }
 
-/** Sixteen tokens, so placed that every node owns the same share of the ring. */
+/** Sixteen tokens, placed so that every node owns the same share of the ring. */
 export function tokensOf({ address, ring }: Pick<CassandraPlan, "address" | "ring">): readonly string[] {
   const place = ring.indexOf(address);
   if (place < 0) throw new Error(`${address} is not of the ring ${ring.join(", ")}`);
@@ -178,7 +178,7 @@ const logbackXml = `<configuration>
 </configuration>
 `;
 
-/** Packages that Cassandra reaches into, as its own start scripts open them for Java 17. */
+/** Packages that Cassandra accesses, opened as in its own start scripts for Java 17. */
 const exportedPackages = [
   "java.base/jdk.internal.misc",
   "java.base/java.lang.ref",
@@ -228,7 +228,7 @@ function jvmOptions({ folder, heapMb }: CassandraPlan): readonly string[] {
     `-Dcassandra.logdir=${folder}`,
     `-Dcassandra.config=file://${join(folder, "conf", "cassandra.yaml")}`,
     "-Dlogback.configurationFile=logback.xml",
-    // The nodes of a profile know one another from their configuration: there is nothing to wait for.
+    // The nodes of a profile know each other from their configuration: there is nothing to wait for.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=2000",
     "-Dcassandra.consistent.rangemovement=false",

@@ -1,4 +1,4 @@
-// What a folder of the cache holds: the list by which a half-written or damaged one is recognised.
+// The list of the files in a cache folder, by which a partially written or damaged one is recognised.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -6,10 +6,10 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** SHA-256 of each file, hex, by its path from the folder with forward slashes. */
+/** Size and SHA-256 (hex) of each file, by its path relative to the folder, with forward slashes. */
 export type Contents = Readonly<Record<string, { readonly size: number; readonly sha256: string }>>;
 
-/** Every file below `folder`. */
+/** Lists every file below `folder`. */
 export async function listContents(folder: string): Promise<Contents> {
   const contents: Record<string, { size: number; sha256: string }> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -21,13 +21,13 @@ export async function listContents(folder: string): Promise<Contents> {
   return contents;
 }
 
-/** One SHA-256, hex, over names, sizes and hashes of all files, sorted by line. */
+/** One SHA-256 (hex) over names, sizes and hashes of all files, sorted by line. */
 export function digestOf(contents: Contents): string {
   const lines = Object.entries(contents).map(([name, { size, sha256 }]) => `${sha256} ${size} ${name}\n`);
   return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }
 
-/** Whether `folder` has a `contents.json` and its `files` agree with it, no file more and none less. */
+/** Whether `folder` has a `contents.json` that matches its `files`, with no file missing or added. */
 export async function isComplete(folder: string): Promise<boolean> {
   try {
     const wanted = JSON.parse(await readFile(join(folder, "contents.json"), "utf8")) as Contents;
@@ -43,7 +43,7 @@ export async function isComplete(folder: string): Promise<boolean> {
   }
 }
 
-/** SHA-256 of a file, hex. */
+/** SHA-256 of a file, in hex. */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);

@@ -1,5 +1,5 @@
-// Faults on request: the process that owns a profile's engines lets its test processes fail and restore them.
-//   POST {url}/{name of the fault}/{index}  →  204, or 500 with the reason as text. Loopback only, the address a secret.
+// Faults on request: lets test processes fail and restore the engines, through the process that owns the profile.
+//   POST {url}/{name of the fault}/{index}  →  204, or 500 with the reason as text. Loopback only, the address is secret.
 
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -50,7 +50,7 @@ export async function serveFaults(faults: EngineFaults): Promise<ControlServer> 
   };
 }
 
-/** The faults that are served at `url`. */
+/** The faults served at `url`. */
 export function faultsAt(url: string): EngineFaults {
   const ask =
     (name: keyof EngineFaults) =>

@@ -1,4 +1,4 @@
-// Which engines there are, and what of Maven Central makes one.
+// The supported engines, and the Maven Central artifacts that make up each.
 
 import type { JdkWish } from "./jdk.ts";
 
@@ -7,13 +7,13 @@ export interface Distribution {
   readonly version: string;
   /** Maven coordinates, `group:artifact:version[:packaging]`. */
   readonly artifact: string;
-  /** `jars`: the artifact and what it needs at run time, as files of one folder. `zip`: the archive, unpacked. */
+  /** `jars`: the artifact and its run-time dependencies, as files of one folder. `zip`: the archive, unpacked. */
   readonly form: "jars" | "zip";
   /** The artifact's own file, by which the whole is recognised. */
   readonly file: string;
-  /** SHA-256 of that file, hex: what was tested is what runs. */
+  /** SHA-256 of that file, in hex: only the tested version runs. */
   readonly sha256: string;
-  /** The same of the list of all its files with theirs (`digestOf`), which is all that is fetched besides. */
+  /** The digest of the list of all files with their hashes (`digestOf`), which covers everything else that is fetched. */
   readonly contentsSha256: string;
   readonly jdk: JdkWish;
 }
@@ -26,7 +26,7 @@ export const cassandraDistribution: Distribution = {
   file: "cassandra-all-5.0.6.jar",
   sha256: "bd533204e1088179ba58bd817082673b211cc78f605e64e34c3cd001c42aca2a",
   contentsSha256: "ecdfef6fb06ae629b78b9996f8731564d990f401941fa780c5040499b0c33b4f",
-  // Cassandra 5.0 is made for Java 11 and 17; its options for later ones are not.
+  // Cassandra 5.0 supports Java 11 and 17; its options do not work with later ones.
   jdk: { min: 17, max: 17 },
 };
 

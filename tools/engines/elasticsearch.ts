@@ -1,4 +1,4 @@
-// An Elasticsearch node as a local process: one node is its whole cluster, without security, on loopback only.
+// An Elasticsearch node as a local process: a single-node cluster, without security, on loopback only.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,22 +14,22 @@ export interface ElasticsearchPlan {
   readonly httpPort: number;
   readonly transportPort: number;
   readonly clusterName: string;
-  /** Its data, configuration and log; made if need be. Starting on an old one goes on with its data. */
+  /** Folder for its data, configuration and log; created if needed. Starting on an existing one keeps its data. */
   readonly folder: string;
   readonly heapMb: number;
 }
 
 export interface RunningElasticsearch {
-  /** `http://address:port`, without a slash at the end. */
+  /** `http://address:port`, without a trailing slash. */
   readonly url: string;
   readonly process: EngineProcess;
 }
 
-/** The account that runs it owns these. */
+/** Folders owned by the account that runs it. */
 const ownFolders = ["conf", "data", "logs", "tmp"] as const;
 const startMaxMs = 300_000;
 
-/** Starts a node and waits until its cluster takes writes. */
+/** Starts a node and waits until its cluster accepts writes. */
 export async function startElasticsearch(
   plan: ElasticsearchPlan,
   {
@@ -95,7 +95,7 @@ function javaOptions({ heapMb }: ElasticsearchPlan): string {
   return `-Xms${heapMb}m -Xmx${heapMb}m -XX:+UseSerialGC -XX:-UseG1GC -XX:TieredStopAtLevel=1 -Xlog:disable`;
 }
 
-/** The whole configuration; what is not named keeps Elasticsearch's own default. */
+/** The whole configuration; anything not named keeps Elasticsearch's own default. */
 export function elasticsearchYml(plan: ElasticsearchPlan): string {
   return `cluster.name: ${plan.clusterName}
 node.name: ${plan.clusterName}-1
@@ -114,11 +114,11 @@ cluster.routing.allocation.disk.threshold_enabled: false
 interface Account {
   readonly uid: number;
   readonly gid: number;
-  /** Runs what follows it under the account. */
+  /** Command prefix that runs the rest under the account. */
   readonly command: readonly string[];
 }
 
-/** Elasticsearch refuses to run as the superuser: `nobody` runs it then. */
+/** Elasticsearch refuses to run as the superuser, so it then runs as `nobody`. */
 function otherAccount(host: Host): Account {
   const setpriv = findCommand(host, "setpriv");
   const uid = idOf("-u");
@@ -137,8 +137,8 @@ function idOf(flag: "-u" | "-g"): number | null {
 }
 
 /**
- * Another account may not be let through the superuser's folders. Where it is not, the folder is one of the same name
- * each time among the scratch folders.
+ * Another account may not have access to the superuser's folders. In that case a folder among the scratch folders is used
+ * instead, with the same name each time.
  */
 async function reachableFolder(folder: string, host: Host): Promise<string> {
   await mkdir(folder, { recursive: true });
@@ -152,7 +152,7 @@ async function reachableFolder(folder: string, host: Host): Promise<string> {
   return folder;
 }
 
-/** The superuser's cache is closed to other accounts: they get the same files by other names, or copies of them. */
+/** Other accounts cannot read the superuser's cache: they get hard links to the same files, or copies. */
 async function linkTree(from: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
   await mkdir(to, { recursive: true });

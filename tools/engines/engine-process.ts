@@ -1,6 +1,6 @@
-// One engine as a process group of its own: started, waited for, paused, killed.
-//   E1. It outlives no crash of the process that started it: the guard ends it (see `guard.ts`).
-//   E2. A signal reaches the whole group, for an engine may be a launcher and a server.
+// One engine as its own process group: started, waited for, paused, killed.
+//   E1. It does not outlive a crash of the process that started it: the guard ends it (see `guard.ts`).
+//   E2. A signal reaches the whole group, because an engine may consist of a launcher and a server.
 
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,28 +13,28 @@ export interface EngineCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** What it writes goes there, added to what is there. */
+  /** File to which its output is appended. */
   readonly logFile: string;
 }
 
 export interface EngineProcess {
   readonly pid: number;
   hasEnded(): boolean;
-  /** Once it is gone. */
+  /** Resolves once it is gone. */
   readonly ended: Promise<void>;
-  /** To the whole group; nothing happens once it is gone. */
+  /** Signals the whole group; does nothing once it is gone. */
   signal(signal: NodeJS.Signals): void;
-  /** Asks it to end, insists after `graceMs`, and waits until it is gone. */
+  /** Asks it to end, kills it after `graceMs`, and waits until it is gone. */
   stop(graceMs: number): Promise<void>;
-  /** Last lines of its log. */
+  /** The last lines of its log. */
   logTail(): string;
 }
 
-/** One process that ends the engines of this one when it is gone (E1). */
+/** A process that ends the engines of this one when this one is gone (E1). */
 export interface Guard {
   watch(pid: number): void;
   forget(pid: number): void;
-  /** Removed when this process is gone, unless the guard was closed before. */
+  /** Removes the folder when this process is gone, unless the guard was closed before. */
   removeLater(folder: string): void;
   /** Ends the guard and what it still watches; resolves when it is gone. */
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export function startGuard(): Guard {
     isGroup: true,
   });
   const input = child.stdin as Writable;
-  // The guard was ended by somebody: the engines stay stoppable by us.
+  // The guard was killed externally: this process can still stop the engines.
   input.on("error", () => {});
   child.unref();
   return {
@@ -87,7 +87,7 @@ export function startEngineProcess(engine: EngineCommand, guard: Guard): EngineP
 
 const pollMs = 100;
 
-/** Waits until `isReady` says so; throws with the end of its log when the engine ended or took longer than `maxMs`. */
+/** Waits until `isReady` returns true; throws with the end of its log when the engine ended or took longer than `maxMs`. */
 export async function untilReady(
   engine: Pick<EngineProcess, "hasEnded" | "logTail">,
   {

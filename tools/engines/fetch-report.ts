@@ -1,23 +1,23 @@
-// Tells from time to time how far the fetch of an engine is: a few hundred megabytes take minutes on a slow line.
+// Periodically reports the progress of fetching an engine: a few hundred megabytes take minutes on a slow connection.
 
 export interface FetchReport {
-  /** What is being done now, or how far it is. */
+  /** What is currently being done, or how far it is. */
   phase(text: string | (() => string)): void;
-  /** Tells that all of it is there. */
+  /** Reports that everything is there. */
   done(): void;
   stop(): void;
 }
 
 export interface FetchReporting {
   readonly tell: (line: string) => void;
-  /** Somebody looks on at a terminal; a log gets fewer lines. */
+  /** Whether a person watches at a terminal; a log gets fewer lines. */
   readonly isWatched: boolean;
 }
 
 const watchedEveryMs = 2_000;
 const loggedEveryMs = 10_000;
 
-/** Begins: tells now, and then every few seconds until it is stopped. */
+/** Starts to report: at once, and then every few seconds until it is stopped. */
 export function reportFetch(what: string, { tell, isWatched }: FetchReporting): FetchReport {
   const beganMs = performance.now();
   let phase = (): string => "beginning";

@@ -1,6 +1,6 @@
-// Ends what a process started, once that process is gone however it ended: its end of our standard input closes then.
+// Ends what a process started, once that process is gone for whatever reason: its end of our standard input then closes.
 // Lines: `watch PID` and `forget PID` for a process group, `folder PATH` for a folder to be removed with them.
-// Started by `engine-process.ts` in a session of its own, so that a Ctrl-C in the parent's terminal does not reach it.
+// Started by `engine-process.ts` in its own session, so that a Ctrl-C in the parent's terminal does not reach it.
 
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -22,13 +22,13 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 
 for (const group of groups) signalGroup(group, "SIGKILL");
-// What is being killed may still write into its folder.
+// A process that is being killed may still write into its folder.
 const lastMs = performance.now() + goneMaxMs;
 while ([...groups].some((group) => signalGroup(group, 0)) && performance.now() < lastMs) await wait(pollMs);
 for (const folder of folders)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 
-/** False when nobody is left in the group. */
+/** Returns false when the group has no process left. */
 function signalGroup(group: number, signal: "SIGKILL" | 0): boolean {
   try {
     return process.kill(-group, signal);

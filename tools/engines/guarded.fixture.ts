@@ -1,4 +1,4 @@
-// Starts, under the guard, an engine that hears no request to end, and tells its id and folder; then waits to be killed.
+// Starts, under the guard, an engine that ignores requests to end, prints its id and folder, and then waits to be killed.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -6,17 +6,17 @@ import { delimiter, join, resolve } from "node:path";
 export interface Host {
   /** Where fetched engines are kept between runs, outside any clone. */
   readonly cacheFolder: string;
-  /** Folder for the work folders of engines that nobody wants to keep. */
+  /** Parent folder for the work folders of engines that are not kept. */
   readonly scratchFolder: string;
   readonly javaHome: string | null;
-  /** Folders of the command search path, in its order. */
+  /** Folders of the command search path, in order. */
   readonly path: readonly string[];
   readonly platform: NodeJS.Platform;
   /** True for the superuser, under whom Elasticsearch refuses to run. */
   readonly isRoot: boolean;
   /** In continuous integration an engine that cannot run is a failure, not a skip. */
   readonly isCi: boolean;
-  /** Somebody looks on at a terminal. */
+  /** Whether a person watches at a terminal. */
   readonly isWatched: boolean;
   /** The environment that programs started here inherit. */
   readonly inherited: Readonly<Record<string, string | undefined>>;

@@ -1,11 +1,11 @@
-// Finds the JDKs of a machine: JAVA_HOME, the command search path, and the folders where systems put them.
+// Finds the JDKs of a machine: JAVA_HOME, the command search path, and the folders where systems install them.
 
 import { accessSync, constants, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Host } from "./host.ts";
 
 export interface Jdk {
-  /** Absolute, symbolic links resolved. */
+  /** Absolute path with symbolic links resolved. */
   readonly home: string;
   /** Feature release, such as 17. */
   readonly major: number;
@@ -16,13 +16,13 @@ export interface JdkWish {
   readonly max: number;
 }
 
-/** Each parent folder holds one JDK a folder; `inside` leads from there to its home. */
+/** Each parent folder holds one folder per JDK; `inside` leads from there to its home. */
 const systemFolders: readonly { readonly parent: string; readonly inside: string }[] = [
   { parent: "/usr/lib/jvm", inside: "." },
   { parent: "/Library/Java/JavaVirtualMachines", inside: "Contents/Home" },
 ];
 
-/** All JDKs that can be started, each once, in the order in which they were found. */
+/** All JDKs that can be started, without duplicates, in the order in which they were found. */
 export function findJdks(host: Pick<Host, "javaHome" | "path">): readonly Jdk[] {
   const candidates = [
     ...(host.javaHome === null ? [] : [host.javaHome]),
@@ -39,7 +39,7 @@ export function findJdks(host: Pick<Host, "javaHome" | "path">): readonly Jdk[] 
   return [...found.values()];
 }
 
-/** The first of the newest release within the wish, or null. */
+/** The first JDK of the newest release that satisfies the wish, or null. */
 export function chooseJdk(jdks: readonly Jdk[], wish: JdkWish): Jdk | null {
   let best: Jdk | null = null;
   for (const jdk of jdks) {
@@ -49,7 +49,7 @@ export function chooseJdk(jdks: readonly Jdk[], wish: JdkWish): Jdk | null {
   return best;
 }
 
-/** Every JDK has a `release` file in its home, which names its version: `JAVA_VERSION="17.0.15"`. */
+/** Every JDK has a `release` file in its home, which states its version: `JAVA_VERSION="17.0.15"`. */
 function readJdk(home: string): Jdk | null {
   try {
     const resolved = realpathSync(home);
@@ -58,7 +58,7 @@ function readJdk(home: string): Jdk | null {
       readFileSync(join(resolved, "release"), "utf8"),
     );
     if (version === null) return null;
-    // Before release 9 the number came second: 1.8.
+    // Before release 9 the feature number came second: 1.8.
     return { home: resolved, major: Number(version[1] === "1" ? version[2] : version[1]) };
   } catch {
     return null;

@@ -1,4 +1,4 @@
-// Engines that are killed from outside, as somebody does who tries things out: each is started again, on its data.
+// Engines that are killed externally, as by a person who tries things out: each is restarted on its data.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCqlClient } from "./cassandra.ts";

@@ -1,20 +1,20 @@
-// Keeps the engines of a profile running: what ends is started again, on its data.
+// Keeps the engines of a profile running: an engine that ends is restarted on its data.
 
 import { keepRunning } from "../keep-running.ts";
 import type { EngineProfile } from "./profiles.ts";
 
-/** Long enough to see how nodes go on without it. */
+/** Long enough to see how nodes continue without it. */
 const restartMs = 10_000;
 const restartMaxMs = 120_000;
 
 export interface KeptEngines {
   readonly tell: (line: string) => void;
-  /** Ends the keeping; the engines go on until the profile is stopped. */
+  /** Stops the restarts; the engines keep running until the profile is stopped. */
   readonly stop: AbortSignal;
   readonly restartMs?: number;
 }
 
-/** Begins; what happens is told. */
+/** Starts to keep the engines running; reports what happens. */
 export function keepEngines(
   { parts }: Pick<EngineProfile, "parts">,
   { tell, stop, restartMs: firstMs = restartMs }: KeptEngines,

@@ -1,18 +1,18 @@
-// A lock between processes of one machine: a file that names its holder. It saves double work; it guards nothing that
-// would break when two held it (an abandoned lock is taken over, and that can race).
+// A lock between processes of one machine: a file that names its holder. It avoids duplicate work; it must not protect
+// anything that breaks when two processes hold it (an abandoned lock is taken over, and that can race).
 
 import { open, readFile, rm, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 
 const pollMs = 200;
-/** A lock file without a holder is being written; older than this it was abandoned half way. */
+/** A lock file without a holder is being written; if it is older than this, its writer died. */
 const unnamedMaxMs = 5_000;
-/** Held for longer than this it is taken for abandoned: its holder's id may be another process's by now. */
+/** After this time a lock counts as abandoned: its holder's process id may have been reused by then. */
 const heldMaxMs = 15 * 60_000;
 
 /**
- * Runs `work` while no other process on the machine runs any under the same file. `waits` hears once of another process
- * that is waited for.
+ * Runs `work` while no other process on the machine runs any under the same file. `waits` is called once if another process
+ * has to be waited for.
  */
 export async function withLock<Result>(
   file: string,
@@ -58,12 +58,12 @@ async function isAbandoned(file: string): Promise<boolean> {
   }
 }
 
-/** 0 where nobody is named. */
+/** The holder's process id, or 0 where none is named. */
 async function holderOf(file: string): Promise<number> {
   return Number(await readFile(file, "utf8").catch(() => "0"));
 }
 
-/** Whether a process of that id exists. */
+/** Whether a process with that id exists. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-// Real engines for trying things: starts a profile and keeps it until Ctrl-C.
+// Starts a profile of real engines for trying things out, and keeps it running until Ctrl-C.
 
 import { exitCodes, parseOptions, runTool, UsageError } from "../command-line.ts";
 import { type ProfileName, profileNames, startProfile } from "./profiles.ts";
@@ -29,7 +29,7 @@ async function keepEngines(
   name: ProfileName,
   places: { readonly base: string; readonly folder?: string },
 ): Promise<void> {
-  // Before all is up a signal ends this process, and the guard the engines.
+  // Before all is up a signal ends this process, and the guard ends the engines.
   let isUp = false;
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {

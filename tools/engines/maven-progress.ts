@@ -1,6 +1,6 @@
-// How far Maven is, from what it writes as it downloads:
-//   Progress (2): 4.1/18 kB | 0.5/99 MB      of all that is under way, again and again
-//   Downloaded from …: … (18 kB at 108 kB/s) once a file is there
+// The progress of Maven, from its output while it downloads:
+//   Progress (2): 4.1/18 kB | 0.5/99 MB      of everything in flight, repeatedly
+//   Downloaded from …: … (18 kB at 108 kB/s) once a file is complete
 
 /** Bytes as Maven counts them: powers of ten. */
 const units: Readonly<Record<string, number>> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
@@ -8,17 +8,17 @@ const units: Readonly<Record<string, number>> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e
 const progressLine = /^Progress \(\d+\): (.*)$/;
 const doneLine = /^Downloaded from .* \(([\d.]+) ([kMG]?B)(?: at .*)?\)$/;
 const part = /^([\d.]+)(?:\/[\d.]+)? ([kMG]?B)$/;
-/** What is no word on a failure. */
+/** Output that does not help to explain a failure. */
 const noise = /^(?:\s*|Downloading from .*|\[INFO\].*)$/;
 
 export class MavenProgress {
   #files = 0;
   #doneBytes = 0;
   #underWayBytes = 0;
-  /** A line may come in two pieces. */
+  /** The start of an incomplete line: a line may arrive in two chunks. */
   #rest = "";
 
-  /** Takes in what was written; answers what of it may explain a failure. */
+  /** Processes a chunk of the output; returns the part that may explain a failure. */
   take(chunk: string): string {
     const lines = (this.#rest + chunk).split(/[\r\n]/);
     this.#rest = lines.pop() ?? "";
@@ -28,12 +28,12 @@ export class MavenProgress {
       .join("");
   }
 
-  /** What came last without the end of its line. */
+  /** The last, incomplete line. */
   rest(): string {
     return this.#rest;
   }
 
-  /** `12 files, 41.3 MB`. */
+  /** For example `12 files, 41.3 MB`. */
   text(): string {
     const megabytes = (this.#doneBytes + this.#underWayBytes) / 1e6;
     return `${this.#files} ${this.#files === 1 ? "file" : "files"}, ${megabytes.toFixed(1)} MB`;

@@ -42,7 +42,7 @@ async function program(path: string, body: string): Promise<void> {
   await chmod(join(folder, path), 0o755);
 }
 
-/** A Maven that writes the engine's file and notes each run. */
+/** A Maven that writes the engine's file and records each run. */
 function mavenThatGives(text: string): Promise<void> {
   return program(
     "commands/mvn",
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === "win32")("the cache of engines", () => {
   it("goes on where a process died that held the lock or was fetching", async () => {
     await mavenThatGives(jar);
     await mkdir(join(host.cacheFolder, "cassandra-0.0.1.part-dead"), { recursive: true });
-    // No process has this id: ids end far below.
+    // No process has this id: the system's maximum is far lower.
     await writeFile(join(host.cacheFolder, "cassandra-0.0.1.lock"), "999999999");
     await utimes(join(host.cacheFolder, "cassandra-0.0.1.part-dead"), new Date(0), new Date(0));
     expect((await provide(engine, host)).javaHome).toBe(host.javaHome);

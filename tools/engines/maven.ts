@@ -1,10 +1,10 @@
-// Engines out of Maven Central, fetched with Maven and kept in a cache outside the clone.
+// Engines from Maven Central, fetched with Maven and kept in a cache outside the clone.
 //   C1. A folder of the cache is either complete or not used: it appears by one rename, and each use compares it with
-//       the list of its files, their sizes and hashes. What does not agree is fetched again.
-//   C2. Several processes may ask for the same engine at once: one fetches, the others wait; where both fetch after
-//       all, the first rename wins and both use its folder.
+//       the list of its files, their sizes and hashes. A folder that does not match is fetched again.
+//   C2. Several processes may request the same engine at once: one fetches, the others wait; if two fetch anyway, the
+//       first rename wins and both use its folder.
 //   C3. The engine's own file has the SHA-256 that this project pins, and so has the list of all files that came with it:
-//       what the repository says of itself, or a plug-in of Maven's does, decides nothing.
+//       neither the repository's own statements nor Maven's plug-ins are relied on.
 
 import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ const plugin = `org.apache.maven.plugins:maven-dependency-plugin:${pluginVersion
 const outputMax = 4_000;
 const abandonedMs = 60 * 60_000;
 
-/** The machine cannot run an engine, for want of a JDK, of Maven or of a network. The message says what is missing. */
+/** The machine cannot run an engine because it lacks a JDK, Maven or a network. The message says what is missing. */
 export class EngineUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -40,8 +40,8 @@ export interface Runnable {
 }
 
 /**
- * The engine's files, fetched if they are not there yet, and a JDK to run them. `tell` hears how far a fetch is.
- * Throws {@link EngineUnavailable} where the machine lacks something, another error where the fetch failed.
+ * Provides the engine's files, fetched if necessary, and a JDK to run them. `tell` is called with the progress of a fetch.
+ * Throws {@link EngineUnavailable} where the machine lacks something, and another error where the fetch failed.
  */
 export async function provide(
   distribution: Distribution,
@@ -71,7 +71,7 @@ export async function provide(
   return { folder: join(folder, "files"), javaHome: jdk.home };
 }
 
-/** What a process left that died while it fetched. */
+/** Removes what a process left behind that died during a fetch. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(dirname(folder))) {
     const path = join(dirname(folder), name);
@@ -158,7 +158,10 @@ async function fetchZip(
   await rename(join(download, top.name), files);
 }
 
-/** A file whose checksum is wrong or missing fails the fetch. Only as an interactive program, which its input denies, does it say how much of a file it has. */
+/**
+ * A file whose checksum is wrong or missing fails the fetch. Maven is not put into batch mode, although its input is closed,
+ * because in batch mode it reports no progress within a file.
+ */
 const plain = ["-Dstyle.color=never", "--strict-checksums"];
 
 function pomOf({ artifact }: Distribution): string {
@@ -186,7 +189,7 @@ function checkContents(contents: Contents, { contentsSha256, artifact }: Distrib
   );
 }
 
-/** One rename (C1). Where another process was first, its folder stays if it is complete (C2). */
+/** Publishes with one rename (C1). If another process was first, its folder stays, provided it is complete (C2). */
 async function publish(staging: string, folder: string): Promise<void> {
   try {
     await rename(staging, folder);
@@ -206,13 +209,13 @@ export function findCommand(host: Pick<Host, "path" | "platform">, name: string)
       accessSync(path, constants.X_OK);
       return path;
     } catch {
-      // Not in this folder.
+      // The command is not in this folder.
     }
   }
   return null;
 }
 
-/** Maven says by its exit code that it could not get a file: the machine may have no way to the repository. */
+/** Maven's exit code tells that it could not get a file: the machine may have no access to the repository. */
 async function runMaven(
   command: string,
   args: readonly string[],
@@ -241,7 +244,7 @@ async function runQuietly(
   }: {
     readonly env: NodeJS.ProcessEnv;
     readonly cwd: string;
-    /** What of the output may explain a failure. */
+    /** Returns the part of the output that may explain a failure. */
     readonly read?: (chunk: string) => string;
   },
 ): Promise<void> {

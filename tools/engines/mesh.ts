@@ -1,4 +1,4 @@
-// Whether the Cassandra nodes of a profile reach one another: answering CQL alone does not say it.
+// Whether the Cassandra nodes of a profile reach each other: answering CQL alone does not prove it.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { types } from "cassandra-driver";

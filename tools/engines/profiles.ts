@@ -1,10 +1,10 @@
-// Sets of real engines that tests and the local cluster run on.
+// Sets of real engines on which tests and the local cluster run.
 //   one      one region: one Cassandra node, one Elasticsearch.
-//   regions  two regions: a Cassandra data centre of one node and an Elasticsearch each.
+//   regions  two regions: each with a Cassandra data centre of one node and an Elasticsearch.
 //   quorum   one region: three Cassandra nodes, so that any one may fail; one Elasticsearch.
 // Invariants:
-//   P1. Whatever a profile started is gone after `stop`, and after the end of this process however it ends.
-//   P2. Two profiles run side by side on different base addresses.
+//   P1. Everything that a profile started is gone after `stop`, and after the end of this process however it ends.
+//   P2. Two profiles can run side by side on different base addresses.
 //   P3. A profile is ready when every Cassandra node, as coordinator, has read from all nodes.
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -34,15 +34,15 @@ const shapes: Readonly<Record<ProfileName, ProfileShape>> = {
 
 export const profileNames = Object.keys(shapes) as readonly ProfileName[];
 
-/** Engines are counted from 0, in the order of the profile. Each call resolves when what it names is the case. */
+/** Engines are counted from 0, in the order of the profile. Each call resolves once its effect is in place. */
 export interface EngineFaults {
-  /** kill -9; its data stays. */
+  /** Kills the node (kill -9); its data stays. */
   killCassandra(index: number): Promise<void>;
-  /** Once it answers, and all running nodes reach one another. */
+  /** Resolves once it answers, and all running nodes reach each other. */
   startCassandra(index: number): Promise<void>;
-  /** Stands still with its connections open, as a machine does that swaps or is suspended. */
+  /** Suspends the node with its connections open, like a machine that swaps or is suspended. */
   pauseCassandra(index: number): Promise<void>;
-  /** Once all running nodes reach one another. */
+  /** Resolves once all running nodes reach each other. */
   resumeCassandra(index: number): Promise<void>;
   killElastic(index: number): Promise<void>;
   startElastic(index: number): Promise<void>;
@@ -51,11 +51,11 @@ export interface EngineFaults {
 }
 
 export interface EnginePart {
-  /** How people know it. */
+  /** Name for display. */
   readonly name: string;
-  /** As it runs now, or ran last. */
+  /** The process that is running now, or ran last. */
   process(): EngineProcess;
-  /** Starts it once more after it ended, with its data; resolves once it answers. */
+  /** Restarts it with its data after it ended; resolves once it answers. */
   start(): Promise<EngineProcess>;
 }
 
@@ -65,7 +65,7 @@ export interface EngineProfile extends EngineFaults, AsyncDisposable {
   readonly elastic: readonly { readonly url: string; readonly region: string }[];
   /** Each engine as a process: the Cassandra nodes first, in the order of the profile. */
   readonly parts: readonly EnginePart[];
-  /** Copies of each row in each data centre that a keyspace should ask for. */
+  /** Replication factor per data centre that a keyspace should ask for. */
   readonly replication: number;
   /** How tests find the engines: `SVC_TEST_PROFILE`, `SVC_TEST_CASSANDRA`, `SVC_TEST_ELASTIC`, `SVC_TEST_REGIONS`, … */
   readonly env: Readonly<Record<string, string>>;
@@ -74,9 +74,9 @@ export interface EngineProfile extends EngineFaults, AsyncDisposable {
 }
 
 export interface ProfileOptions {
-  /** First Cassandra node's loopback address, the others follow it; without it a free range is chosen. */
+  /** Loopback address of the first Cassandra node; the others follow it. By default a free range is chosen. */
   readonly base?: string;
-  /** Where data and logs are kept from run to run; without it a fresh folder that goes with the profile. */
+  /** Where data and logs are kept between runs; by default a new folder that is removed with the profile. */
   readonly folder?: string;
   readonly cassandraHeapMb?: number;
   readonly elasticHeapMb?: number;
@@ -84,7 +84,7 @@ export interface ProfileOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Starts all engines of a profile. Throws `EngineUnavailable` where the machine cannot run them; leaves nothing then. */
+/** Starts all engines of a profile. Where the machine cannot run them, throws `EngineUnavailable` and leaves nothing. */
 export async function startProfile(name: ProfileName, options: ProfileOptions = {}): Promise<EngineProfile> {
   const host = options.host ?? readHost();
   const shape = shapes[name];
@@ -183,7 +183,7 @@ function placesOf({ cassandra, elastic }: Plans) {
   ];
 }
 
-/** For engines whose data is kept; others have nothing to lose. */
+/** Grace period for engines whose data is kept; others have nothing to lose. */
 const keptGraceMs = 20_000;
 
 interface RunningTools {
@@ -225,7 +225,7 @@ class Running {
       await work;
       this.#with.tell(line);
     };
-    // Fetching is done once by whoever is first; all engines start at the same time.
+    // The first start to need a distribution fetches it; all engines start at the same time.
     const starts = [
       ...this.#plans.cassandra.map((plan, index) =>
         tell(`Cassandra ${plan.address} (${plan.dataCenter}) answers`, this.#startCassandra(index)),
@@ -245,7 +245,7 @@ class Running {
       name,
       process,
       start: async () => {
-        // A launcher may have been killed, and its engine still hold the data and the address.
+        // A killed launcher may have left its engine running, which still holds the data and the address.
         process().signal("SIGKILL");
         await start();
         return process();

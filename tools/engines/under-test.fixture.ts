@@ -1,22 +1,22 @@
-// The real engines that a test runs against, as whoever started the tests names them in the environment.
+// The real engines against which a test runs, as named in the environment.
 
 import { faultsAt } from "./control.ts";
 import type { EngineFaults } from "./profiles.ts";
 
 export interface EnginesUnderTest {
-  /** Addresses of the Cassandra nodes; the first ones are of the first region. */
+  /** Addresses of the Cassandra nodes; the first ones belong to the first region. */
   readonly cassandra: readonly string[];
   /** `http://address:port` of each region's Elasticsearch. */
   readonly elastic: readonly string[];
-  /** Data centres, which are the regions' names. */
+  /** Data centres, whose names are those of the regions. */
   readonly regions: readonly string[];
-  /** Copies of a row in each data centre. */
+  /** Number of copies of a row in each data centre. */
   readonly replication: number;
-  /** Throws where the engines were started by hand: those are not ours to fail. */
+  /** Throws where the engines were started by hand: tests must not make those fail. */
   readonly faults: () => EngineFaults;
 }
 
-/** Throws, saying how to get engines, where none are named. */
+/** Throws an error that explains how to get engines, where none are named. */
 export function enginesUnderTest(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): EnginesUnderTest {

@@ -1,4 +1,4 @@
-// Files of a business with columns: our reader against itself, and against csv-parse where both mean the same.
+// A business's CSV files: our reader against itself, and against csv-parse where both have the same semantics.
 
 import { CsvError, parse } from "csv-parse/sync";
 import { type CsvOutcome, parseCsv } from "../../cli/csv.ts";
@@ -27,14 +27,14 @@ export const csv: FuzzTarget = {
   },
 };
 
-/** What csv-parse refuses at its first fault is refused here for the same reason, but for a quote within an unquoted field, which is text here. */
+/** csv-parse's first fault is ours too, with this text; a quote in an unquoted field is no fault here, but text. */
 const details: Readonly<Record<string, string | undefined>> = {
   CSV_QUOTE_NOT_CLOSED: "A quoted field is not closed.",
   CSV_INVALID_CLOSING_QUOTE: "Text follows a quoted field.",
 };
 
 function judgeByLibrary(text: string, delimiter: "," | ";" | "\t"): void {
-  // csv-parse takes the byte 0 for the end of its input where a quoted field has just ended, and goes on.
+  // csv-parse takes a zero byte for the end of its input where a quoted field has just ended, and continues.
   if (text.includes("\0")) return;
   const read = parseCsv(text, delimiter);
   try {

@@ -1,4 +1,4 @@
-// Signed documents and JSON: what is read must be what was written, and what was changed must not verify.
+// Signed documents and JSON: what is read must be what was written, and a changed document must not verify.
 
 import referenceCanonical from "canonicalize";
 import { type Node as JsonNode, parseTree } from "jsonc-parser";
@@ -104,8 +104,8 @@ const strictJson: FuzzTarget = {
 };
 
 /**
- * JSON whose numbers are all numbers: `JSON.parse` reads 1e400 as infinity, which no text says. The numbers are those of the
- * reference parser's tree, which also holds the members that a later one of the same name hides from `JSON.parse`.
+ * JSON whose numbers are all finite: `JSON.parse` reads 1e400 as infinity, which no JSON text expresses. The numbers come
+ * from the reference parser's tree, which also holds members that a later one of the same name hides from `JSON.parse`.
  */
 function isFiniteJson(written: string): boolean {
   try {
@@ -121,7 +121,7 @@ function hasFiniteNumbers(node: JsonNode | undefined): boolean {
   return (node?.children ?? []).every(hasFiniteNumbers);
 }
 
-/** What the reference parser read, `__proto__` as a member like any other. */
+/** The value that the reference parser read, with `__proto__` as an ordinary member. */
 function valueIn(node: JsonNode | undefined): unknown {
   if (node?.type === "array") return (node.children ?? []).map(valueIn);
   if (node?.type !== "object") return node?.value as unknown;
@@ -171,7 +171,7 @@ const envelopeTarget: FuzzTarget = {
     const asSeal = parseRecordSeal(parsed.value);
     const envelope = parseEnvelope(parsed.value);
     if (!envelope.ok) return `${outcomeOf(asSeal)} ${outcomeOf(envelope)}`;
-    // What an envelope is read as has all that is in it.
+    // The parsed envelope contains everything that is in the input.
     mustEqual(canonicalize(rubbish(envelope.value)), canonicalize(parsed.value), "the envelope");
     const opened: readonly Opened[] = [openSeal, openBatchSeal, openSidecar, openReceipt].map((open) =>
       open(envelope.value),
@@ -212,7 +212,7 @@ const payloads: FuzzTarget = {
   check: (input) => {
     const outcomes = payloadParsers.map((parse) => parse(input));
     for (const outcome of outcomes) {
-      // A payload that is accepted is canonical: nothing in it went unread.
+      // A payload that is accepted is canonical: nothing in it was left unread.
       if (outcome.ok) mustEqual(canonicalize(JSON.parse(text(input))), text(input), "the canonical form");
     }
     must(outcomes.filter((each) => each.ok).length <= 1, "one payload was read as two kinds");

@@ -1,4 +1,4 @@
-// Texts of a request's head, and addresses.
+// Header fields of a request, and addresses.
 
 import { BlockList, isIP } from "node:net";
 import { parseDictionary, serializeInnerList } from "structured-headers";
@@ -15,13 +15,13 @@ import { addressAllowed } from "../../service/source-address.ts";
 import { type FuzzTarget, must, mustEqual, outcomeOf } from "./target.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Header fields reach us as Latin-1. */
+/** Header fields arrive as Latin-1. */
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
 const params = ';created=1767225600;expires=1767225660;nonce="abcdefghijklmnop";keyid="k";tag="svc-push"';
 const covered = '("@method" "@authority" "@path" "content-digest")';
 
-/** Signature-Input and Signature, a line feed between them. */
+/** Signature-Input and Signature, separated by a line feed. */
 const signatureHeaders: FuzzTarget = {
   name: "signature-headers",
   seeds: [
@@ -56,14 +56,14 @@ const signatureHeaders: FuzzTarget = {
     const parsed = parseSignatureHeaders({ signatureInput, signature, acceptedTags: signatureTags });
     if (!parsed.ok) return outcomeOf(parsed);
     const { label, params: read, paramsText, covered: names } = parsed.value;
-    // The judge: a parser of RFC 8941 that somebody else wrote.
+    // The oracle: an independent parser of RFC 8941.
     const member = parseDictionary(signatureInput).get(label);
     must(member !== undefined && Array.isArray(member[0]), "the label is not in the dictionary");
     const list = member as Parameters<typeof serializeInnerList>[0];
     mustEqual(serializeInnerList(list), paramsText, "the last line of the signature base");
     mustEqual([...list[1].keys()], ["created", "expires", "nonce", "keyid", "tag"], "the parameters");
     mustEqual(Object.fromEntries(list[1]), { ...read }, "the parameters' values");
-    // A component that is no plain name covers nothing, and is read as the empty one.
+    // A component that is not a plain name covers nothing, and is read as the empty one.
     const components = list[0].map(([name, own]) => (typeof name === "string" && own.size === 0 ? name : ""));
     mustEqual(components, names, "the components");
     must(
@@ -124,7 +124,7 @@ const sourceLines: FuzzTarget = {
   },
 };
 
-/** Addresses of an allow-list, one a line, the caller's first. */
+/** Addresses of an allow-list, one per line, the caller's first. */
 const addresses: FuzzTarget = {
   name: "source-address",
   seeds: [

@@ -1,6 +1,6 @@
-// Changes of an input: of single bytes, of parts, of words of its grammar. Everything follows from the numbers given.
+// Mutations of an input: of single bytes, of parts, of words of its grammar. They depend only on the given random numbers.
 
-/** A whole number from 0 to below `end`. */
+/** Returns an integer at least 0 and below `end`. */
 export type Random = (end: number) => number;
 
 const lengthMax = 16_384;
@@ -9,7 +9,7 @@ const edges = [
 ];
 const encoder = new TextEncoder();
 
-/** The input with one to eight changes, of at most 16 KiB. */
+/** The input with one to eight mutations, at most 16 KiB long. */
 export function mutate(
   input: Uint8Array,
   from: { readonly others: readonly Uint8Array[]; readonly words: readonly string[] },

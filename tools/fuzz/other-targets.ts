@@ -143,7 +143,7 @@ function signedBy({ jwk, digest }: (typeof pairs)[number]): Uint8Array {
   );
 }
 
-/** Which key (one byte), its public half (64 bytes, for Ed25519 the first 32), signature (64), message. */
+/** The key selector (one byte), its public half (64 bytes, for Ed25519 the first 32), the signature (64), the message. */
 const signatures: FuzzTarget = {
   name: "signatures",
   seeds: pairs.map((pair, at) => {

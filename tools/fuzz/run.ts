@@ -1,6 +1,6 @@
-// Fuzzing of one target: its seeds and what was found before as they are, then changes of whatever led somewhere new.
-//   F1. A seed gives the same inputs on any machine, as far as the time goes.
-//   F2. What fails is made smaller while it still fails, and printed so that one command brings it back.
+// Fuzzing of one target: first its seeds and earlier findings unchanged, then mutations of inputs that led somewhere new.
+//   F1. A seed gives the same inputs on any machine, as far as the time allows.
+//   F2. A failing input is shrunk while it still fails, and printed so that one command reproduces it.
 
 import { mutate, type Random } from "./mutate.ts";
 import type { FuzzTarget } from "./target.ts";
@@ -8,14 +8,14 @@ import type { FuzzTarget } from "./target.ts";
 export interface FuzzReport {
   readonly target: string;
   readonly inputs: number;
-  /** Different outcomes that were seen. */
+  /** Number of different outcomes that were seen. */
   readonly outcomes: number;
   readonly failure: { readonly input: Uint8Array; readonly error: string } | null;
 }
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** Ends at the first of both. */
+  /** It ends at the first limit reached. */
   readonly inputsMax: number;
   readonly msMax: number;
   /** Inputs that failed once. */
@@ -25,7 +25,7 @@ export interface FuzzOptions {
 const corpusMax = 2_000;
 const shrinkTriesMax = 3_000;
 
-/** Uniform numbers that follow from the seed alone (SplitMix32). */
+/** Uniform numbers that depend on the seed alone (SplitMix32). */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return (end) => {
@@ -79,7 +79,7 @@ async function outcomeFor(
   input: Uint8Array,
 ): Promise<{ readonly outcome: string; readonly error: string | null }> {
   try {
-    // A copy: whoever changes what it reads is found by the next look at the same input.
+    // A copy: a reader that modifies its input is detected by the next check of the same input.
     const outcome = await target.check(input.slice());
     return { outcome, error: null };
   } catch (error) {
@@ -87,7 +87,7 @@ async function outcomeFor(
   }
 }
 
-/** Cuts parts out while what is left still fails. */
+/** Cuts parts out while the rest still fails. */
 async function shrunk(target: FuzzTarget, input: Uint8Array): Promise<Uint8Array> {
   let smallest = input;
   let tries = 0;

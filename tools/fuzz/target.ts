@@ -1,15 +1,15 @@
-// What is fuzzed: something that reads bytes of strangers, and what must hold whatever they are.
+// What is fuzzed: code that reads untrusted bytes, and what must hold for any input.
 
 export interface FuzzTarget {
   readonly name: string;
-  /** Inputs to begin with; every one is also checked as it is. */
+  /** Initial inputs; each is also checked unchanged. */
   readonly seeds: readonly Uint8Array[];
-  /** Words of the input's grammar, put in here and there. */
+  /** Words of the input's grammar, inserted in random places. */
   readonly words: readonly string[];
   /**
-   * Reads the input and throws where something does not hold that must: a reader that throws, a document that is read as
-   * something else than it says, a forgery that passes, two implementations that differ. Answers what became of the input in
-   * a few words; an input whose words are new is kept and changed further, so that the search goes on where it got somewhere.
+   * Reads the input and throws where a required property fails: a reader that throws, a document that is read as something
+   * else than it says, a forgery that passes, two implementations that differ. Returns the outcome in a few words; an input
+   * with a new outcome is kept and mutated further, so that the search continues where it made progress.
    */
   readonly check: (input: Uint8Array) => string | Promise<string>;
 }
@@ -20,12 +20,12 @@ export function mustEqual(actual: unknown, expected: unknown, what: string): voi
   if (a !== b) throw new Error(`${what}: ${a?.slice(0, 300)} is not ${b?.slice(0, 300)}`);
 }
 
-/** Throws where it does not hold. */
+/** Throws where the condition is false. */
 export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
-/** What became of a result, without the words that are the input's own. */
+/** Describes a result, without the parts that come from the input itself. */
 export function outcomeOf(
   result: { readonly ok: true } | { readonly ok: false; readonly code: string; readonly detail?: string },
 ): string {

@@ -1,4 +1,4 @@
-// All targets, and inputs that failed once and must never again.
+// All targets, and inputs that failed once and must never fail again.
 
 import { documentTargets } from "./document-targets.ts";
 import { httpTargets } from "./http-targets.ts";
@@ -7,17 +7,17 @@ import type { FuzzTarget } from "./target.ts";
 
 export const fuzzTargets: readonly FuzzTarget[] = [...httpTargets, ...documentTargets, ...otherTargets];
 
-/** Base64 by target. */
+/** Base64 inputs by target. */
 const regressions: Readonly<Record<string, readonly string[]>> = {
-  // A number written with zeros in front: the last line of the signature base is the list as RFC 8941 §4.1 writes it.
+  // A number with leading zeros: the last line of the signature base is the list as RFC 8941 §4.1 serializes it.
   "signature-headers": [
     "c2lnMT0oIkAiKTtjcmVhdGVkPTAwO2V4cGlyZXM9MDtub25jZT0iYWJjZGVmZ2hpamtsbW5vcCI7a2V5aWQ9IiI7dGFnPSJzdmMtcHVzaCIKc2lnMT06QUFBQTo=",
   ],
-  // A number beyond all that a later member of the same name hides from `JSON.parse`.
+  // An infinite number that a later member of the same name hides from `JSON.parse`.
   "strict-json": [
     "eyIiOltdLCJiIjp7ImMiOm51bGwsIiI6Ilx1ZDgzZFx1ZGUwMCJ9LCJhICI6MWU5OTksIiI6eyIiOm51bGwsIiI6IiJ9LCJhICI6IiJ9",
   ],
-  // An IPv4 address in front of «::» is none.
+  // An IPv4 address in front of «::» is not an address.
   "source-address": ["MC4xLjIuMzo6Cjo6LzA="],
 };
 

@@ -1,6 +1,6 @@
-// The guards of a source and what could be wrong about each: what `npm run guards` changes, one at a time.
+// The guards of a source and the ways to break each: what `npm run guards` changes, one at a time.
 //   G1. A guard is the condition of an `if` that returns, throws or skips, or one operand of `&&` or `||`.
-//   G2. Its condition may never hold, or hold the wrong way round; an operand may be missing.
+//   G2. Its condition may never hold, or be inverted; an operand may be missing.
 
 import type { Node } from "oxc-parser";
 import { type SourceFile, visit } from "../tidy/source.ts";
@@ -10,12 +10,12 @@ export interface GuardChange {
   readonly line: number;
   readonly start: number;
   readonly end: number;
-  /** What stands there now, and what is put in its place. */
+  /** The current text, and the text that replaces it. */
   readonly was: string;
   readonly becomes: string;
 }
 
-/** Everything that could be changed about the guards of a source, in its order. */
+/** All possible changes to the guards of a source, in order. */
 export function guardChanges(source: SourceFile): readonly GuardChange[] {
   const found: GuardChange[] = [];
   const textOf = (node: Node): string => source.text.slice(node.start, node.end);
@@ -41,7 +41,7 @@ export function applyChange(text: string, { start, end, becomes }: GuardChange):
   return text.slice(0, start) + becomes + text.slice(end);
 }
 
-/** Whether control does not come out behind the statement. */
+/** Whether control never reaches what follows the statement. */
 function leaves(statement: Node): boolean {
   if (statement.type === "BlockStatement") {
     const last = statement.body.at(-1);

@@ -1,8 +1,8 @@
-// A copy of the tree in which single guards are changed, and who notices it: first the tests beside the guard, then the
-// simulator, then the tests of the rooms that use it, so that what is noticed early costs little. Types come last: what only
-// they notice cannot be written, but says nothing of what the guard is for.
-//   T1. The tree itself is never written: everything happens in a temporary copy, which goes at the end.
-//   T2. A run that does not end in its time is ended with all of its processes, and counts as having noticed.
+// A copy of the tree in which single guards are changed, and what detects each change: first the tests next to the guard,
+// then the simulator, then the tests of the folders that use it, so that easily detected changes cost little. Types come
+// last: a change that only they detect cannot be written, but says nothing about the guard's purpose.
+//   T1. The tree itself is never written: everything happens in a temporary copy, which is removed at the end.
+//   T2. A run that exceeds its time is ended with all of its processes, and counts as having detected the change.
 
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -20,13 +20,13 @@ export interface Witnesses {
   readonly seeds: number;
 }
 
-/** What notices something, in a few words; null for nothing. */
+/** What detected the change, in a few words; null for nothing. */
 export type Noticed = Promise<string | null>;
 
 export class TreeCopy {
   readonly #folder = mkdtempSync(join(tmpdir(), "svc-guards-"));
 
-  /** Copies the files that git knows or would take up. */
+  /** Copies the files that git tracks or would add. */
   constructor() {
     const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: root }).toString();
     for (const path of files.trimEnd().split("\n")) cpSync(join(root, path), join(this.#folder, path));
@@ -37,7 +37,7 @@ export class TreeCopy {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Who notices the change. */
+  /** Reports what detects the change. */
   async tryChange(change: GuardChange, witnesses: Witnesses): Noticed {
     const path = join(this.#folder, change.path);
     const text = readFileSync(path, "utf8");
@@ -57,7 +57,7 @@ export class TreeCopy {
         ["sim/main.ts", "--from", "1", "--seeds", `${seeds}`],
         /seed \d+ FAILED.*/,
       )) ??
-      // Their tests are many, and one that fails for another reason would hide a hole: it must fail again.
+      // There are many such tests, and one that fails for another reason would hide a gap: it must fail again.
       ((await this.#test(users)) && (await this.#test(users))) ??
       (await this.#run("types", [binOf("typescript", "tsc"), "-p", "tsconfig.json"], /error.*/))
     );
@@ -74,7 +74,7 @@ export class TreeCopy {
       ...{ cwd: this.#folder, env: { ...process.env, SVC_TEST_SEED: "1", NO_COLOR: "1" } },
       ...{ detached: true, stdio: ["ignore", "pipe", "pipe"] as const },
     });
-    // A worker that loops for ever does not hear that its parent is gone, so the whole group is ended.
+    // A worker in an infinite loop does not notice that its parent is gone, so the whole group is killed.
     const timer = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), runMsMax);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {

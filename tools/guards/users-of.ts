@@ -1,10 +1,10 @@
-// Who imports a source, directly or through others: which tests could notice that it changed.
+// Which files import a source, directly or indirectly: the tests that could detect a change in it.
 
 import { posix } from "node:path";
 import { isTestFile } from "../tidy/import-table.ts";
 import type { SourceFile } from "../tidy/source.ts";
 
-/** The test files that reach `path` by their imports. */
+/** The test files that reach `path` through their imports. */
 export function testsThatReach(path: string, sources: readonly SourceFile[]): readonly string[] {
   const importers = new Map<string, string[]>();
   for (const { path: importer, imports } of sources) {

@@ -1,4 +1,4 @@
-// Files that may break one rule, each with its reason. An exemption that nothing needs any more fails the test.
+// Files that may break one rule, each with its reason. An exemption that is no longer needed fails the test.
 
 export interface Exemption {
   readonly path: string;

@@ -1,20 +1,20 @@
-// Who may know whom: one row a folder, and the check that a file keeps to its row.
+// Which files may import which: one row per folder, and the check that a file conforms to its row.
 // A pattern is a folder (`protocol`: all below it), a file (`crypto/port.ts`), the files of one folder (`storage/*.ts`),
-// each folder of a level apart (`actors/*`), or `*` for anything. What a row does not allow is a fault.
+// each subfolder separately (`actors/*`), or `*` for anything. What a row does not allow is a fault.
 
 import { posix } from "node:path";
 import type { Fault, SourceFile, SourceImport } from "./source.ts";
 
 export interface ImportRow {
-  /** The files the row is about: a pattern. The most exact row of a file counts; what matches it is «itself». */
+  /** Pattern for the files that the row covers. The most specific row of a file applies; what matches it is «itself». */
   readonly of: string;
-  /** Beside itself and {@link groundFloor}, which every file may import. */
+  /** Allowed imports, besides the row itself and {@link groundFloor}, which every file may import. */
   readonly may: readonly string[];
   /** Allowed as `import type` only. */
   readonly mayTypes?: readonly string[];
-  /** Taken from `may` again. */
+  /** Exceptions from `may`. */
   readonly butNot?: readonly string[];
-  /** Packages, with `node:*` for the platform's modules and `*` for any. */
+  /** Allowed packages, with `node:*` for the platform's modules and `*` for any. */
   readonly packages: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const ports = ["storage/*.ts", "transport/*.ts", "crypto/port.ts"];
 const adapters = ["storage/sqlite", "storage/cassandra", "storage/elasticsearch", "transport/*", "crypto"];
 const surfaces = ["api", "ops", "cli", "node"];
 
-/** Technical nouns without any of the service's own: it imports nothing itself. */
+/** Technical building blocks without any concept of the service: it imports nothing else. */
 const groundFloor = "std";
 
 export const importTable: readonly ImportRow[] = [
@@ -83,7 +83,7 @@ export const importTable: readonly ImportRow[] = [
   },
   {
     of: "ops",
-    // What every surface answers alike, also where the platform would answer by itself.
+    // What every surface answers in the same way, including answers that the platform would otherwise generate.
     may: [
       ...["protocol", "collections", "service"],
       ...["api/edge.ts", "api/one-at-a-time.ts", "api/open-api.ts", "api/platform-answers.ts"],
@@ -104,7 +104,7 @@ export const importTable: readonly ImportRow[] = [
   { of: "vitest.config.ts", may: ["tools"], packages: ["vitest/config"] },
 ];
 
-/** Folders without a platform: neither `node:*` nor time, chance or timers of their own. */
+/** Folders without a platform: they use neither `node:*` nor clocks, randomness or timers of their own. */
 export const pureFolders: readonly string[] = [
   groundFloor,
   "protocol",
@@ -119,7 +119,7 @@ export const pureFolders: readonly string[] = [
   "crypto/port.ts",
 ];
 
-/** Tests, and what only tests may import. They may import anything themselves. */
+/** Tests, and files that only tests may import. They may import anything themselves. */
 export function isTestFile(path: string): boolean {
   return /\.(test|conformance|fixture)\.ts$/.test(path);
 }
@@ -128,7 +128,7 @@ export function matchesAny(path: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => matchOf(path, pattern) !== null);
 }
 
-/** The part of `path` that the pattern names: what counts as «itself»; null when it does not match. */
+/** The part of `path` that the pattern names, which counts as «itself»; null when it does not match. */
 function matchOf(path: string, pattern: string): string | null {
   if (pattern === "*" || pattern === path) return pattern;
   if (pattern.endsWith("/*.ts")) return posix.dirname(path) === posix.dirname(pattern) ? pattern : null;
@@ -139,7 +139,7 @@ function matchOf(path: string, pattern: string): string | null {
   return path.startsWith(`${pattern}/`) ? pattern : null;
 }
 
-/** What `table` says of files and folders that are not among `paths`, each as `row: pattern`. */
+/** Entries of `table` that match no file or folder among `paths`, each as `row: pattern`. */
 export function stalePatterns(
   paths: readonly string[],
   table: readonly ImportRow[] = importTable,
@@ -164,7 +164,7 @@ export function importFaults(file: SourceFile, table: readonly ImportRow[] = imp
   });
 }
 
-/** The first row that names the file exactly, else the first that matches: the table goes from special to general. */
+/** The first row that names the file exactly, else the first that matches: the table goes from specific to general. */
 function rowOf(path: string, table: readonly ImportRow[]): ImportRow | null {
   return table.find((row) => row.of === path) ?? table.find((row) => matchOf(path, row.of) !== null) ?? null;
 }
@@ -177,7 +177,7 @@ function innerFault(path: string, row: ImportRow, each: SourceImport): string | 
   if (itself !== null && matchOf(target, itself) !== null) return null;
   if (matchOf(target, groundFloor) !== null) return null;
   const allowed = each.typeOnly ? [...row.may, ...(row.mayTypes ?? [])] : row.may;
-  // A pattern as exact as the file outweighs what is taken away by folder.
+  // A pattern that names the file exactly takes precedence over an exception by folder.
   if (allowed.includes(target)) return null;
   if (matchesAny(target, allowed) && !matchesAny(target, row.butNot ?? [])) return null;
   return `${row.of} may not import ${target}`;

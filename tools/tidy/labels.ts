@@ -1,24 +1,24 @@
 // Invariants stand at the top of a file under labels such as S5, and comments and tests cite them.
-//   K1. A label is given once in a file: what cites it means one sentence.
-//   K2. What is cited of another file, by its label and name, is given there.
-//   K3. What the title of a test cites, «(K1, K2)» at its end or «K1: » at its beginning, is given in the test itself, in
-//       its folder, in a file that its comments name, or in a file that it imports or that one of those imports.
+//   K1. A label is defined once in a file, so that a citation refers to one sentence.
+//   K2. A label cited together with the name of another file is defined in that file.
+//   K3. A label cited in the title of a test, as «(K1, K2)» at its end or «K1: » at its start, is defined in the test
+//       itself, in its folder, in a file that its comments name, or in a file that it imports or that one of those imports.
 
 import { posix } from "node:path";
 import { isTestFile } from "./import-table.ts";
 import { type Fault, type SourceFile, visit } from "./source.ts";
 
-/** «//   S5. Text», at the top of a file; the text may begin with a quoted name or a member. */
+/** Matches «//   S5. Text» at the top of a file; the text may start with a quoted name or a member. */
 const given = /^(?:\/\/| \*) +([A-Z]{1,2}[0-9]{1,2})\. \S/gm;
 const titled = /^([A-Z]{1,2}[0-9]{1,2}): |\(((?:[A-Z]{1,2}[0-9]{1,2}(?:, |\)$))+)/;
 const cited = /\b([A-Z]{1,2}[0-9]{1,2}) (?:in|of) ((?:[\w-]+\/)*[\w.-]+\.ts)\b/g;
 
-/** The labels that a file gives, in its order. */
+/** The labels that a file defines, in order. */
 function labelsOf(text: string): readonly string[] {
   return [...text.matchAll(given)].map(([, label = ""]) => label);
 }
 
-/** Labels that are given twice in a file, or cited of a file that does not give them. */
+/** Labels that are defined twice in a file, or cited from a file that does not define them. */
 export function labelFaults(files: readonly SourceFile[]): readonly Fault[] {
   const labels = new Map(files.map((file) => [file.path, labelsOf(file.text)]));
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -65,7 +65,7 @@ function importsOf(file: SourceFile | undefined): readonly string[] {
   return (file?.imports ?? []).map(({ specifier }) => posix.join(posix.dirname(file?.path ?? ""), specifier));
 }
 
-/** A path from the root, from the citing file's folder, or a name that only one file has. */
+/** Resolves a path from the root or from the citing file's folder, or a name that only one file has. */
 function fileNamed(
   name: string,
   from: string,

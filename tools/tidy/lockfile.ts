@@ -1,4 +1,4 @@
-// What the lock file must say of every package, so that nothing is installed that npm could not compare.
+// What the lock file must state about every package, so that nothing is installed that npm could not verify.
 
 export interface LockEntry {
   readonly version?: string;
@@ -9,14 +9,14 @@ export interface LockEntry {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Faults of `packages` of a package-lock.json (lockfileVersion 3), one sentence each. The project itself has the empty path. */
+/** Faults in `packages` of a package-lock.json (lockfileVersion 3), one sentence each. The project has the empty path. */
 export function lockFaults(packages: Readonly<Record<string, LockEntry>>): readonly string[] {
   return Object.entries(packages).flatMap(([path, entry]) =>
     path === "" ? [] : [...entryFaults(path, entry), ...missingFaults(path, entry, packages)],
   );
 }
 
-/** Packages for other platforms are named too, or `npm ci` refuses the file. */
+/** Packages for other platforms must be listed as well, otherwise `npm ci` refuses the file. */
 function missingFaults(
   path: string,
   { optionalDependencies = {} }: LockEntry,
@@ -25,13 +25,13 @@ function missingFaults(
   return Object.entries(optionalDependencies)
     .filter(([name, version]) => {
       const found = foundFrom(path, name, packages);
-      // A range is npm's to judge; packages for platforms are named exactly.
+      // Ranges are left to npm; packages for platforms are named exactly.
       return found === undefined || (/^[0-9]/.test(version) && found.version !== version);
     })
     .map(([name, version]) => `${path} names ${name} ${version}, which is not in the file.`);
 }
 
-/** As Node looks for a package: in this folder, then in each one above it. */
+/** Searches as Node does: in this folder, then in each one above it. */
 function foundFrom(
   path: string,
   name: string,

@@ -1,4 +1,4 @@
-// The house rules about one file: its size, its docstrings, its purity, and words that may not stay.
+// The house rules about one file: its size, its docstrings, its purity, and words that are not allowed.
 
 import type { Node } from "oxc-parser";
 import { isTestFile, matchesAny, pureFolders } from "./import-table.ts";
@@ -7,10 +7,10 @@ import { type Fault, type SourceFile, visit } from "./source.ts";
 export const fileLinesMax = 400;
 export const functionLinesMax = 70;
 
-/** Folders whose exported functions are read by strangers. */
+/** Folders whose exported functions are read by outsiders. */
 const documentedFolders = ["protocol", "verifier"];
 
-/** Every fault of a file but those of its imports. */
+/** Every fault of a file except those of its imports. */
 export function sourceFaults(file: SourceFile): readonly Fault[] {
   return [
     ...sizeFaults(file),
@@ -49,7 +49,7 @@ export function sizeFaults(file: SourceFile): readonly Fault[] {
   return faults;
 }
 
-/** A suite's length is that of its tests; each of those is measured by itself. */
+/** Whether a function declares tests: such a suite is as long as its tests, each of which is measured separately. */
 function declaresTests(node: FunctionNode): boolean {
   let found = false;
   visit(node, (each) => {
@@ -58,7 +58,7 @@ function declaresTests(node: FunctionNode): boolean {
   return found;
 }
 
-/** `a.b.c` of a callee, through calls such as `it.each(table)`; empty for anything else. */
+/** The callee as `a.b.c`, also through calls such as `it.each(table)`; empty for anything else. */
 function calleeName(node: Node): string {
   if (node.type === "Identifier") return node.name;
   if (node.type === "CallExpression") return calleeName(node.callee);
@@ -82,7 +82,7 @@ export function docstringFaults(file: SourceFile): readonly Fault[] {
     const declaration = node.type === "ExportNamedDeclaration" ? node.declaration : node;
     const name = declaration === null ? null : functionName(declaration);
     if (name === null || (declaration === node && !named.has(name)) || described.has(name)) continue;
-    // The first of several overloads speaks for all.
+    // The docstring of the first overload covers all of them.
     described.add(name);
     if (!hasDocstring(file, node))
       faults.push(at(file, "docstring", file.lineAt(node.start), `${name} has no docstring`));
@@ -148,7 +148,7 @@ function impurity(node: Node, parent: Node | null): string | null {
   return node.type === "Identifier" && impureNames.has(node.name) && isFree(node, parent) ? node.name : null;
 }
 
-/** Not a member's name, an object's key, or a type's member. */
+/** Whether the node is not the name of a member, the key of an object, or a member of a type. */
 function isFree(node: Node, parent: Node | null): boolean {
   if (parent === null) return true;
   if (parent.type === "MemberExpression") return parent.object === node || parent.computed;
@@ -160,12 +160,12 @@ function isFree(node: Node, parent: Node | null): boolean {
 
 // ---- Claims about types ----
 
-/** Calls whose reply follows from what is asked: to name its type would be to claim it. */
+/** Calls whose reply type follows from the request: to name it would be an unchecked claim. */
 const inferringCalls = /(^|\.)(ask|askSpeculative)$/;
 
 /**
- * `as never` and `as Message` let anything pass for anything, and a reply type that is named where it is asked for is only
- * hoped for. Tests that send rubbish say so by `rubbish` (protocol/rubbish.fixture.ts).
+ * `as never` and `as Message` accept anything, and a reply type that is named at the call is only a hope. Tests that send
+ * invalid data mark it with `rubbish` (protocol/rubbish.fixture.ts).
  */
 export function claimFaults(file: SourceFile): readonly Fault[] {
   const faults: Fault[] = [];
@@ -222,7 +222,7 @@ const forbiddenWords: readonly { readonly rule: string; readonly pattern: RegExp
   },
 ];
 
-/** Words in any text file of the project, prose and scripts too. */
+/** Checks the words in any text file of the project, including prose and scripts. */
 export function textFaults(file: { readonly path: string; readonly text: string }): readonly Fault[] {
   return file.text.split("\n").flatMap((line, index) =>
     forbiddenWords.flatMap(({ rule, pattern }) => {

@@ -5,21 +5,21 @@ import { join } from "node:path";
 import { type Comment, type Node, type ParseResult, parseSync, visitorKeys } from "oxc-parser";
 
 export interface SourceImport {
-  /** As written. */
+  /** The specifier as written. */
   readonly specifier: string;
   readonly line: number;
-  /** True when nothing of it is left at run time. */
+  /** True when nothing of the import is left at run time. */
   readonly typeOnly: boolean;
 }
 
 export interface SourceFile {
-  /** From the project's root, with forward slashes. */
+  /** Path from the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
   readonly program: ParseResult["program"];
   readonly comments: readonly Comment[];
   readonly imports: readonly SourceImport[];
-  /** Line of a character offset, from 1. */
+  /** Line of a character offset, counted from 1. */
   lineAt(offset: number): number;
 }
 
@@ -32,7 +32,7 @@ export interface Fault {
 
 const skippedFolders = new Set(["node_modules", "coverage"]);
 
-/** Paths from `root` of the files whose name ends in one of `extensions`, sorted; hidden folders are left out, except `.ci`. */
+/** Paths from `root` of files whose name ends in one of `extensions`, sorted; hidden folders except `.ci` are skipped. */
 export function listFiles(root: string, extensions: readonly string[], folder = ""): readonly string[] {
   const found: string[] = [];
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
@@ -78,7 +78,7 @@ function importsOf(parsed: ParseResult, lineAt: (offset: number) => number): rea
   return found;
 }
 
-/** What a node imports or re-exports from; a computed specifier is reported as itself, so that no rule lets it pass. */
+/** The specifier of an import or re-export; a computed one is returned as its own text, so that no rule allows it. */
 function sourceOf(node: Node): string | null {
   switch (node.type) {
     case "ImportDeclaration":
@@ -125,7 +125,7 @@ function lineFinder(text: string): (offset: number) => number {
   };
 }
 
-/** Calls `enter` for a node and all below it, parents first. */
+/** Calls `enter` for a node and all nodes below it, parents first. */
 export function visit(
   node: Node,
   enter: (node: Node, parent: Node | null) => void,

@@ -1,4 +1,4 @@
-// Words that nobody uses who writes plain English today. People read them in pages and in the texts of the program.
+// Words that are not plain modern English, searched for in pages and in the texts of the program.
 
 import { isTestFile } from "./import-table.ts";
 import { type Fault, type SourceFile, visit } from "./source.ts";
@@ -24,7 +24,7 @@ function faultsIn(path: string, text: string, lineAt: (offset: number) => number
   );
 }
 
-/** Faults of a page. What it quotes between « and » belongs to somebody else, such as a commit or a test. */
+/** Faults of a page. A quotation between « and » comes from elsewhere, such as a commit or a test, and is skipped. */
 export function pageWordFaults(file: { readonly path: string; readonly text: string }): readonly Fault[] {
   if (!file.path.endsWith(".md")) return [];
   return file.text
@@ -32,7 +32,7 @@ export function pageWordFaults(file: { readonly path: string; readonly text: str
     .flatMap((line, index) => faultsIn(file.path, line.replaceAll(/«[^»]*»/g, "«»"), () => index + 1));
 }
 
-/** Faults of the texts in a source file. The titles and inputs of tests are not read by those who use the program. */
+/** Faults of the texts in a source file. Users of the program never read the titles and inputs of tests. */
 export function textWordFaults(file: SourceFile): readonly Fault[] {
   if (isTestFile(file.path)) return [];
   const faults: Fault[] = [];

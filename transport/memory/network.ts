@@ -1,10 +1,10 @@
-// Nodes and the network between them in one memory, for tests and the simulator: the port of
-// transport/actor-transport.ts without sockets, time or chance of its own. Nothing arrives but by `step`, no time
-// passes but by `advance`, and what becomes of each packet is asked of `fate`: so whoever drives it decides about loss,
-// doubling, delay and order, and the same decisions give the same run.
-//   N1. Within what `fate` does to it a call keeps M1–M7, as the real transport does: a doubled call is executed once,
+// Nodes and their network in one process, for tests and the simulator: the port of transport/actor-transport.ts without
+// sockets, time or randomness of its own. Packets arrive only through `step`, time passes only through `advance`, and
+// `fate` decides what happens to each packet: the test or simulator that drives it controls loss, duplication, delay and
+// order, and the same decisions produce the same run.
+//   N1. Under whatever `fate` does, a call keeps M1–M7 as with the real transport: a duplicated call is executed once,
 //       and a call that may have arrived is never `not_applied`.
-//   N2. A node that is closed, and one that never was, are refused at once when a call arrives there.
+//   N2. A call that arrives at a closed node, or at one that never existed, is refused at once.
 
 import {
   type ActorRef,
@@ -17,21 +17,21 @@ import {
   type TransportHandlers,
 } from "../actor-transport.ts";
 
-/** Something on its way. */
+/** A packet in transit. */
 export interface Packet {
-  /** Counts all packets. */
+  /** Sequence number across all packets. */
   readonly id: number;
-  /** Incarnations. */
+  /** Incarnations of the sender and the receiver. */
   readonly from: string;
   readonly to: string;
   readonly kind: "ask" | "deliver" | "answer";
-  /** What it carries, as JSON text. */
+  /** The payload as JSON text. */
   readonly text: string;
 }
 
 /**
- * What becomes of a packet: one number for each copy that arrives, the milliseconds that it takes. `[]` is loss, `[0]`
- * nothing special, `[0, 30]` a copy that comes later.
+ * What happens to a packet: one number per copy that arrives, which is its delay in milliseconds. `[]` means loss, `[0]`
+ * normal delivery, `[0, 30]` an additional copy that arrives later.
  */
 export type Fate = (packet: Packet) => readonly number[];
 
@@ -39,20 +39,20 @@ export interface MemoryNode {
   readonly incarnation: string;
   readonly address: string;
   target(address: string, incarnation: string): RemoteTarget;
-  /** Ends it, as the loss of its process does: every call from it and to it settles. */
+  /** Ends the node as the loss of its process would: every call from it and to it settles. */
   close(): void;
 }
 
 export interface MemoryNodeOptions {
   readonly incarnation: string;
-  /** The incarnation's name without it. */
+  /** Address of the node; by default the name of the incarnation. */
   readonly address?: string;
   readonly handlers: TransportHandlers;
 }
 
 export interface MemoryNetworkOptions {
   readonly fate?: Fate;
-  /** Calls from one node under way. */
+  /** Maximum number of calls in flight from one node. */
   readonly callsMax?: number;
   readonly deliverTimeoutMs?: number;
 }
@@ -64,7 +64,7 @@ interface Call {
   readonly deadlineMs: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (failure: RemoteFailure) => void;
-  /** A copy was handed to the other node's handler. */
+  /** True once a copy was handed to the other node's handler. */
   isExecuted: boolean;
 }
 
@@ -84,7 +84,7 @@ type Request =
     };
 
 export class MemoryNetwork {
-  /** May be replaced at any time; it is asked when a packet leaves. */
+  /** May be replaced at any time; it is called when a packet leaves. */
   fate: Fate;
   readonly #callsMax: number;
   readonly #deliverTimeoutMs: number;
@@ -105,12 +105,12 @@ export class MemoryNetwork {
     return this.#nowMs;
   }
 
-  /** What is due, in the order in which `step` takes it; a packet may be in it more than once. */
+  /** Packets that are due, in the order in which `step` takes them; a packet may appear more than once. */
   get due(): readonly Packet[] {
     return this.#copies.filter(({ dueMs }) => dueMs <= this.#nowMs).map(({ packet }) => packet);
   }
 
-  /** When the next thing happens by itself: a late packet, or a call's time; null when nothing will. */
+  /** Time of the next automatic event (a delayed packet or a call's time-out), or null if there is none. */
   get nextMs(): number | null {
     const times = [
       ...this.#copies.map(({ dueMs }) => dueMs),
@@ -119,7 +119,7 @@ export class MemoryNetwork {
     return times.length === 0 ? null : Math.max(Math.min(...times), this.#nowMs);
   }
 
-  /** A node of this network. A later one at the same address takes the place of the earlier. */
+  /** Opens a node in this network. A later one at the same address replaces the earlier. */
   open({ incarnation, address = incarnation, handlers }: MemoryNodeOptions): MemoryNode {
     const node: MemoryNode = {
       ...{ incarnation, address },
@@ -130,7 +130,7 @@ export class MemoryNetwork {
     return node;
   }
 
-  /** Lets one packet arrive that is due, the `index`-th of {@link due}. False when there is none. */
+  /** Delivers one due packet, the `index`-th of {@link due}. Returns false when there is none. */
   step(index = 0): boolean {
     let left = index;
     const at = this.#copies.findIndex(({ dueMs }) => dueMs <= this.#nowMs && left-- === 0);
@@ -139,19 +139,19 @@ export class MemoryNetwork {
     return copy !== undefined;
   }
 
-  /** Lets everything arrive that is due. What answers it may leave later than this returns. */
+  /** Delivers everything that is due. Answers may be sent after this returns. */
   run(): void {
     while (this.step());
   }
 
-  /** Lets time pass: calls whose time is over reject. */
+  /** Advances time: calls whose time-out has passed reject. */
   advance(milliseconds: number): void {
     this.#nowMs += milliseconds;
     for (const call of this.#calls)
       if (call.deadlineMs <= this.#nowMs) this.#fail(call, "timeout", "unknown");
   }
 
-  /** From now on nothing that `from` sends reaches `to` (incarnations). */
+  /** From now on nothing that `from` sends reaches `to` (both are incarnations). */
   cut(from: string, to: string): void {
     this.#cuts.add(pairOf(from, to));
   }
@@ -160,7 +160,7 @@ export class MemoryNetwork {
     this.#cuts.delete(pairOf(from, to));
   }
 
-  /** Ends the connections between two incarnations: what is on its way is lost, and every call between them rejects. */
+  /** Drops the connections between two incarnations: packets in transit are lost, and every call between them rejects. */
   disconnect(one: string, other: string): void {
     const isBetween = (from: string, to: string): boolean =>
       (from === one && to === other) || (from === other && to === one);
@@ -228,7 +228,7 @@ export class MemoryNetwork {
     call.isExecuted = true;
     const request = JSON.parse(text) as Request;
     const answer = (content: string, settle: () => void): void => {
-      // A node that is gone meanwhile says nothing more.
+      // A node that has gone in the meantime sends nothing more.
       if (this.#nodes.get(call.address) === there)
         this.#send({ from: call.to, to: call.from, kind: "answer", text: content }, settle);
     };

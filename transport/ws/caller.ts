@@ -1,9 +1,9 @@
-// A node that calls here: its calls are executed once each, and answered over the connection that they came on.
-//   R1. A call that came twice is executed once (M4).
-//   R2. Calls under way are bounded; one more is answered `overloaded`, not applied.
-//   R3. While too many answers wait nothing is read: the caller's own bound is what it then meets. A caller whose
-//       answers go beyond the bound for all that is waiting is given up.
-//   R4. Whatever a handler throws is an answer; what is no failure of the port is logged, for it is a bug here.
+// A node that calls this one: each of its calls is executed once, and answered over the connection on which it came.
+//   R1. A call that arrives twice is executed once (M4).
+//   R2. Calls in flight are bounded; one more is answered with `overloaded`, not applied.
+//   R3. While too many answers are queued nothing is read, so the caller runs into its own bound. A caller whose
+//       answers exceed the bound for everything queued is disconnected.
+//   R4. Whatever a handler throws becomes an answer; what is not a failure of the port is logged, because it is a bug here.
 
 import { asRemoteFailure, remoteFailure, type TransportHandlers } from "../actor-transport.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
@@ -25,7 +25,7 @@ export interface CallerOptions {
   readonly handlers: TransportHandlers;
   readonly limits: TransportLimits;
   readonly log: TransportLog;
-  /** Called for each call that came again. */
+  /** Called for each duplicate call. */
   readonly onDuplicate: () => void;
 }
 
@@ -39,7 +39,7 @@ export class Caller {
     this.#options = options;
   }
 
-  /** To be called once, before anything is taken. */
+  /** Must be called once, before any message is taken. */
   attach(channel: Channel): void {
     this.#channel = channel;
   }
@@ -91,7 +91,7 @@ export class Caller {
     );
   }
 
-  /** A handler that throws instead of rejecting is no different. */
+  /** A handler that throws synchronously is treated like one that rejects. */
   async #execute(call: Ask | Deliver): Promise<unknown> {
     const { handlers } = this.#options;
     return call.kind === "ask"
@@ -119,7 +119,7 @@ export class Caller {
   #fail(id: number, error: unknown): void {
     this.#openCalls -= 1;
     const failure = asRemoteFailure(error);
-    // What had no reason of its own is none of the failures that a handler may answer.
+    // An error without a reason of its own is not one of the failures that a handler may answer with.
     if (failure !== error && failure.reason === "refused") {
       const peer = this.#channel?.peer.incarnation ?? "";
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);

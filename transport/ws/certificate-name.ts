@@ -1,9 +1,9 @@
-// Whose a node's certificate is: that of the host, name or address, which the node is reached at.
+// Which host a node's certificate belongs to: the name or address at which the node is reached.
 
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
-/** The host of `host:port`, an IPv6 one without its brackets. */
+/** The host of `host:port`; an IPv6 host is returned without its brackets. */
 export function hostOf(address: string): string {
   return address.slice(0, address.lastIndexOf(":")).replace(/^\[|\]$/g, "");
 }

@@ -1,10 +1,10 @@
-// Certificates for tests, made anew each time: X.509 v3 (RFC 5280 §4.1) in DER, ECDSA with SHA-256 on P-256.
+// Certificates for tests, generated each time: X.509 v3 (RFC 5280 §4.1) in DER, ECDSA with SHA-256 on P-256.
 
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 import type { MutualTls } from "./wire.ts";
 
-/** A certificate that is its own authority, for these hosts: IPv4 addresses and names. */
+/** A self-signed certificate for these hosts (IPv4 addresses and names), to be used as its own authority. */
 export function makeCertificate(name: string, hosts: readonly string[] = []): MutualTls {
   const { key, cert } = certificate({ name, hosts });
   return { key, cert, ca: cert };
@@ -23,7 +23,7 @@ interface Wanted {
   readonly name: string;
   readonly hosts: readonly string[];
   readonly isAuthority?: boolean;
-  /** Itself by default. */
+  /** The issuer; by default the certificate is self-signed. */
   readonly issuer?: { readonly name: string; readonly privateKey: KeyObject };
 }
 
@@ -58,7 +58,7 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(commonName)))));
 }
 
-/** RFC 5280 §4.2.1.6 and §4.2.1.9. */
+/** The certificate's extensions (RFC 5280 §4.2.1.6 and §4.2.1.9). */
 function extensions(hosts: readonly string[], isAuthority: boolean): readonly Buffer[] {
   const names = hosts.map((host) =>
     isIPv4(host) ? der(0x87, Buffer.from(host.split(".").map(Number))) : der(0x82, Buffer.from(host)),
@@ -80,7 +80,7 @@ function sequence(...parts: readonly Buffer[]): Buffer {
   return der(0x30, ...parts);
 }
 
-/** Tag, length and value (ITU-T X.690 §8.1). */
+/** Encodes a tag, length and value (ITU-T X.690 §8.1). */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const value = Buffer.concat(parts);
   const { length } = value;

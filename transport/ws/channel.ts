@@ -1,10 +1,10 @@
 // One authenticated connection, as either end sees it: messages out and in, many to a frame.
-//   C1. What is sent in one turn of the event loop leaves together, in order.
-//   C2. No more than `bufferedBytesMax` lies with the platform: the rest waits here, where it is counted and where
-//       what was never sent is still known to be so.
-//   C3. A peer that says nothing for `silentBeatsMax` beats is gone. Beats are counted, not time: a process that
-//       itself stood still hears what came meanwhile before it judges.
-//   C4. One frame that is not the peer's, or no list of messages, and the connection ends.
+//   C1. Messages sent in one turn of the event loop leave together, in order.
+//   C2. At most `bufferedBytesMax` is handed to the platform; the rest waits here, where it is counted and where
+//       what was never sent is still known to be unsent.
+//   C3. A peer that is silent for `silentBeatsMax` beats is considered gone. Beats are counted rather than time: a
+//       process that was itself suspended reads what arrived in the meantime before it judges.
+//   C4. A single frame that is not the peer's, or is not a list of messages, ends the connection.
 
 import type { RawData, WebSocket } from "ws";
 import { openFrame, sealFrame } from "./frames.ts";
@@ -13,34 +13,34 @@ import type { TransportLimits } from "./limits.ts";
 import { aliveText } from "./messages.ts";
 import type { Established } from "./wire.ts";
 
-/** A message on its way out. */
+/** An outgoing message. */
 export interface Outgoing {
-  /** JSON text; empty once it was withdrawn. */
+  /** JSON text; empty once the message is withdrawn. */
   text: string;
-  /** True once it was handed to the platform: from then on nobody knows whether the peer has it. */
+  /** True once it was handed to the platform: from then on it is unknown whether the peer has it. */
   sent: boolean;
 }
 
 export type ChannelEnd =
-  /** The connection ended, by the network or by the peer. */
+  /** The connection was ended by the network or by the peer. */
   | "lost"
   | "silent"
-  /** C4. */
+  /** A frame failed the check (C4). */
   | "tampered"
-  /** The peer takes too little for what waits for it. */
+  /** The peer reads too slowly for what is queued for it. */
   | "slow"
-  /** One side left as it should. */
+  /** One side closed the connection in the regular way. */
   | "closed";
 
 export interface ChannelOwner {
   take(messages: readonly unknown[]): void;
-  /** Less waits than before: called after messages were handed to the platform. */
+  /** Called after messages were handed to the platform, so that fewer are queued. */
   drained(): void;
-  /** Called once, whatever the reason. */
+  /** Called once, for any reason. */
   ended(why: ChannelEnd): void;
 }
 
-/** Close code of an end that both know of (RFC 6455 §7.4.1), and of one that C4 asks for. */
+/** Close codes: of an orderly end that both sides know of (RFC 6455 §7.4.1), and of one that C4 requires. */
 export const goingAway = 1001;
 const tampered = 4010;
 
@@ -72,7 +72,7 @@ export class Channel {
     socket.on("close", (code) => this.#finish(code === goingAway ? "closed" : "lost"));
   }
 
-  /** Characters that were not handed to the platform yet. */
+  /** Characters not yet handed to the platform. */
   get queuedChars(): number {
     return this.#queuedChars;
   }
@@ -83,14 +83,14 @@ export class Channel {
     if (!this.#blocked) this.#arm();
   }
 
-  /** Takes a message back that was not handed to the platform yet. */
+  /** Withdraws a message that was not yet handed to the platform. */
   withdraw(message: Outgoing): void {
     if (message.sent) return;
     this.#queuedChars -= message.text.length;
     message.text = "";
   }
 
-  /** Stops and starts reading, for an owner with too much to do. The peer is not silent meanwhile, it is not heard. */
+  /** Pauses and resumes reading, for an owner under load. The peer does not count as silent while paused. */
   pause(): void {
     this.#socket.pause();
   }
@@ -103,7 +103,7 @@ export class Channel {
     return this.#socket.isPaused;
   }
 
-  /** Sends what waits and ends the connection; resolves when it is over, at the latest after `closeMs`. */
+  /** Sends what is queued and closes the connection; resolves when it is closed, after `closeMs` at the latest. */
   async close(): Promise<void> {
     if (this.#end !== null) return;
     this.#flush();
@@ -117,7 +117,7 @@ export class Channel {
     clearTimeout(timer);
   }
 
-  /** Ends the connection at once. */
+  /** Drops the connection at once. */
   abort(why: ChannelEnd): void {
     this.#finish(why);
     this.#socket.terminate();
@@ -145,7 +145,7 @@ export class Channel {
     this.#owner.drained();
   }
 
-  /** Hands one frame to the platform, beginning with the message at `first`; answers where the next begins. */
+  /** Hands one frame to the platform, starting at message `first`; returns where the next frame starts. */
   #sendFrom(first: number): number {
     const queue = this.#queue;
     let text = "";
@@ -166,7 +166,7 @@ export class Channel {
 
   readonly #onSent = (error?: Error | null): void => {
     if (error !== undefined && error !== null) return;
-    // While nothing is read (`pause`), what the platform takes is the only sign of life.
+    // While reading is paused (`pause`), bytes that the platform accepts are the only sign of life.
     if (this.#socket.isPaused) this.#silentBeats = 0;
     if (this.#blocked && this.#socket.bufferedAmount <= this.#limits.bufferedBytesMax) {
       this.#blocked = false;

@@ -15,7 +15,7 @@ const fates: Readonly<Record<"double" | "reorder" | "none", (message: ProxyMessa
   none: () => "pass",
 };
 
-/** Every node is reached through a proxy of its own. */
+/** Every node is reached through its own proxy. */
 async function openWorld({ callsMax }: WorldOptions): Promise<TransportWorld> {
   const proxies: FaultyProxy[] = [];
   const limits = {

@@ -1,4 +1,4 @@
-// One attempt to reach a node: TCP (or TLS), the WebSocket, the handshake; all of it within `handshakeMs`.
+// One attempt to reach a node: TCP (or TLS), the WebSocket and the handshake, all within `handshakeMs`.
 
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
@@ -11,9 +11,9 @@ import { createTlsCaller } from "./tls-handshake.ts";
 import { type Established, type NodeSecurity, transportPath } from "./wire.ts";
 
 export type ConnectOptions = NodeSecurity & {
-  /** `host:port`, an IPv6 host in brackets. */
+  /** The address as `host:port`, with an IPv6 host in brackets. */
   readonly address: string;
-  /** The incarnation that must answer there. */
+  /** The incarnation that must answer at the address. */
   readonly incarnation: string;
   readonly limits: TransportLimits;
 };
@@ -24,13 +24,13 @@ export type ConnectResult =
       readonly socket: null;
       readonly reason: RemoteFailureReason;
       readonly detail: string;
-      /** What one of the two refused the other for; null when they did not come to that. */
+      /** Why one side refused the other, or null when they did not get that far. */
       readonly refused: HandshakeRefusal | null;
     };
 
 const addressPattern = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i;
 
-/** Calls `done` once. What it returns gives the attempt up. */
+/** Calls `done` once. The function that it returns abandons the attempt. */
 export function connect(options: ConnectOptions, done: (result: ConnectResult) => void): () => void {
   const { address, incarnation, tls, limits } = options;
   let isOver = false;
@@ -48,7 +48,7 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
   const socket = new WebSocket(url, {
     perMessageDeflate: false,
     maxPayload: frameBytesMax(limits),
-    // The platform compares the certificate's names with the host of the address.
+    // The platform checks that the certificate names the host of the address.
     ...(tls === null ? {} : { ...tls, rejectUnauthorized: true }),
   });
   const timer = setTimeout(() => fail("unreachable", "no connection in time"), limits.handshakeMs);
@@ -62,7 +62,7 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
     finish({ socket: null, reason, detail, refused: null });
     socket.terminate();
   };
-  // An error is always followed by `close`; before the WebSocket is open that is all there is.
+  // An error is always followed by `close`; before the WebSocket is open there is nothing else to handle.
   socket.on("error", (error) => {
     const refused = tls !== null && isUntrusted(error) ? "stranger" : null;
     finish({ socket: null, reason: "unreachable", detail: error.message, refused });
@@ -84,7 +84,7 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
       else leave(reasonOf(outcome));
     });
   };
-  /** A refusal is said on the way out, so that the other side can tell of it too. */
+  /** A refusal is sent on the way out, so that the other side can report it as well. */
   const leave = ([reason, detail, refused]: ReturnType<typeof reasonOf>): void => {
     finish({ socket: null, reason, detail, refused });
     const insist = setTimeout(() => socket.terminate(), limits.closeMs);
@@ -93,7 +93,7 @@ export function connect(options: ConnectOptions, done: (result: ConnectResult) =
   return () => fail("unreachable", "given up");
 }
 
-/** OpenSSL's and Node's names for a certificate that another authority signed, that names another host or is out of its time. */
+/** OpenSSL's and Node's codes for a certificate of another authority, for another host, or outside its validity period. */
 const untrusted =
   /^(?:ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|INVALID_CA|HOSTNAME_MISMATCH)/;
 

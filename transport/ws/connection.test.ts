@@ -1,4 +1,4 @@
-// Two nodes that belong together, and what may go wrong between them.
+// Two nodes of one cluster, and what can go wrong between them.
 
 import { describe, expect, it } from "vitest";
 import { rubbish } from "../../protocol/rubbish.fixture.ts";
@@ -117,7 +117,7 @@ describe("C4: a frame that is not the peer's", () => {
         raw.socket.send(Buffer.concat([Buffer.alloc(17), Buffer.from(JSON.stringify([call]))]));
       else {
         const frame = sealFrame(raw.established.keys?.sending ?? null, 1, JSON.stringify([call]));
-        // A bit of the command's name.
+        // Flip one bit of the command's name.
         frame[frame.indexOf('"do"') + 1] = 0x65;
         raw.socket.send(frame);
       }
@@ -164,7 +164,7 @@ describe("T6: a peer that is not heard any more", () => {
   it("is not gone while it has nothing to say", async () => {
     const node = await openNode("b", { handlers: never, limits: { ...limits, silentBeatsMax: 50 } });
     const caller = await openNode("a", { limits: { ...limits, silentBeatsMax: 50 } });
-    // Longer than the silence that is borne.
+    // Longer than the silence that is tolerated.
     const call = caller.target(node.address, "b").ask(actor, command, 1_500);
     expect(await outcome(call)).toBe("timeout, unknown");
     expect(node.stats().callers).toHaveLength(1);

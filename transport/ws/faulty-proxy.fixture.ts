@@ -1,6 +1,6 @@
-// A TCP proxy between nodes that knows where a WebSocket message begins and ends (RFC 6455 §5.2), so that it can lose,
-// double, reorder and delay whole messages, and cut connections or one direction of them. It understands nothing of
-// what is in a message. The upgrade and the handshake's messages pass untouched.
+// A TCP proxy between nodes that knows where a WebSocket message starts and ends (RFC 6455 §5.2), so that it can lose,
+// duplicate, reorder and delay whole messages, and cut connections or one direction of them. It does not interpret
+// the content of messages. The upgrade and the handshake's messages pass unchanged.
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -9,24 +9,24 @@ export type Direction = "to_server" | "to_client";
 
 export interface ProxyMessage {
   readonly direction: Direction;
-  /** Counts the messages of this connection and direction after the handshake, from 0. */
+  /** Index of the message on this connection and in this direction after the handshake, from 0. */
   readonly index: number;
-  /** As they stand in the stream, the head included. */
+  /** The bytes as they appear in the stream, including the head. */
   readonly bytes: Buffer;
 }
 
-/** `late`: after the next message of its direction. `sever`: it is lost, and its connection with it. */
+/** `late`: delivered after the next message of its direction. `sever`: lost, and its connection with it. */
 export type MessageFate = "pass" | "double" | "late" | "lose" | "sever";
 
-/** Messages of the handshake in each direction. */
+/** Number of handshake messages in each direction. */
 const handshakeMessages = 2;
 
 export class FaultyProxy implements AsyncDisposable {
-  /** What becomes of each message; may be replaced at any time. */
+  /** Decides what happens to each message; may be replaced at any time. */
   fate: (message: ProxyMessage) => MessageFate = () => "pass";
-  /** Milliseconds that every message takes longer. Order is kept. */
+  /** Additional delay of every message in milliseconds. Order is kept. */
   delayMs = 0;
-  /** Everything that passed, in the order in which it came; for tests that look at bytes. */
+  /** Called with everything that passed, in the order of arrival; for tests that inspect bytes. */
   onBytes: ((direction: Direction, bytes: Buffer) => void) | null = null;
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
@@ -40,7 +40,7 @@ export class FaultyProxy implements AsyncDisposable {
     this.#server = createServer((client) => this.#accept(client));
   }
 
-  /** A proxy to `target` (`host:port`) that listens on 127.0.0.1; port 0 for any that is free. */
+  /** Opens a proxy to `target` (`host:port`) that listens on 127.0.0.1; port 0 picks any free port. */
   static async open(target: string, port = 0): Promise<FaultyProxy> {
     const proxy = new FaultyProxy(target);
     const listening = Promise.withResolvers<void>();
@@ -58,17 +58,17 @@ export class FaultyProxy implements AsyncDisposable {
     return this.#links.size;
   }
 
-  /** Ends every connection at once, both ways; new ones may come. */
+  /** Drops every connection at once, in both directions; new ones are accepted. */
   sever(): void {
     for (const link of [...this.#links]) link.sever();
   }
 
-  /** Swallows whatever goes in a direction, the end of the connection too, without telling either side. */
+  /** Swallows all data in one direction, including the end of the connection, without notifying either side. */
   blackhole(direction: Direction): void {
     this.#swallowed.add(direction);
   }
 
-  /** Takes nothing more in a direction, so that its sender feels the back-pressure. */
+  /** Stops reading in one direction, so that its sender feels the back-pressure. */
   stall(direction: Direction): void {
     this.#stalled.add(direction);
     for (const link of this.#links) link.stall(direction, true);
@@ -174,11 +174,11 @@ class Link {
 
 interface Piece {
   readonly bytes: Buffer;
-  /** Null for what is no message that a fate is asked for. */
+  /** Null for data that is not a message and so has no fate. */
   readonly index: number | null;
 }
 
-/** Cuts a stream into the HTTP head and the frames after it. */
+/** Splits a stream into the HTTP head and the frames after it. */
 class MessageStream {
   #buffer: Buffer = Buffer.alloc(0);
   #isUpgraded = false;
@@ -186,7 +186,7 @@ class MessageStream {
   #messages = 0;
 
   take(chunk: Buffer): readonly Piece[] {
-    // A TLS handshake (RFC 8446 §5.1): nothing of it can be told apart.
+    // A TLS handshake (RFC 8446 §5.1): its messages cannot be told apart.
     this.#isOpaque ??= chunk[0] === 0x16;
     if (this.#isOpaque) return [{ bytes: chunk, index: null }];
     this.#buffer = Buffer.concat([this.#buffer, chunk]);
@@ -214,7 +214,7 @@ class MessageStream {
   }
 }
 
-/** Bytes of the frame that the buffer begins with, its head included; null while it is not there whole. */
+/** Length in bytes of the frame at the start of the buffer, including its head; null while it is incomplete. */
 function frameLength(buffer: Buffer): number | null {
   if (buffer.length < 2) return null;
   const [, second = 0] = buffer;

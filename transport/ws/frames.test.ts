@@ -37,7 +37,7 @@ describe("a frame", () => {
     expect(openFrame(null, 2, frame)).toBeNull();
     expect(openFrame(null, 3, Buffer.alloc(0))).toBeNull();
     for (const text of ["{}", "7", "", "["]) expect(openFrame(null, 3, sealFrame(null, 3, text))).toBeNull();
-    // Neither kind is read as the other.
+    // Neither kind can be read as the other.
     expect(openFrame(key, 3, frame)).toBeNull();
     expect(openFrame(null, 3, sealFrame(key, 3, "[]"))).toBeNull();
   });

@@ -2,9 +2,10 @@
 //
 //   tag (16 bytes) · protocol version (1 byte) · UTF-8 of a JSON array of messages
 //
-// Over TLS, which protects every byte, there is no tag and no key. Else the tag is the first half of HMAC-SHA-256 (RFC 2104, truncated as its section 5 allows) over all that follows it,
-// under a key that only this connection and this direction have: a frame of elsewhere, or a changed one, ends the
-// connection. It says nothing about order: what the network doubled or moved is known by its call id.
+// Over TLS, which protects every byte, there is no tag and no key. Otherwise the tag is the first half of HMAC-SHA-256
+// (RFC 2104, truncated as its section 5 allows) over everything that follows it, under a key that only this connection
+// and this direction have: a frame from elsewhere, or a changed one, ends the connection. The tag does not protect the
+// order: messages that the network duplicated or moved are recognised by their call id.
 
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import { frameHeadBytes } from "./limits.ts";
@@ -21,7 +22,7 @@ export function frameKey(bytes: Uint8Array): KeyObject {
   return createSecretKey(bytes);
 }
 
-/** The frame of `messages`, each the JSON text of one. */
+/** The frame for `messages`, the JSON texts of the messages. */
 export function sealFrame(key: KeyObject | null, protocol: number, messages: string): Buffer {
   const from = key === null ? 0 : tagBytes;
   const frame = Buffer.allocUnsafe(from + versionBytes + Buffer.byteLength(messages));
@@ -32,7 +33,7 @@ export function sealFrame(key: KeyObject | null, protocol: number, messages: str
   return frame;
 }
 
-/** The messages of a frame, whatever they may be; null for a frame that was not sealed for us or is no list. */
+/** The messages of a frame, unchecked; null for a frame that was not sealed for us or is not a list. */
 export function openFrame(key: KeyObject | null, protocol: number, frame: Buffer): readonly unknown[] | null {
   const from = key === null ? 0 : tagBytes;
   if (frame.length < from + versionBytes || frame[from] !== protocol) return null;

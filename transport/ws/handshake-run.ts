@@ -1,5 +1,5 @@
-// Runs one side of the handshake over a WebSocket. Until it is over the other side is a stranger: what it may send is
-// bounded on the bare connection, before anything of it is put together, and nothing of it is read but the handshake.
+// Runs one side of the handshake over a WebSocket. Until it completes, the other side is a stranger: what it may send is
+// bounded on the bare connection, before any of it is assembled, and only handshake messages are read.
 
 import type { Duplex } from "node:stream";
 import type { RawData, WebSocket } from "ws";
@@ -9,7 +9,7 @@ import type { Established } from "./wire.ts";
 
 export type HandshakeOutcome =
   | { readonly established: Established; readonly refused: null }
-  /** `by` tells who refused; `lost` is a connection that ended without a word. */
+  /** `by` says which side refused; `lost` is a connection that ended without a refusal. */
   | {
       readonly established: null;
       readonly refused: HandshakeRefusal | "lost";
@@ -17,9 +17,9 @@ export type HandshakeOutcome =
     };
 
 /**
- * Talks until one side refuses or both are convinced. `done` is called once, at once with the last message, so that
- * whoever takes the connection over misses nothing that came with it. `stream` carries the WebSocket. Whoever calls
- * this ends the connection when it takes too long, a refused one too.
+ * Exchanges messages until one side refuses or both are convinced. `done` is called once, synchronously with the last
+ * message, so that the code that takes over the connection misses nothing that came with it. `stream` carries the
+ * WebSocket. The caller ends the connection when it takes too long, and also when it is refused.
  */
 export function runHandshake(
   socket: WebSocket,
@@ -59,7 +59,7 @@ export function runHandshake(
     socket.close(refusalCodes[refused], refused);
   };
   const finish = (outcome: HandshakeOutcome): void => {
-    // A stranger stays one: what it may still send until it is gone is bounded all the same.
+    // A stranger remains a stranger: what it may still send until it is disconnected stays bounded.
     if (outcome.established !== null) stream.off("data", onData);
     socket.off("message", onMessage);
     socket.off("close", onClose);

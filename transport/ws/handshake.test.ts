@@ -16,14 +16,14 @@ const credentials = (incarnation: string, more: Partial<Credentials> = {}): Cred
 });
 
 interface Talk {
-  /** What was said, the caller first. */
+  /** The texts that were sent, starting with the caller's. */
   readonly said: readonly string[];
   readonly caller: Proven | null;
   readonly receiver: Proven | null;
   readonly refused: { readonly by: "caller" | "receiver"; readonly why: HandshakeRefusal } | null;
 }
 
-/** Lets two sides talk; `change` stands between them. */
+/** Lets two sides exchange their messages; `change` may alter each one on the way. */
 function talk(
   caller: HandshakeParty<Proven>,
   receiver: HandshakeParty<Proven>,
@@ -58,7 +58,7 @@ describe("the handshake", () => {
     const out = sealFrame(caller.keys.sending, 1, "[1]");
     expect(openFrame(receiver.keys.receiving, 1, out)).toEqual([1]);
     expect(openFrame(caller.keys.receiving, 1, sealFrame(receiver.keys.sending, 1, "[2]"))).toEqual([2]);
-    // H6: what one direction says means nothing in the other, nor in another connection.
+    // H6: a frame of one direction is meaningless in the other, and on any other connection.
     expect(openFrame(caller.keys.receiving, 1, out)).toBeNull();
     expect(openFrame(good().receiver?.keys.receiving ?? secret, 1, out)).toBeNull();
   });
@@ -71,7 +71,7 @@ describe("the handshake", () => {
     receiver.take(createCaller(credentials("a", other), "b").opening ?? "");
     for (const said of [good().said[2] ?? "", '{"proofs":[""]}', '{"proofs":"x"}', "{}"])
       expect(receiver.take(said)).toEqual({ refused: "stranger" });
-    // A receiver that lets anybody in is found out by its own proof.
+    // A receiver that accepts everybody is exposed by its own proof.
     const caller = createCaller(credentials("a"), "b");
     const fooled = createReceiver(credentials("b", other));
     const challenge = fooled.take(caller.opening ?? "");
@@ -122,7 +122,7 @@ describe("the handshake", () => {
       }),
     );
     const stranger = { by: "receiver", why: "stranger" };
-    // Nodes that are one step apart, or at the same one, know each other in both directions; those with nothing in common do not.
+    // Nodes one step apart, or at the same step, accept each other in both directions; those with nothing in common do not.
     expect(met).toEqual([
       [[1], [1], stranger, stranger],
       [[1], [1], [1], [1]],
@@ -150,7 +150,7 @@ describe("the handshake", () => {
   });
 
   it("H2: refuses its own words sent back to it", () => {
-    // A stranger who answers a caller's hello with what that very node, called by him, says to the same nonce.
+    // A stranger answers a caller's hello with what that same node, which the stranger calls, says to the same nonce.
     const caller = createCaller(credentials("a"), "a");
     const hello = JSON.parse(caller.opening ?? "") as Record<string, unknown>;
     const itself = createReceiver(credentials("a"));
@@ -159,7 +159,7 @@ describe("the handshake", () => {
     const proven = caller.take(step.say ?? "");
     if (proven.refused !== undefined) throw new Error(proven.refused);
     expect(itself.take(proven.say ?? "")).toEqual({ refused: "stranger" });
-    // And a caller that is given its own proof as the receiver's.
+    // And a caller receives its own proof as the receiver's.
     const [proof] = (JSON.parse(proven.say ?? "") as { readonly proofs: readonly string[] }).proofs;
     expect(caller.take(JSON.stringify({ proof }))).toEqual({ refused: "stranger" });
   });
@@ -200,7 +200,7 @@ describe("the handshake", () => {
   it("H4: leaves another incarnation alone, and is left alone by one that is not meant", () => {
     const asReceiver = talk(createCaller(credentials("a"), "c"), createReceiver(credentials("b")));
     expect(asReceiver.refused).toEqual({ by: "receiver", why: "incarnation" });
-    // A receiver that answers although another is meant.
+    // A receiver that answers although another one is meant.
     const change = (text: string, at: number): string =>
       at === 0 ? text.replace('"to":"c"', '"to":"b"') : text;
     const asCaller = talk(createCaller(credentials("a"), "c"), createReceiver(credentials("b")), change);

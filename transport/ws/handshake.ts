@@ -1,5 +1,6 @@
-// How two nodes of a sandbox, which need no certificates, prove to each other who they are: a challenge and a response by HMAC-SHA-256 under the cluster's secret,
-// over everything that both said. No socket here: each side is a function from the text it heard to what it says next.
+// How two nodes of a sandbox, which need no certificates, authenticate each other: challenge and response by HMAC-SHA-256
+// under the cluster's secret, over everything that both sides said. There is no socket here: each side is a function from
+// the text it received to the text it sends next.
 //
 //   caller                                          receiver
 //   hello: cluster, nonce, who, whom, versions ───▶
@@ -7,16 +8,16 @@
 //   proofs                                     ───▶
 //                                              ◀─── welcome: proof
 //
-//   H1. Both nonces are fresh and in both proofs, so no recorded handshake is worth anything.
-//   H2. The proofs of the two sides differ by their label, so none can be sent back to its author.
-//   H3. Cluster, incarnations, regions and version ranges are under the proofs: nobody in between changes them unseen.
-//   H4. The caller names the incarnation that it means; another one that answers is left alone.
+//   H1. Both nonces are fresh and part of both proofs, so a recorded handshake cannot be replayed.
+//   H2. The proofs of the two sides differ by their label, so neither can be reflected to its author.
+//   H3. The proofs cover cluster, incarnations, regions and version ranges, so nobody in between can change them unnoticed.
+//   H4. The caller names the incarnation that it means; if another one answers, the caller disconnects.
 //   H5. The highest version that both speak is chosen; without one there is no connection.
-//   H6. Frame keys follow from the same words: they belong to this connection and one direction.
-//   H7. A connection is under one secret, the receiver's. While a cluster changes its secret a caller may know two: it
-//       proves both, and goes on under the one that the receiver proves.
-//   H8. Who calls proves first: a proof is something to guess a weak secret by, and nobody gets one by knocking.
-// Unknown members are ignored here too, so that a later version may add some.
+//   H6. Frame keys are derived from the same transcript: they belong to this connection and one direction.
+//   H7. A connection uses one secret, the receiver's. While a cluster changes its secret a caller may know two: it
+//       proves both, and continues with the one that the receiver proves.
+//   H8. The caller proves first: a proof helps to guess a weak secret, and nobody obtains one just by connecting.
+// Unknown members are ignored here as well, so that a later version may add some.
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { parseBase64Url, toBase64Url } from "../../protocol/bytes.ts";
@@ -37,25 +38,25 @@ import {
 } from "./hello.ts";
 
 const nonceBytes = 32;
-/** As many as a caller may know secrets (H7). */
+/** At most as many proofs as a caller may know secrets (H7). */
 const proofsMax = 2;
 
 export interface Credentials extends Introduction {
-  /** What a called node asks for, and proves in turn. */
+  /** The secret that a called node asks for, and proves in turn. */
   readonly secret: KeyObject;
-  /** A second secret whose holders are nodes of the cluster, too, while it changes. */
+  /** A second secret that also identifies nodes of the cluster, while the secret changes. */
   readonly alsoAccepted?: KeyObject | null;
 }
 
-/** What both sides know once they believe each other. */
+/** What both sides know once they have authenticated each other. */
 export interface Proven {
   readonly peer: NodeIdentity;
-  /** The version chosen. */
+  /** The chosen version. */
   readonly protocol: number;
   readonly keys: FrameKeys;
 }
 
-/** Everything that the proofs are over. */
+/** Everything that the proofs cover. */
 interface Transcript {
   readonly cluster: string;
   readonly caller: NodeIdentity;
@@ -66,7 +67,7 @@ interface Transcript {
   readonly receiverNonce: string;
 }
 
-/** The side that opened the connection, to reach the incarnation `expected`. */
+/** Creates the side that opened the connection, to reach the incarnation `expected`. */
 export function createCaller(
   { cluster, secret, alsoAccepted, self, protocol }: Credentials,
   expected: string,
@@ -114,7 +115,7 @@ export function createCaller(
   };
 }
 
-/** The side that was called. `judge` is asked about a caller that has proven itself, and may refuse it. */
+/** Creates the side that was called. `judge` is asked about a caller that has proven itself, and may refuse it. */
 export function createReceiver(
   { cluster, secret, self, protocol }: Credentials,
   judge: Judge = () => null,
@@ -156,7 +157,7 @@ export function createReceiver(
 type Label = "caller proof" | "receiver proof" | "caller frames" | "receiver frames";
 
 function mac(secret: KeyObject, label: Label, of: Transcript): Buffer {
-  // JSON of a list of texts and numbers: no two transcripts have the same bytes.
+  // A JSON list of texts and numbers: no two transcripts have the same bytes.
   const words = [
     ...["svc_transport", handshakeVersion, label, of.cluster],
     ...[of.caller.incarnation, of.caller.region, of.caller.address],

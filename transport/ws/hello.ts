@@ -1,14 +1,14 @@
-// What both kinds of handshake have in common: what a node calls itself, and how its words are read.
+// What both kinds of handshake have in common: how a node introduces itself, and how that introduction is read.
 
-/** Version of the handshake itself, which never changes with the protocol's. */
+/** Version of the handshake itself, which is independent of the protocol's version. */
 export const handshakeVersion = 2;
 const nameCharsMax = 256;
 
-/** Whom a node says that it is. */
+/** The identity that a node claims. */
 export interface NodeIdentity {
   readonly incarnation: string;
   readonly region: string;
-  /** `host:port` that it is reached at, as its membership says. */
+  /** `host:port` at which it is reached, as its membership states. */
   readonly address: string;
 }
 
@@ -18,7 +18,7 @@ export interface ProtocolRange {
   readonly max: number;
 }
 
-/** What a node says of itself to every other. */
+/** What a node states about itself to every other. */
 export interface Introduction {
   readonly cluster: string;
   readonly self: NodeIdentity;
@@ -38,23 +38,23 @@ export const refusalCodes = {
 
 export type HandshakeRefusal = keyof typeof refusalCodes;
 
-/** Asked about a caller that is who it says; why it is refused all the same, or null. */
+/** Judges a caller whose identity is proven; returns why it is refused nevertheless, or null. */
 export type Judge = (caller: NodeIdentity) => HandshakeRefusal | null;
 
-/** What one side does about a text that it heard; `E` is what it knows once it believes the other. */
+/** How one side reacts to a received text; `E` is what it knows once it has authenticated the other. */
 export type HandshakeStep<E> =
   | { readonly say: string | null; readonly established: E | null; readonly refused?: undefined }
   | { readonly refused: HandshakeRefusal };
 
 export interface HandshakeParty<E> {
-  /** What it says unasked; null for the receiver. */
+  /** The text that it sends first; null for the receiver. */
   readonly opening: string | null;
   take(text: string): HandshakeStep<E>;
 }
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Whatever it is: the members of a JSON object, none of anything else. */
+/** The members of a JSON object, or no members for any other text. */
 export function parseMembers(text: string): Members {
   try {
     const value: unknown = JSON.parse(text);
@@ -76,7 +76,7 @@ export function parseRange({ protocol_min: min, protocol_max: max }: Members): P
   return isVersion(min) && isVersion(max) && min <= max ? { min, max } : null;
 }
 
-/** The highest version in both ranges, null when there is none. */
+/** The highest version in both ranges, or null when there is none. */
 export function commonVersion(one: ProtocolRange, other: ProtocolRange): number | null {
   const highest = Math.min(one.max, other.max);
   return highest >= Math.max(one.min, other.min) ? highest : null;

@@ -1,41 +1,41 @@
-// Every bound of the transport, by name. A transport may be given others; tests do.
+// Every bound of the transport, by name. A transport may be given other values, as in tests.
 
 export interface TransportLimits {
-  /** UTF-8 bytes of one message; a longer one is refused, at the sender. The same on all nodes of a cluster. */
+  /** Maximum UTF-8 bytes of one message; the sender refuses a longer one. The same on all nodes of a cluster. */
   readonly messageBytesMax: number;
-  /** Characters of messages that share a frame. One longer message has a frame of its own. */
+  /** Maximum characters of messages that share a frame. A longer message gets a frame of its own. */
   readonly frameCharsMax: number;
-  /** Calls under way on one connection, at its caller and again at its receiver. */
+  /** Maximum calls in flight on one connection, enforced by its caller and again by its receiver. */
   readonly callsMax: number;
-  /** Characters that wait to be sent on one connection. A caller's next call is refused; a receiver gives the connection up. */
+  /** Maximum characters queued on a connection. Beyond it a caller's next call is refused; a receiver disconnects. */
   readonly queueCharsMax: number;
-  /** Characters of waiting answers over which a receiver reads no further calls. */
+  /** Characters of queued answers beyond which a receiver reads no further calls. */
   readonly answersPauseChars: number;
-  /** Bytes handed to the platform and not yet taken by it, over which nothing more is handed. */
+  /** Bytes handed to the platform but not yet taken by it, beyond which nothing more is handed over. */
   readonly bufferedBytesMax: number;
-  /** Length of the beat: whoever sent nothing since the last one says that it is alive. */
+  /** Heartbeat interval: a side that has sent nothing since the last beat sends a sign of life. */
   readonly beatMs: number;
-  /** Beats without a word of the peer after which the connection is given up. */
+  /** Number of beats without any message from the peer after which the connection is dropped. */
   readonly silentBeatsMax: number;
-  /** From the first packet to the welcome, at either end. */
+  /** Maximum time from the first packet to the welcome, at either end. */
   readonly handshakeMs: number;
-  /** Bytes that a stranger may send, and of one message of the handshake. */
+  /** Maximum bytes that a stranger may send, and of one handshake message. */
   readonly handshakeBytesMax: number;
   readonly handshakeMessageMax: number;
-  /** Connections that have not proven themselves yet, all of them and of one address, and those that have. */
+  /** Maximum connections that have not proven themselves yet (in total and per address), and of those that have. */
   readonly strangersMax: number;
   readonly strangersPerAddressMax: number;
   readonly connectionsMax: number;
-  /** Back-off after a failed attempt to connect: first, and at most. Halved at random. */
+  /** Back-off after a failed attempt to connect: initial and maximum. Jitter takes off up to half. */
   readonly reconnectMs: number;
   readonly reconnectMaxMs: number;
-  /** A delivery has no time of its own: it waits this long for its answer. */
+  /** A delivery has no time-out of its own: it waits this long for its answer. */
   readonly deliverTimeoutMs: number;
-  /** How often timeouts are looked for: one is this much late at most. */
+  /** How often time-outs are checked: one fires at most this much late. */
   readonly timeoutSweepMs: number;
-  /** What is known of a peer is forgotten when nobody called it for this long. */
+  /** The state of a peer is forgotten when nobody has called it for this long. */
   readonly peerKeptMs: number;
-  /** How long `close` waits for what was already answered to leave. */
+  /** How long `close` waits until answers that are ready have left. */
   readonly closeMs: number;
 }
 
@@ -65,8 +65,8 @@ export const defaultTransportLimits: TransportLimits = {
 /** Bytes before the messages of a frame: the tag and the protocol version. */
 export const frameHeadBytes = 17;
 
-/** Bytes of the longest frame that keeps the limits. */
+/** Bytes of the longest frame within the limits. */
 export function frameBytesMax({ messageBytesMax, frameCharsMax }: TransportLimits): number {
-  // A character of UTF-16 is at most three bytes of UTF-8.
+  // A UTF-16 code unit takes at most three bytes of UTF-8.
   return frameHeadBytes + 2 + Math.max(messageBytesMax, frameCharsMax * 3);
 }

@@ -1,7 +1,7 @@
-// Where other nodes connect. Whoever connects is a stranger until its handshake is over, and strangers are bounded in
-// number, in bytes and in time.
-//   L1. With TLS a caller's certificate names the host of the address that the caller says is its own.
-//   L2. A caller that calls itself what is known to be another node's name is refused.
+// Where other nodes connect. A connecting peer is a stranger until its handshake completes, and strangers are bounded in
+// number, bytes and time.
+//   L1. With TLS a caller's certificate names the host of the address that the caller claims as its own.
+//   L2. A caller that uses a name known to belong to another node is refused.
 
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -20,20 +20,20 @@ import { type Established, type NodeSecurity, transportPath } from "./wire.ts";
 
 export type ListenerOptions = NodeSecurity & {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** The port to listen on; 0 picks any free one. */
   readonly port: number;
   readonly limits: TransportLimits;
-  /** Takes over an authenticated connection, at once: the next frame may be there already. */
+  /** Takes over an authenticated connection synchronously: the next frame may already have arrived. */
   readonly admit: (socket: WebSocket, established: Established) => void;
-  /** A handshake that came to nothing; `reason` is one of the refusals, `late` or `lost`. */
+  /** Called for a handshake that failed; `reason` is one of the refusals, `late` or `lost`. */
   readonly refused: (reason: string, remoteAddress: string) => void;
-  /** Authenticated connections now. */
+  /** Number of authenticated connections at present. */
   readonly admitted: () => number;
-  /** The address of the node of that name; null where no such node is known. */
+  /** The address of the node with that name, or null where no such node is known. */
   readonly addressOf: (incarnation: string) => string | null;
 };
 
-/** Bytes of a request's head. */
+/** Maximum bytes of a request's head. */
 const headBytesMax = 4_096;
 
 export class Listener {
@@ -58,11 +58,11 @@ export class Listener {
       ...{ max: limits.strangersMax, perAddressMax: limits.strangersPerAddressMax },
       ...{ timeMs: limits.handshakeMs, refused: options.refused },
     });
-    // One more than there may be, so that a new stranger comes far enough to take the place of another.
+    // One more than the limits allow, so that a new stranger gets far enough to replace another.
     this.#server.maxConnections = limits.strangersMax + limits.connectionsMax + 1;
     const maxPayload = frameBytesMax(limits);
     this.#sockets = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload });
-    // Before TLS, whose own handshake is a stranger's, too.
+    // Before TLS, because the TLS handshake also belongs to a stranger.
     this.#server.on("connection", (socket: Socket) => this.#meet(socket));
     this.#server.on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
     this.#server.on("tlsClientError", (_error, socket: Socket) =>
@@ -74,7 +74,7 @@ export class Listener {
     this.#server.on("upgrade", (request, stream, head) => this.#upgrade(request, stream, head));
   }
 
-  /** Rejects when the port cannot be had. */
+  /** Rejects when the port is not available. */
   static async open(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options);
     const listening = Promise.withResolvers<void>();
@@ -86,7 +86,7 @@ export class Listener {
     return listener;
   }
 
-  /** `host:port` that it listens on, or did. */
+  /** `host:port` on which it listens, or listened before it was closed. */
   get address(): string {
     return this.#address;
   }
@@ -95,7 +95,7 @@ export class Listener {
     return this.#strangers.size;
   }
 
-  /** Takes no further connections, and ends those of strangers. */
+  /** Stops accepting connections, and ends those of strangers. */
   async close(): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
@@ -104,7 +104,7 @@ export class Listener {
     await closed.promise;
   }
 
-  /** The first sight of a connection: from here on its time runs. */
+  /** Handles the first sight of a connection, from which its time counts. */
   #meet(socket: Socket): void {
     const { remoteAddress, remotePort, localAddress } = socket;
     const connection = { remoteAddress, remotePort, localAddress };
@@ -119,7 +119,7 @@ export class Listener {
       return;
     }
     this.#sockets.handleUpgrade(request, stream, head, (socket) => {
-      // What ends a WebSocket is told by `close`.
+      // The end of a WebSocket is handled on `close`.
       socket.on("error", () => {});
       this.#shakeHands(request, stream, socket);
     });
@@ -146,7 +146,7 @@ export class Listener {
     });
   }
 
-  /** L1, L2: who knows the secret or has a certificate is a node, and may yet not be the one that it says it is. */
+  /** L1, L2: a peer that knows the secret or has a certificate is a node, but may not be the node that it claims to be. */
   #isItself({ incarnation, address }: NodeIdentity, socket: Socket): boolean {
     const known = this.#options.addressOf(incarnation);
     if (known !== null && known !== address) return false;

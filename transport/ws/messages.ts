@@ -6,8 +6,8 @@
 //   {"k":"failure","id":7,"reason":"overloaded","effect":"not_applied","retry_after_seconds":1,"detail":"…"}
 //   {"k":"alive"}
 //
-// Unknown members are ignored. An unknown kind that has an id is answered by a failure of reason `unsupported`, one
-// without is ignored. Members are only ever added; a new kind needs a higher protocol version.
+// Unknown members are ignored. An unknown kind with an id is answered with a failure of reason `unsupported`; one without
+// an id is ignored. Members are only ever added; a new kind needs a higher protocol version.
 
 import {
   type ActorRef,
@@ -38,7 +38,7 @@ export interface Deliver {
   readonly messages: readonly Delivery[];
 }
 
-/** Understood far enough to be refused. */
+/** A message understood just far enough to be refused. */
 export interface Unfit {
   readonly kind: "unfit";
   readonly id: number;
@@ -51,7 +51,7 @@ export type Answer =
 
 export const aliveText = '{"k":"alive"}';
 
-/** Throws a TypeError for a command that is no JSON. */
+/** Throws a TypeError for a command that is not JSON. */
 export function askText(
   id: number,
   to: ActorRef,
@@ -62,12 +62,12 @@ export function askText(
   return JSON.stringify({ k: "ask", id, to: [to.kind, to.id], timeout_ms: timeout, command });
 }
 
-/** Throws a TypeError for a message that is no JSON. */
+/** Throws a TypeError for a message that is not JSON. */
 export function deliverText(id: number, to: ActorRef, from: string, messages: readonly Delivery[]): string {
   return JSON.stringify({ k: "deliver", id, to: [to.kind, to.id], from, messages });
 }
 
-/** Throws a TypeError for a value that is no JSON. */
+/** Throws a TypeError for a value that is not JSON. */
 export function answerText(id: number, value: unknown): string {
   return JSON.stringify({ k: "answer", id, value });
 }
@@ -80,7 +80,7 @@ export function failureText(id: number, failure: RemoteFailure): string {
   });
 }
 
-/** A refusal of a message that was not executed, and will not be however often it is sent. */
+/** Refuses a message that was not executed, and will not be however often it is sent. */
 export function refusalText(id: number, reason: "unsupported" | "malformed"): string {
   const about = reason === "unsupported" ? "not a message of this protocol" : "a member is wrong";
   return JSON.stringify({
@@ -89,7 +89,7 @@ export function refusalText(id: number, reason: "unsupported" | "malformed"): st
   });
 }
 
-/** Reads what a caller sent; null for what needs no answer. */
+/** Parses a message from a caller; returns null when it needs no answer. */
 export function parseCall(message: unknown): Ask | Deliver | Unfit | null {
   const { k, id, to, from, command, messages, timeout_ms: timeoutMs } = membersOf(message);
   if (!isCallId(id)) return null;
@@ -105,13 +105,13 @@ export function parseCall(message: unknown): Ask | Deliver | Unfit | null {
   return { kind: "deliver", id, to: address, from, messages };
 }
 
-/** Reads what a receiver sent; null for what answers nothing. */
+/** Parses a message from a receiver; returns null when it is not an answer. */
 export function parseAnswer(message: unknown): Answer | null {
   const { k, id, value, reason, effect, retry_after_seconds: seconds, detail } = membersOf(message);
   if (!isCallId(id)) return null;
   if (k === "answer") return { id, failure: null, value };
   if (k !== "failure") return null;
-  // A reason that a later version added reads as the one that promises nothing.
+  // A reason that a later version added is read as the one that promises nothing.
   const known = remoteFailureReasons.find((each) => each === reason) ?? "refused";
   const failure = remoteFailure(known, {
     retryAfterSeconds: typeof seconds === "number" && seconds >= 0 ? seconds : 1,
@@ -145,7 +145,7 @@ function isCommand(command: unknown): command is { readonly type: string } {
   return typeof membersOf(command)["type"] === "string";
 }
 
-/** A list in ascending order of `seq`. */
+/** Whether it is a list of deliveries in ascending order of `seq`. */
 function isDeliveries(messages: unknown): messages is readonly Delivery[] {
   if (!Array.isArray(messages) || messages.length > deliveriesMax) return false;
   let last = 0;

@@ -16,16 +16,16 @@ export const testSecret = new Uint8Array(32).fill(7);
 export const actor = { kind: "business", id: "one" } as const;
 export const command = { type: "do" } as const;
 
-/** Answers every ask with what was asked, every delivery with its last number. */
+/** Answers every ask with the command it received, and every delivery with its last number. */
 export const echo: TransportHandlers = {
   ask: async (_to, given) => given,
   deliver: async (_to, _from, messages) => messages.at(-1)?.seq ?? 0,
 };
 
-/** Takes every ask and answers none. */
+/** Accepts every ask and never answers. */
 export const never: TransportHandlers = { ...echo, ask: () => new Promise<never>(() => {}) };
 
-/** What a call came to, in words. */
+/** The outcome of a call, in words. */
 export function outcome(call: Promise<unknown>): Promise<string> {
   return call.then(
     (value) => `answered ${JSON.stringify(value)}`,
@@ -35,7 +35,7 @@ export function outcome(call: Promise<unknown>): Promise<string> {
 
 const opened: AsyncDisposable[] = [];
 
-/** To be called once in a test file: ends what its tests opened. */
+/** Must be called once in a test file: closes what its tests opened. */
 export function closeAfterEach(): void {
   afterEach(async () => {
     for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
@@ -61,7 +61,7 @@ export async function openNode(
     ...{ self: identityOf(incarnation), protocol: { min: 1, max: 1 }, handlers: echo },
     log: (entry) => logged.push(entry),
     ...options,
-    // Machines that do much else at the same time are no matter of these tests.
+    // A busy machine must not influence these tests.
     limits: { handshakeMs: 10_000, silentBeatsMax: 40, ...options.limits },
   });
   opened.push({ [Symbol.asyncDispose]: () => transport.close() });
@@ -84,18 +84,18 @@ export async function openProxy(to: { readonly address: string }): Promise<Fault
   return proxy;
 }
 
-/** Resolves when `isTrue` holds; asks again whenever the event loop turns. The test's own time is the bound. */
+/** Resolves when `isTrue` holds; checks on every turn of the event loop. The test's own time-out is the bound. */
 export async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** A bare connection that kept the handshake: for what a transport of ours would never send. */
+/** A bare connection that completed the handshake: for sending what our own transport never would. */
 export interface RawCaller {
   readonly socket: WebSocket;
   readonly established: Established;
   /** Sends a frame of these messages, or of this text. */
   send(messages: readonly unknown[] | string): void;
-  /** Messages that came, those without an id left out. */
+  /** Messages received, without those that have no id. */
   readonly heard: readonly Readonly<Record<string, unknown>>[];
 }
 

@@ -1,5 +1,5 @@
-// The calls of one peer that have no answer yet. Every one settles: by its answer, by its time, or with its
-// connection (M2); and only what was never handed to the platform is called `not_applied` (M5).
+// The calls to one peer that have no answer yet. Each of them settles: with its answer, by its time-out, or with its
+// connection (M2). Only what was never handed to the platform is reported as `not_applied` (M5).
 
 import { type RemoteFailure, type RemoteFailureReason, remoteFailure } from "../actor-transport.ts";
 import type { Outgoing } from "./channel.ts";
@@ -8,7 +8,7 @@ import type { Answer } from "./messages.ts";
 export interface OpenCall extends Outgoing {
   readonly resolve: (value: unknown) => void;
   readonly reject: (failure: RemoteFailure) => void;
-  /** Of the transport's monotonic clock. */
+  /** Deadline on the transport's monotonic clock. */
   readonly deadlineMs: number;
 }
 
@@ -18,10 +18,10 @@ export class OpenCalls {
   readonly #withdraw: (call: OpenCall) => void;
   readonly #calls = new Map<number, OpenCall>();
   #sweep: NodeJS.Timeout | null = null;
-  /** No call ends before; it may be earlier than the earliest, never later. */
+  /** Lower bound of all deadlines; it may be earlier than the earliest one, never later. */
   #earliestMs = Number.POSITIVE_INFINITY;
 
-  /** `withdraw` takes a call back that timed out before it was sent: it must not leave after it was `not_applied`. */
+  /** `withdraw` takes back a call that timed out before it was sent: once reported `not_applied` it must not leave. */
   constructor(options: {
     readonly sweepMs: number;
     readonly nowMs: () => number;
@@ -46,7 +46,7 @@ export class OpenCalls {
     this.#sweep ??= setInterval(() => this.#expire(), this.#sweepMs);
   }
 
-  /** Settles a call. An answer to none is an answer that came twice, or too late. */
+  /** Settles a call. An answer that matches no call is a duplicate, or too late. */
   settle(answer: Answer): void {
     const call = this.#calls.get(answer.id);
     if (call === undefined) return;

@@ -1,9 +1,9 @@
-// One incarnation of another node, as its callers here see it: the connection to it, made when it is needed, and the
-// calls under way.
-//   P1. A call that comes while there is no connection waits for the attempt to make one. A failed attempt rejects all
-//       that wait for it; until its back-off is over calls are rejected at once.
-//   P2. A lost connection rejects every call under way (M2). The next call makes another one.
-//   P3. What waits is bounded in calls and characters (M6).
+// One incarnation of another node, as callers on this node see it: the connection to it, opened on demand, and the calls
+// in flight.
+//   P1. A call that comes while there is no connection waits for the attempt to open one. A failed attempt rejects all
+//       calls that wait for it; until its back-off is over, calls are rejected at once.
+//   P2. A lost connection rejects every call in flight (M2). The next call opens a new one.
+//   P3. The queue is bounded in calls and characters (M6).
 
 import { backOffMs } from "../../std/back-off.ts";
 import {
@@ -22,7 +22,7 @@ import type { PeerStats, TransportLog } from "./wire.ts";
 
 export type PeerOptions = ConnectOptions & {
   readonly log: TransportLog;
-  /** Monotonic milliseconds. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number;
 };
 
@@ -61,7 +61,7 @@ export class Peer implements RemoteTarget {
     throw failure("refused", "unknown", "a delivery was not answered by a number");
   }
 
-  /** True when nothing would be lost by forgetting it: no connection, no call, no back-off that matters any more. */
+  /** True when nothing is lost by forgetting the peer: no connection, no call and no back-off that still matters. */
   get isForgettable(): boolean {
     const isIdle = this.#channel === null && this.#giveUp === null && this.#calls.size === 0;
     return isIdle && this.#options.nowMs() - this.#lastUsedMs > this.#options.limits.peerKeptMs;
@@ -106,7 +106,7 @@ export class Peer implements RemoteTarget {
     });
   }
 
-  /** Why a call is not even taken; null when it is. */
+  /** Why a call is not even accepted, or null when it is. */
   #refusal(text: string): RemoteFailure | null {
     const { limits, nowMs } = this.#options;
     if (this.#isClosed) return failure("draining", "not_applied", "this node closes its connections");
@@ -146,7 +146,7 @@ export class Peer implements RemoteTarget {
     const { limits, log, incarnation, nowMs } = this.#options;
     this.#failures += 1;
     const delays = { firstMs: limits.reconnectMs, maxMs: limits.reconnectMaxMs };
-    // Halved at random, so that nodes that lost the same peer do not come back together.
+    // Jitter of up to half, so that nodes that lost the same peer do not reconnect at the same moment.
     this.#retryAtMs = nowMs() + backOffMs(this.#failures, delays) * (0.5 + Math.random() / 2);
     log({ level: "warn", event: "connect_failed", peer: incarnation, detail });
     this.#calls.failAll(this.#isClosed ? "draining" : reason, detail);
@@ -180,7 +180,7 @@ function failure(
   return remoteFailure(reason, { retryAfterSeconds: 1, effect, detail });
 }
 
-/** Whether a text has more than `bytesMax` bytes of UTF-8. */
+/** Whether a text takes more than `bytesMax` bytes in UTF-8. */
 export function isTooLong(text: string, bytesMax: number): boolean {
   return text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
 }

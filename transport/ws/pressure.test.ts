@@ -1,4 +1,4 @@
-// Much to send: what is too large, and what waits because the other side takes too little.
+// Heavy load: messages that are too large, and queues that grow because the other side reads too slowly.
 
 import { describe, expect, it } from "vitest";
 import type { RemoteFailure } from "../actor-transport.ts";
@@ -29,7 +29,7 @@ describe("sizes", () => {
     expect(await outcome(target.ask(actor, { type: "x".repeat(room + 1) }, 5_000))).toBe(
       "refused, not_applied",
     );
-    // Counted in bytes, not in characters.
+    // The limit counts bytes, not characters.
     expect(await outcome(target.ask(actor, { type: "ä".repeat(room / 2 + 1) }, 5_000))).toBe(
       "refused, not_applied",
     );

@@ -1,6 +1,6 @@
-// Which calls of a connection came already, so that a frame that the network doubled is executed once. Call ids of a
-// connection only grow, so a window below the highest is enough: what is older than the window counts as seen, which
-// executes nothing twice; its caller waits for its timeout.
+// Which calls of a connection were already received, so that a frame that the network duplicated is executed once. Call ids
+// of a connection only grow, so a window below the highest is enough: an id older than the window counts as seen. This
+// never executes anything twice; the caller of such a call runs into its time-out.
 
 export const seenWindow = 65_536;
 
@@ -8,7 +8,7 @@ export class SeenCalls {
   readonly #bits = new Uint32Array(seenWindow / 32);
   #highest = 0;
 
-  /** Notes a call id (a positive integer). False when it was noted before, or may have been. */
+  /** Records a call id (a positive integer). Returns false when it was recorded before, or may have been. */
   add(id: number): boolean {
     if (id <= this.#highest - seenWindow) return false;
     if (id > this.#highest) this.#moveTo(id);

@@ -37,7 +37,7 @@ describe("strangers", () => {
     add("10.0.0.2", "honest too");
     add("10.0.0.3");
     expect(ended).toEqual(["a", "b"]);
-    // With as many of each, the oldest of all.
+    // When several addresses have the same number, the oldest of all.
     add("10.0.0.4");
     expect(ended).toEqual(["a", "b", "honest"]);
     strangers.endAll();

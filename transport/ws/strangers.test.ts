@@ -1,4 +1,4 @@
-// What whoever is not of the cluster gets from a node: T1 and M3 over real connections.
+// What a peer outside the cluster gets from a node: T1 and M3 over real connections.
 
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { transportPath } from "./wire.ts";
 
 closeAfterEach();
 
-/** A node that notes what it was asked. */
+/** Opens a node that records what it was asked. */
 async function openNoting(more: Partial<WsTransportOptions> = {}) {
   const asked: unknown[] = [];
   const handlers = {
@@ -39,7 +39,7 @@ const hello = { svc_transport: 2, cluster: "test", nonce: "A".repeat(43), ...sel
 
 const bare = (address: string): WebSocket => new WebSocket(`ws://${address}${transportPath}`);
 
-/** The code that a WebSocket is closed with. */
+/** The code with which a WebSocket was closed. */
 function closeCode(socket: WebSocket): Promise<number> {
   return new Promise((resolve) => socket.once("close", resolve));
 }
@@ -94,7 +94,7 @@ describe("a node refuses", () => {
       });
     });
     expect(await closed).toBe(refusalCodes.stranger);
-    // And it has nothing to guess the secret by.
+    // And the answer contains nothing that helps to guess the secret.
     expect(JSON.parse(heard)).toHaveProperty("nonce");
     expect(heard).not.toContain("proof");
     expect(asked).toEqual([]);
@@ -137,7 +137,7 @@ describe("a node refuses", () => {
     const socket = bare(node.address);
     socket.on("error", () => {});
     const closed = closeCode(socket);
-    // One message whose end never comes.
+    // One message that never ends.
     socket.once("open", () => {
       for (let part = 0; part < 20; part += 1) socket.send("x".repeat(1_000), { fin: false });
     });
@@ -153,7 +153,7 @@ describe("a node refuses", () => {
     const upgraded = bare(node.address);
     upgraded.on("error", () => {});
     const deaf = tcp(node.address);
-    // A WebSocket message of two bytes that is no hello; what the node closes with is never answered.
+    // A WebSocket message of two bytes that is not a hello; the node's close frame is never answered.
     deaf.write(
       `GET ${transportPath} HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
     );
@@ -195,7 +195,7 @@ describe("a node refuses", () => {
     ["in the clear", {}],
     ["over TLS", { tls: makeCertificate("nodes", ["127.0.0.1"]) }],
   ])("none of whom keeps an honest node out by connections that say nothing, %s", async (_how, more) => {
-    // Long enough that none of them is gone for its time.
+    // Long enough that none of them is dropped for taking too long.
     const { node } = await openNoting({ ...more, limits: { handshakeMs: 60_000 } });
     const idle = Array.from({ length: 70 }, () =>
       tcp(node.address)

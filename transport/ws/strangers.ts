@@ -1,8 +1,8 @@
-// Connections that have not proven themselves yet: bounded in number, all together and of one address, and in time.
-//   S1. A new one is always let in. Where that is one too many, the oldest goes of the address that has the most: whoever
-//       holds connections open keeps nobody else out, and an honest handshake takes moments.
+// Connections that have not proven themselves yet, bounded in number (in total and per address) and in time.
+//   S1. A new one is always admitted. If that is one too many, the oldest connection of the address with the most
+//       connections is dropped: holding connections open locks nobody out, and an honest handshake takes moments.
 //   S2. Each has `timeMs` from its first sight.
-// An IPv6 address counts with all others of its /64: whoever has one of them has all.
+// An IPv6 address counts together with all others of its /64, because a holder of one address has all of them.
 
 import { isIPv6 } from "node:net";
 
@@ -14,7 +14,7 @@ export interface StrangersOptions {
   readonly refused: (reason: "busy" | "late", address: string) => void;
 }
 
-/** What ends a connection that is no stranger any more when it has closed. */
+/** What identifies a connection: the addresses and ports of its ends. */
 export interface Connection {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;
@@ -30,7 +30,7 @@ interface Stranger {
 
 export class Strangers {
   readonly #options: StrangersOptions;
-  /** By {@link nameOf}, the oldest first. */
+  /** Strangers by {@link nameOf}, the oldest first. */
   readonly #all = new Map<string, Stranger>();
   readonly #groups = new Map<string, number>();
 
@@ -42,7 +42,7 @@ export class Strangers {
     return this.#all.size;
   }
 
-  /** S1, S2. `end` ends the connection. */
+  /** Admits a connection (S1, S2). `end` ends it. */
   add(connection: Connection, end: () => void): void {
     const name = nameOf(connection);
     const address = connection.remoteAddress ?? "";
@@ -56,7 +56,7 @@ export class Strangers {
     else if (this.#all.size > max) this.#endOldest(this.#mostNumerous());
   }
 
-  /** It closed, or has proven itself. */
+  /** Forgets a connection that closed, or has proven itself. */
   forget(connection: Connection): void {
     this.#remove(nameOf(connection));
   }
@@ -94,7 +94,7 @@ export class Strangers {
     }
   }
 
-  /** Of several with as many, that of the oldest connection. */
+  /** The address with the most connections; among equals, that of the oldest connection. */
   #mostNumerous(): string {
     let most = "";
     let count = 0;
@@ -106,7 +106,7 @@ export class Strangers {
   }
 }
 
-/** No two open connections to one port have the same. */
+/** A unique name: no two open connections to one port share it. */
 function nameOf({ remoteAddress, remotePort, localAddress }: Connection): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
@@ -115,7 +115,7 @@ function groupOf(address: string): string {
   const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
-  // The URL parser writes an IPv6 address in its one short form (RFC 5952), with no zone.
+  // The URL parser writes an IPv6 address in its canonical short form (RFC 5952), without a zone.
   const short = new URL(`http://[${address.split("%", 1)[0]}]`).hostname.slice(1, -1);
   const [left = "", right] = short.split("::");
   const words = left === "" ? [] : left.split(":");

@@ -1,16 +1,16 @@
-// The handshake over mutual TLS, which has proven both nodes and protects every byte (RFC 8446): what is left is to say
-// who speaks to whom, and in which version. No socket here: each side is a function from the text it heard to what it
-// says next.
+// The handshake over mutual TLS, which authenticates both nodes and protects every byte (RFC 8446): the two sides only need
+// to state who is calling whom, and in which version. There is no socket here: each side is a function from the text it
+// received to the text it sends next.
 //
 //   caller                                receiver
 //   hello: cluster, who, whom, versions ───▶
 //                                    ◀─── welcome: who, versions
 //
-//   I1. The caller names the incarnation that it means; another one that answers is left alone.
+//   I1. The caller names the incarnation that it means; if another one answers, the caller disconnects.
 //   I2. The highest version that both speak is chosen; without one there is no connection.
-//   I3. A caller says the address that it is reached at, and is judged by the certificate that it showed.
-//   I4. A keyed hello is refused, and so is a hello without a key by a node that asks for keys: the settings differ.
-// Unknown members are ignored here too, so that a later version may add some.
+//   I3. A caller states the address at which it is reached, and is judged by the certificate that it presented.
+//   I4. A keyed hello is refused, and a node that asks for keys refuses a hello without one: the settings differ.
+// Unknown members are ignored here as well, so that a later version may add some.
 
 import {
   commonVersion,
@@ -25,16 +25,16 @@ import {
   rangeMembers,
 } from "./hello.ts";
 
-/** What both sides know once they have met. */
+/** What both sides know once the handshake is complete. */
 export interface Met {
   readonly peer: NodeIdentity;
-  /** The version chosen. */
+  /** The chosen version. */
   readonly protocol: number;
   /** TLS protects the frames. */
   readonly keys: null;
 }
 
-/** The side that opened the connection, to reach the incarnation `expected`. */
+/** Creates the side that opened the connection, to reach the incarnation `expected`. */
 export function createTlsCaller(
   { cluster, self, protocol }: Introduction,
   expected: string,
@@ -57,7 +57,7 @@ export function createTlsCaller(
   };
 }
 
-/** The side that was called. */
+/** Creates the side that was called. */
 export function createTlsReceiver(
   { cluster, self, protocol }: Introduction,
   judge: Judge,

@@ -48,7 +48,7 @@ describe("mutual TLS", () => {
     expect(await other.greet(node.address, "b")).toBe("stranger");
     expect(await (await openNode("c", { tls })).greet(node.address, "b")).toBe("known");
     expect(await (await openNode("d", { tls, cluster: "other" })).greet(node.address, "b")).toBe("stranger");
-    // Nobody there is no judgement.
+    // An unreachable node says nothing about trust.
     await node.close();
     expect(await other.greet(node.address, "b")).toBe("unknown");
   });

@@ -1,14 +1,13 @@
-// Actors of other nodes over WebSockets: the port of transport/actor-transport.ts between real processes. What goes over
-// the wire, its limits, and what a caller learns from each failure stand in docs/transport.md.
-//
-// A connection carries the calls of the node that opened it and the answers to them, so two nodes that call each other
-// have two. It is opened by the first call, and ends when one side leaves or the other is not heard any more.
-//   T1. Nothing that a stranger sent is read but the handshake, which is bounded in bytes and time (M3).
+// Actors of other nodes over WebSockets: the port of transport/actor-transport.ts between real processes. The wire format,
+// its limits, and what a caller learns from each failure are described in docs/transport.md.
+// A connection carries the calls of the node that opened it and their answers, so two nodes that call each other have
+// two. It is opened by the first call, and ends when one side leaves or the other falls silent.
+//   T1. From a stranger nothing but the handshake is read, and that is bounded in bytes and time (M3).
 //   T2. A target names an incarnation. Nothing is sent to another one that answers at its address.
-//   T3. Every call settles; whatever was handed to the platform without an answer is of unknown effect (M2, M5).
-//   T4. A call is executed at most once: never repeated here, and a frame that came twice is known again (M4).
-//   T5. Everything that waits has a bound (M6): see limits.ts.
-//   T6. A peer that is not heard for `beatMs` × `silentBeatsMax` and a beat is gone.
+//   T3. Every call settles; a call handed to the platform that gets no answer has unknown effect (M2, M5).
+//   T4. A call is executed at most once: the transport never retries it, and recognises a duplicated frame (M4).
+//   T5. Everything queued has a bound (M6): see limits.ts.
+//   T6. A peer that is silent for `beatMs` × `silentBeatsMax` plus one beat is considered gone.
 
 import { createSecretKey } from "node:crypto";
 import type { WebSocket } from "ws";
@@ -27,44 +26,44 @@ export type { TransportLimits } from "./limits.ts";
 export type { MutualTls, TransportLog, TransportStats } from "./wire.ts";
 
 export interface WsTransportOptions {
-  /** Where to listen; port 0 for any that is free. */
+  /** Where to listen; port 0 picks any free one. */
   readonly host: string;
   readonly port: number;
   /** Name of the cluster: nodes of another one are refused. */
   readonly cluster: string;
-  /** Shared by all nodes of the cluster: at least 32 bytes of randomness. Null with `tls`, which says who is a node. */
+  /** Secret shared by all nodes of the cluster: at least 32 bytes of randomness. Null with `tls`, which identifies nodes. */
   readonly secret: Uint8Array | null;
-  /** Another one whose holders are nodes of the cluster, too, while the secret changes. */
+  /** A second secret that also identifies nodes of the cluster, while the secret changes. */
   readonly alsoAccepted?: Uint8Array | null;
   readonly self: NodeIdentity;
   /** Protocol versions that this node speaks. */
   readonly protocol: ProtocolRange;
   readonly handlers: TransportHandlers;
   readonly log: TransportLog;
-  /** Without it connections are authenticated by the secret and protected against changes, but readable on the network. */
+  /** Without it the secret authenticates connections and protects their integrity, but they are readable on the network. */
   readonly tls?: MutualTls | null;
-  /** The address of the node of that name, as this one knows its cluster; null where it does not know such a node. */
+  /** The address of the node with that name as this node knows its cluster, or null for an unknown node. */
   readonly addressOf?: (incarnation: string) => string | null;
   readonly limits?: Partial<TransportLimits>;
-  /** Monotonic milliseconds; the platform's without it. */
+  /** Monotonic clock in milliseconds; by default the platform's. */
   readonly monotonic?: { nowMs(): number };
 }
 
 export interface WsTransport {
-  /** `host:port` that it listens on. */
+  /** `host:port` on which it listens. */
   readonly address: string;
-  /** A node as a target of calls. Costs nothing: the connection is opened by the first call. */
+  /** A node as a target of calls. It costs nothing: the connection is opened by the first call. */
   target(address: string, incarnation: string): RemoteTarget;
-  /** Shakes hands with a node and leaves again. Never rejects. */
+  /** Performs a handshake with a node and disconnects. Never rejects. */
   greet(address: string, incarnation: string): Promise<"known" | "stranger" | "unknown">;
   stats(): TransportStats;
-  /** Settles every call made here, sends the answers that are there, ends all connections. */
+  /** Settles every call made here, sends the answers that are ready, and closes all connections. */
   close(): Promise<void>;
 }
 
 const secretBytesMin = 32;
 
-/** Rejects when the port cannot be had; throws a RangeError for options that no transport can have. */
+/** Rejects when the port is not available; throws a RangeError for options that no transport can have. */
 export async function openWsTransport(options: WsTransportOptions): Promise<WsTransport> {
   assertOptions(options);
   const transport = new Transport(options);
@@ -80,7 +79,7 @@ function assertOptions({ protocol, cluster, self }: WsTransportOptions): void {
     if (name.length === 0 || name.length > 256) throw new RangeError("A name has 1 to 256 characters.");
 }
 
-/** Either certificates or a secret: with both, one of them would say nothing. */
+/** Either certificates or a secret: with both, one of them would be meaningless. */
 function securityOf(options: WsTransportOptions): NodeSecurity {
   const { cluster, self, protocol, secret, alsoAccepted = null, tls = null } = options;
   const introduction = { cluster, self, protocol };

@@ -22,7 +22,7 @@ const notTests = ["**/node_modules/**", ".svc/**", ".svc-cluster/**", "coverage/
 /** Left out by `npm run check`. */
 const manyCases = ["**/*.property.test.ts", "**/*.wycheproof.test.ts", "tools/steps.test.ts"];
 const endToEnd = "**/*.e2e.test.ts";
-/** Tests against real engines, which whoever starts them names in the environment: see tools/engine-suites.ts. */
+/** Tests against real engines, which are named in the environment by the program that starts them: see tools/engine-suites.ts. */
 const onEngines = {
   engines: ["**/*.cassandra.test.ts", "**/*.elastic.test.ts"],
   regions: ["**/*.regions.test.ts"],

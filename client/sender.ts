@@ -1,4 +1,4 @@
-// Sends signed requests over the given fetch, signs each attempt afresh, and reads answers exactly.
+// Sends signed requests over the given fetch, gives each attempt a signature of its own, and reads answers exactly.
 
 import { parseUtf8, toBase64Url } from "../protocol/bytes.ts";
 import type { SignatureTag } from "../protocol/http-signature.ts";

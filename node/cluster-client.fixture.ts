@@ -1,4 +1,4 @@
-// A caller of a region's nodes, acting as a load balancer and a patient client in one: it signs every attempt afresh, fails
+// A caller of a region's nodes, acting as a load balancer and a patient client in one: it signs every attempt, fails
 // over to another node if one is unreachable or says «later», and records every attempt. For tests.
 //   A1. An answer is final; only 409, 429 and 503 that name a time, and connection failures, are retried.
 //   A2. A body and its Idempotency-Key stay the same across attempts; the nonce never does.

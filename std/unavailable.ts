@@ -5,7 +5,7 @@
 export interface UnavailableFacts<Reason extends string = string> {
   /** Whether the requested effect has happened: certainly not, or nobody can say. */
   readonly effect: "not_applied" | "unknown";
-  /** A machine-readable word; whoever throws it defines the possible values. */
+  /** A machine-readable word; the code that throws it defines the possible values. */
   readonly reason: Reason;
   readonly retryAfterSeconds: number;
 }

@@ -245,7 +245,10 @@ describe("the rules about a file", () => {
       ]);
       expect(textWordFaults(parseSource("node/a.test.ts", `f(${quoted});`))).toEqual([]);
     }
-    expect(textWordFaults(parseSource("node/a.ts", `// ${text}`))).toEqual([]);
+    for (const path of ["node/a.ts", "node/a.test.ts"]) {
+      const comment = `/*\n «${text}\n»\n ${text} */`;
+      expect(textWordFaults(parseSource(path, comment))).toMatchObject([{ rule: "words", line: 4 }]);
+    }
     expect(pageWordFaults({ path: "a.md", text: `«${text}»` })).toEqual([]);
   });
 

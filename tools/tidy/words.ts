@@ -1,4 +1,4 @@
-// Words that are not plain modern English, searched for in pages and in the texts of the program.
+// Words that are not plain modern English, searched for in pages, in comments and in the texts of the program.
 
 import { isTestFile } from "./import-table.ts";
 import { type Fault, type SourceFile, visit } from "./source.ts";
@@ -32,10 +32,17 @@ export function pageWordFaults(file: { readonly path: string; readonly text: str
     .flatMap((line, index) => faultsIn(file.path, line.replaceAll(/«[^»]*»/g, "«»"), () => index + 1));
 }
 
-/** Faults of the texts in a source file. Users of the program never read the titles and inputs of tests. */
+/** What stands between « and », replaced by as many spaces, so that what follows it keeps its line. */
+function inside(quoted: string): string {
+  return quoted.replaceAll(/[^\n]/g, " ");
+}
+
+/** Faults of the comments and texts in a source file. Titles and inputs of tests are left out: they may quote anything. */
 export function textWordFaults(file: SourceFile): readonly Fault[] {
-  if (isTestFile(file.path)) return [];
-  const faults: Fault[] = [];
+  const faults = file.comments.flatMap(({ value, start }) =>
+    faultsIn(file.path, value.replaceAll(/«[^»]*»/gs, inside), (offset) => file.lineAt(start + 2 + offset)),
+  );
+  if (isTestFile(file.path)) return faults;
   visit(file.program, (node) => {
     const text =
       node.type === "Literal" && typeof node.value === "string"

@@ -1,8 +1,8 @@
-// Tables of the cluster store. Views and beats are agreed on within their region, homes and standings between all.
+// Tables of the cluster store. Views and beats are agreed on within their region, homes and standings between all regions.
 
 const compaction = "compaction = {'class': 'UnifiedCompactionStrategy'}";
 
-/** Beats of incarnations long gone are forgotten. */
+/** After this time, beats of incarnations that are long gone are forgotten. */
 const beatSeconds = 86_400;
 
 export const clusterTables: readonly string[] = [

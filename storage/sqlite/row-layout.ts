@@ -2,7 +2,7 @@
 // rows themselves. Everything else is derived from them and rebuilt when a definition or the analysis changes:
 //   row_<c>      one line per row: what filters compare for equality
 //   words_<c>    one line per row: its analysed text, each text between spaces, and its keys
-//   listing_<c> one line per row and country: what sorts and ranges compare, with an index for each sort key
+//   listing_<c>  one line per row and country: what sorts and ranges compare, with an index for each sort key
 //   text_<c>     FTS5 over the analysed text; terms map one to one to tokens, because the tokenizer only splits at spaces
 //   key_<c>      FTS5 over keys (row-keys.ts)
 

@@ -1,7 +1,7 @@
 // Plans for answering a query without a text. Each one finds candidates, checks every condition on them and keeps the
 // first in the requested order; plans differ in what they read, never in what they return:
 //   keys   rows that have the wanted values or are in the wanted cells, by FTS5 over keys
-//   range rows of the country within a range of one number, by its index
+//   range  rows of the country within a range of one number, by its index
 //   walk   rows of the country in the order of the first sort key, by its index, until there are enough
 //   all    every row of the country
 // The cheapest plan is chosen by rough statistics (row-statistics.ts). A walk that the statistics misjudged, because the

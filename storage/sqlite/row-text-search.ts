@@ -1,7 +1,8 @@
 // Searches with a text. The rows that match it are known from memory (row-match.ts); what remains is to find the first of
-// them in the requested order: by relevance, the best are checked until no other can precede them (row-relevance.ts); by a
-// number, a small set of matches is checked in full; for a large one, those that come first in a walk over the number's
-// index.
+// them in the requested order:
+//   - by relevance, the best are checked until no other can precede them (row-relevance.ts);
+//   - by a number, a small set of matches is checked in full; of a large one, those that come first in a walk over the
+//     number's index.
 
 import type { StatementSync } from "node:sqlite";
 import type { RowQuery } from "../row-index.ts";
@@ -20,7 +21,7 @@ import type { CollectionTerms } from "./row-terms.ts";
 const checkedMax = 300;
 /** Factor by which reading a row of an index is cheaper than checking one. */
 const walkFactor = 10;
-/** Rows read in one step of a walk. */
+/** Minimum and maximum rows read in one step of a walk. */
 const stepMin = 128;
 const stepMax = 131_072;
 

@@ -17,7 +17,7 @@ const records: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS record_catalogue (
      business_uuid text, bucket smallint, record_id text, head text,
      PRIMARY KEY ((business_uuid, bucket), record_id)) WITH ${compaction}`,
-  // What is staged of a push; a row is bounded by what one request may carry.
+  // What is staged of a push; its size is bounded by what one request may carry.
   `CREATE TABLE IF NOT EXISTS staged_leaf (
      push_id text, leaf int, bytes blob, PRIMARY KEY (push_id, leaf)) WITH ${compaction}`,
   `CREATE TABLE IF NOT EXISTS staged_document (

@@ -2,9 +2,13 @@
 //
 // The feed starts with all entries. Then each call revisits the places where recent references may be, in three
 // overlapping ways:
-//   near   in every call: references written since the last call, and those of `overlapMs` before it. That covers clock skew, writes under way and the usual lag between regions.
-//   far    once per `tickMs`: the next page of older references, cycling through `farMs`, which is more than the three hours for which hints are kept for an unreachable replica. A round takes 25 ticks, and one more for each full page.
-//   pass   once per `tickMs`: the next page of all entries, cycling; this needs no reference at all. With n entries, an entry is visited within n / `pageRows` ticks: 100,000 in 200 s.
+//   near   in every call: references written since the last call, and those of `overlapMs` before it. That covers clock
+//          skew, writes under way and the usual lag between regions.
+//   far    once per `tickMs`: the next page of older references, cycling through `farMs`, which is more than the three
+//          hours for which hints are kept for an unreachable replica. A round takes 25 ticks, and one more for each full
+//          page.
+//   pass   once per `tickMs`: the next page of all entries, cycling; this needs no reference at all. With n entries, an
+//          entry is visited within n / `pageRows` ticks: 100,000 in 200 s.
 // Invariants:
 //   F1. A reference counts only once the entry and the party's list are readable here at its change or a later one; until
 //       then it is revisited in every round, so nobody loads an older state after the feed has delivered a newer one.

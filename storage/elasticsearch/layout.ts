@@ -21,26 +21,28 @@ export interface IndexLayout {
   readonly collection: CollectionName;
   readonly definition: CollectionDefinition;
   readonly properties: Readonly<Record<string, FieldMapping>>;
-  /** What each field's entries are made by, by its name; a field that differs by country stands once, as `price_*`. */
+  /** What each field's entries are made by, by field name; a field that differs by country appears once, as `price_*`. */
   readonly making: Readonly<Record<string, string>>;
-  /** Digest of the above: another one means another layout. */
+  /** Digest of the above: a different digest means a different layout. */
   readonly digest: string;
 }
 
 /** Orders rows as their ids do. */
 export const idOrderField = "id_order";
 
-/** All text fields together. */
+/** Index field of all text fields together. */
 export const allTermsField = "terms";
 
-/** Index field of the terms of a text field. */
+/** The index field of the terms of a text field. */
 export function termsField(textField: string): string {
   return `term.${textField}`;
 }
 
 const layouts = new Map<string, IndexLayout>();
 
-/** Layout of a collection. Throws for a name that is none: a bug, since ports are called with known collections. */
+/**
+ * The layout of a collection. Throws for an unknown name, which is a bug, since ports are called with known collections.
+ */
 export function layoutOf(collection: string): IndexLayout {
   const known = layouts.get(collection);
   if (known !== undefined) return known;
@@ -52,7 +54,7 @@ export function layoutOf(collection: string): IndexLayout {
 }
 
 const keyword = { type: "keyword", doc_values: false };
-/** Longer values than any operand may have match nothing; Lucene takes no term above 32,766 bytes. */
+/** Values longer than any operand match nothing; Lucene accepts no term above 32,766 bytes. */
 const filtered = { ...keyword, ignore_above: 4_096 };
 const storedText = { type: "text", index: false, norms: false, store: true };
 const terms = { type: "sparse_vector" };
@@ -66,7 +68,7 @@ const ownProperties: Readonly<Record<string, FieldMapping>> = {
   [allTermsField]: terms,
 };
 
-/** Makes the layout of a definition. */
+/** Builds the layout of a definition. */
 function makeLayout(definition: CollectionDefinition): IndexLayout {
   const properties: Record<string, FieldMapping> = { ...ownProperties };
   const textMaking = `terms ${analysisVersion}.${relevanceVersion}`;
@@ -94,7 +96,7 @@ function makeLayout(definition: CollectionDefinition): IndexLayout {
   return { collection: definition.name, definition, properties, making, digest };
 }
 
-/** Name of a filter field in {@link IndexLayout.making}. */
+/** The name of a filter field in {@link IndexLayout.making}. */
 export function makingName(field: FilterField): string {
   return field.countryStem === null ? field.name : `${field.countryStem}*`;
 }

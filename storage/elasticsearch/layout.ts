@@ -1,11 +1,12 @@
-// How the rows of a collection lie in Elasticsearch; it follows from the collection's definition.
-//   countries, filter fields   as the definition names them, a field that differs by country once a country (`price_US`)
-//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose term
-//                              query scores a row by the stored number alone
-//   terms                      the same of all text fields together, their impacts added up
-//   id_order                   orders rows that are equal otherwise
-//   row, business_uuid, points what a hit is made of, stored as it is; `points` are the exact ones, for the engine rounds
-// Nothing else of a document is kept: there is no `_source`, and what the mapping does not name is ignored.
+// How the rows of a collection are stored in Elasticsearch, as derived from the collection's definition.
+//   countries, filter fields as the definition names them; a field that differs by country has one per country
+//   (`price_US`)
+//   term.<text field>          terms of the text with their impacts (collections/relevance.ts): a `sparse_vector`, whose
+//                              term query scores a row by the stored number alone
+//   terms                      the same for all text fields together, with their impacts added up
+//   id_order                   orders rows that are otherwise equal
+//   row, business_uuid, points what a hit is made of, stored unchanged; `points` are exact, because the engine rounds
+// Nothing else of a document is kept: there is no `_source`, and anything that the mapping does not name is ignored.
 
 import { createHash } from "node:crypto";
 import { collections } from "../../collections/collections.ts";
